@@ -1,0 +1,400 @@
+"""Array specs: the shape, dtype and bounds of what an environment takes and returns.
+
+An `ArraySpec` describes one array without its batch dimension. A *nest* of specs is a spec, or a
+dict, list, tuple or named tuple of nests; the functions at the end of the module work on nests.
+
+Source: TF-Agents' `tf_agents.specs.array_spec`, whose names and meaning are kept.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+Nest = Any
+"""A leaf, or a dict, list, tuple or named tuple of nests."""
+
+
+class ArraySpec:
+    """Shape and dtype of an array.
+
+    Two specs are equal if their shapes and dtypes are; the name does not count.
+
+    Args:
+        shape: the dimensions, without the batch dimension.
+        dtype: anything `numpy.dtype` takes.
+        name: what the array holds, for error messages.
+
+    Raises:
+        TypeError: `shape` is not an iterable of integers, or `dtype` is not a NumPy dtype.
+
+    Source: TF-Agents' `ArraySpec`.
+
+    >>> spec = ArraySpec((2,), np.float32, name="context")
+    >>> spec.check_array(np.zeros(2, np.float32)), spec.check_array(np.zeros(2))
+    (True, False)
+    """
+
+    __slots__ = ("_dtype", "_name", "_shape")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, shape: Iterable[int], dtype: DTypeLike, name: str | None = None) -> None:
+        self._shape = tuple(int(size) for size in shape)
+        self._dtype = np.dtype(dtype)
+        self._name = name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dimensions, without the batch dimension."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """What the array holds, or None."""
+        return self._name
+
+    @classmethod
+    def from_array(cls, array: Any, name: str | None = None) -> ArraySpec:
+        """Returns the spec of `array`, an array or a number.
+
+        Raises:
+            ValueError: `array` is neither.
+        """
+        if isinstance(array, np.ndarray):
+            return ArraySpec(array.shape, array.dtype, name)
+        if isinstance(array, numbers.Number):
+            return ArraySpec((), type(array), name)
+        raise ValueError(f"array is {array!r}; expected a NumPy array or a number")
+
+    @classmethod
+    def from_spec(cls, spec: ArraySpec) -> ArraySpec:
+        """Returns the unbounded spec with the shape, dtype and name of `spec`."""
+        return ArraySpec(spec.shape, spec.dtype, spec.name)
+
+    def check_array(self, array: Any) -> bool:
+        """Whether `array`, an array or a number, has exactly this shape and dtype."""
+        if isinstance(array, np.ndarray):
+            return bool(self._shape == array.shape and self._dtype == array.dtype)
+        if isinstance(array, numbers.Number):
+            return self._shape == () and self._dtype == np.dtype(type(array))
+        return False
+
+    def replace(
+        self,
+        shape: Iterable[int] | None = None,
+        dtype: DTypeLike | None = None,
+        name: str | None = None,
+    ) -> ArraySpec:
+        """Returns a copy in which every argument that is not None is exchanged."""
+        return ArraySpec(
+            self._shape if shape is None else shape,
+            self._dtype if dtype is None else dtype,
+            self._name if name is None else name,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ArraySpec):
+            return False
+        return self._shape == other._shape and self._dtype == other._dtype
+
+    def __repr__(self) -> str:
+        return f"ArraySpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ArraySpec, (self._shape, self._dtype, self._name)
+
+
+class BoundedArraySpec(ArraySpec):
+    """An `ArraySpec` with inclusive bounds.
+
+    Args:
+        shape: the dimensions, without the batch dimension.
+        dtype: an integer, floating or boolean dtype.
+        minimum: smallest value allowed; broadcast to `shape`. Default: the dtype's smallest.
+        maximum: largest value allowed; broadcast to `shape`. Default: the dtype's largest.
+        name: what the array holds, for error messages.
+
+    Infinite bounds of a floating dtype stand for its largest finite values.
+
+    Raises:
+        ValueError: a bound does not broadcast to `shape`, lies outside the dtype's range or is
+            NaN, or `minimum` exceeds `maximum` somewhere.
+        TypeError: as for `ArraySpec`, or the dtype has no order.
+
+    Source: TF-Agents' `BoundedArraySpec`.
+
+    >>> spec = BoundedArraySpec((), np.int32, minimum=0, maximum=4, name="action")
+    >>> spec.check_array(np.array(4, np.int32)), spec.check_array(np.array(5, np.int32))
+    (True, False)
+    >>> int(spec.num_values)
+    5
+    """
+
+    __slots__ = ("_maximum", "_minimum")
+    __hash__ = None
+
+    def __init__(
+        self,
+        shape: Iterable[int],
+        dtype: DTypeLike,
+        minimum: ArrayLike | None = None,
+        maximum: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(shape, dtype, name)
+        low, high = _dtype_range(self._dtype)
+        self._minimum = self._bound("minimum", low if minimum is None else minimum, low, high)
+        self._maximum = self._bound("maximum", high if maximum is None else maximum, low, high)
+        if np.any(self._minimum > self._maximum):
+            raise ValueError(
+                f"minimum is {self._minimum}; expected at most the maximum, {self._maximum}"
+            )
+
+    def _bound(self, name: str, value: ArrayLike, low: Any, high: Any) -> NDArray[Any]:
+        bound = np.array(value)
+        try:
+            np.broadcast_to(bound, self._shape)
+        except ValueError as error:
+            raise ValueError(
+                f"{name} has shape {bound.shape}; expected one that broadcasts to {self._shape}"
+            ) from error
+        if np.issubdtype(self._dtype, np.floating):
+            bound = np.where(np.isinf(bound), np.where(bound > 0, high, low), bound)
+        if not np.all((bound >= low) & (bound <= high)):
+            raise ValueError(
+                f"{name} is {bound}; expected values of {self._dtype}, from {low} to {high}"
+            )
+        bound = bound.astype(self._dtype)
+        bound.setflags(write=False)
+        return bound
+
+    @property
+    def minimum(self) -> NDArray[Any]:
+        """Smallest value allowed: a read-only array that broadcasts to `shape`."""
+        return self._minimum
+
+    @property
+    def maximum(self) -> NDArray[Any]:
+        """Largest value allowed: a read-only array that broadcasts to `shape`."""
+        return self._maximum
+
+    @property
+    def num_values(self) -> NDArray[Any] | None:
+        """How many values an integer spec allows, an array of `shape`; None if not an integer."""
+        if not is_discrete(self):
+            return None
+        minimum = np.broadcast_to(self._minimum, self._shape)
+        return np.asarray(np.broadcast_to(self._maximum, self._shape) - minimum + 1)
+
+    @classmethod
+    def from_array(cls, array: Any, name: str | None = None) -> BoundedArraySpec:
+        """Returns the spec of `array` with its dtype's whole range as bounds.
+
+        Raises:
+            ValueError: `array` is neither an array nor a number.
+        """
+        return cls.from_spec(ArraySpec.from_array(array, name))
+
+    @classmethod
+    def from_spec(cls, spec: ArraySpec, name: str | None = None) -> BoundedArraySpec:
+        """Returns `spec` with its bounds, or with its dtype's whole range if it has none."""
+        return BoundedArraySpec(
+            spec.shape,
+            spec.dtype,
+            getattr(spec, "minimum", None),
+            getattr(spec, "maximum", None),
+            spec.name if name is None else name,
+        )
+
+    def check_array(self, array: Any) -> bool:
+        """Whether `array` has exactly this shape and dtype, and all its values are in bounds."""
+        return super().check_array(array) and bool(
+            np.all(array >= self._minimum) and np.all(array <= self._maximum)
+        )
+
+    def replace(  # type: ignore[override]  # TF-Agents' positional order
+        self,
+        shape: Iterable[int] | None = None,
+        dtype: DTypeLike | None = None,
+        minimum: ArrayLike | None = None,
+        maximum: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> BoundedArraySpec:
+        """Returns a copy in which every argument that is not None is exchanged."""
+        return BoundedArraySpec(
+            self._shape if shape is None else shape,
+            self._dtype if dtype is None else dtype,
+            self._minimum if minimum is None else minimum,
+            self._maximum if maximum is None else maximum,
+            self._name if name is None else name,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BoundedArraySpec):
+            return False
+        return (
+            super().__eq__(other)
+            and bool(np.all(self._minimum == other._minimum))
+            and bool(np.all(self._maximum == other._maximum))
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"BoundedArraySpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r}, "
+            f"minimum={self._minimum}, maximum={self._maximum})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoundedArraySpec, (
+            self._shape,
+            self._dtype,
+            self._minimum,
+            self._maximum,
+            self._name,
+        )
+
+
+def _dtype_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    if np.issubdtype(dtype, np.integer):
+        integers = np.iinfo(dtype)
+        return integers.min, integers.max
+    if np.issubdtype(dtype, np.floating):
+        floats = np.finfo(dtype)
+        return floats.min, floats.max
+    if dtype == np.bool_:
+        return False, True
+    raise TypeError(f"dtype is {dtype}; expected an integer, floating or boolean dtype")
+
+
+def is_bounded(spec: ArraySpec) -> bool:
+    """Whether `spec` has bounds."""
+    return isinstance(spec, BoundedArraySpec)
+
+
+def is_discrete(spec: ArraySpec) -> bool:
+    """Whether `spec` holds integers."""
+    return np.issubdtype(spec.dtype, np.integer)
+
+
+def is_continuous(spec: ArraySpec) -> bool:
+    """Whether `spec` holds floating-point numbers."""
+    return np.issubdtype(spec.dtype, np.floating)
+
+
+def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Nest:
+    """Applies `function` to the leaves of nests of one structure and returns the nest of results.
+
+    Args:
+        function: takes one leaf of each nest.
+        nest: gives the structure: whatever is not a dict, list or tuple is a leaf.
+        *others: nests with the same keys, lengths and containers.
+
+    Raises:
+        TypeError: a container of one nest is of another kind in another nest.
+        ValueError: the keys or lengths differ.
+    """
+    if isinstance(nest, dict):
+        for other in others:
+            _require(isinstance(other, dict), nest, other)
+            if other.keys() != nest.keys():
+                raise ValueError(f"keys are {list(other)}; expected {list(nest)}")
+        return {
+            key: map_structure(function, nest[key], *(other[key] for other in others))
+            for key in nest
+        }
+    if isinstance(nest, (list, tuple)):
+        for other in others:
+            _require(isinstance(other, list) == isinstance(nest, list), nest, other)
+            _require(isinstance(other, (list, tuple)), nest, other)
+            if len(other) != len(nest):
+                raise ValueError(f"length is {len(other)}; expected {len(nest)}")
+        results = [map_structure(function, *leaves) for leaves in zip(nest, *others)]
+        if hasattr(nest, "_fields"):
+            return type(nest)(*results)
+        return type(nest)(results)
+    return function(nest, *others)
+
+
+def _require(same: bool, nest: Nest, other: Nest) -> None:
+    if not same:
+        raise TypeError(f"found a {type(other).__name__}; expected a {type(nest).__name__}")
+
+
+def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
+    """Checks that a nest of arrays conforms to a nest of specs.
+
+    Raises:
+        TypeError: the containers differ, or a leaf of `spec` is not a spec.
+        ValueError: keys or lengths differ, or an array is not what its spec says; the message
+            gives the array's shape and dtype and the spec.
+    """
+
+    def check(leaf: Any, array: Any) -> None:
+        if not isinstance(leaf, ArraySpec):
+            raise TypeError(f"spec is {leaf!r}; expected an ArraySpec")
+        if not leaf.check_array(array):
+            shown = (
+                f"{array.dtype} array of shape {array.shape}: {array}"
+                if isinstance(array, np.ndarray)
+                else repr(array)
+            )
+            raise ValueError(f"found {shown}; expected {leaf}")
+
+    map_structure(check, spec, arrays)
+
+
+def check_arrays_nest(arrays: Nest, spec: Nest) -> bool:
+    """Whether a nest of arrays has the structure, shapes, dtypes and bounds of a nest of specs."""
+    try:
+        assert_arrays_nest(arrays, spec)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def add_outer_dims_nest(spec: Nest, outer_dims: Iterable[int]) -> Nest:
+    """Returns the nest of specs with `outer_dims`, such as `(batch_size,)`, before each shape."""
+    outer = tuple(outer_dims)
+
+    def add(leaf: ArraySpec) -> ArraySpec:
+        # Bounds of full shape still broadcast, for the new dimensions are on the left.
+        return leaf.replace(shape=outer + leaf.shape)
+
+    return map_structure(add, spec)
+
+
+def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[int] = ()) -> Nest:
+    """Draws a nest of arrays uniformly within the bounds of a nest of specs.
+
+    Args:
+        rng: draws the values, leaf by leaf.
+        spec: the nest of specs; an unbounded spec is drawn from its dtype's whole range.
+        outer_dims: dimensions to put before each spec's shape.
+
+    Returns:
+        A nest of arrays of shape `outer_dims + spec.shape`, in each spec's dtype.
+    """
+
+    def sample(leaf: ArraySpec) -> NDArray[Any]:
+        bounded = BoundedArraySpec.from_spec(leaf)
+        low, high = bounded.minimum, bounded.maximum
+        if is_continuous(bounded):
+            # Halved, so that the width of the widest interval is still finite.
+            with np.errstate(under="ignore"):
+                middle, radius = low / 2 + high / 2, high / 2 - low / 2
+            values = middle + radius * rng.uniform(-1.0, 1.0, bounded.shape)
+            return np.asarray(np.clip(values, low, high), bounded.dtype)
+        return np.asarray(
+            rng.integers(low, high, bounded.shape, dtype=bounded.dtype.type, endpoint=True)
+        )
+
+    return map_structure(sample, add_outer_dims_nest(spec, outer_dims))

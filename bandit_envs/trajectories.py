@@ -1,0 +1,297 @@
+"""Time steps and trajectories: what an environment returns and what observers are shown.
+
+Every array has a leading batch dimension B, in `step_type`, `reward` and `discount` too.
+
+Source: TF-Agents' `tf_agents.trajectories`, whose field names, field order and meaning are kept;
+there, `step_type`, `reward` and `discount` may also be without a batch dimension.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
+
+REWARD_SPEC = ArraySpec((), np.float32, "reward")
+"""The reward of an environment that does not say otherwise: one float32."""
+
+DISCOUNT_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "discount")
+"""The discount of an environment that does not say otherwise: one float32 from 0 to 1."""
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Returns a view of `array` that cannot be written, not even by raising its write flag.
+
+    The view rests on a read-only buffer instead of on the array, so NumPy finds no writable owner.
+    An array made by this function is returned as it is.
+    """
+    if isinstance(array.base, memoryview):
+        return array
+    buffer: Any = array
+    try:
+        return np.asarray(memoryview(buffer).toreadonly())
+    except (ValueError, BufferError):  # datetime64 and the like offer no buffer
+        copy = array.copy()
+        copy.setflags(write=False)
+        return copy.view()
+
+
+class StepType:
+    """Where in an episode a time step stands: `FIRST` (0), `MID` (1) or `LAST` (2).
+
+    The three are read-only int32 arrays without dimensions. `StepType(value)` returns the one with
+    that value.
+
+    Raises:
+        ValueError: `value` is not 0, 1 or 2.
+
+    Source: TF-Agents' `StepType`.
+
+    >>> int(StepType.LAST), StepType(2) is StepType.LAST
+    (2, True)
+    """
+
+    FIRST = read_only(np.array(0, np.int32))
+    MID = read_only(np.array(1, np.int32))
+    LAST = read_only(np.array(2, np.int32))
+
+    def __new__(cls, value: Any) -> NDArray[np.int32]:  # type: ignore[misc]
+        for step_type in (cls.FIRST, cls.MID, cls.LAST):
+            if np.ndim(value) == 0 and value == step_type:
+                return step_type
+        raise ValueError(f"value is {value!r}; expected 0 (FIRST), 1 (MID) or 2 (LAST)")
+
+
+class TimeStep(NamedTuple):
+    """What `reset` and `step` return. A tuple with named fields, in this order.
+
+    Shapes:
+        B: the batch size of the environment.
+
+    Fields:
+        step_type: [B] int32, FIRST, MID or LAST.
+        reward: [B], the reward of the action that led here; zeros after a reset.
+        discount: [B] float32 from 0 to 1; how much what comes after counts. 0 means that the
+            episode has terminated; a LAST with discount 1 was cut off at a horizon.
+        observation: a nest of arrays [B, ...], what the next action is to be chosen from.
+
+    Source: TF-Agents' `TimeStep`; Sutton & Barto, section 3.4, for an episode's end.
+
+    >>> time_step = restart(np.zeros((2, 3), np.float32), batch_size=2)
+    >>> time_step.is_first(), time_step.reward
+    (array([ True,  True]), array([0., 0.], dtype=float32))
+    """
+
+    step_type: NDArray[np.int32]
+    reward: NDArray[Any]
+    discount: NDArray[np.float32]
+    observation: Nest
+
+    def is_first(self) -> NDArray[np.bool_]:
+        """[B] bool: whether the row has just been reset."""
+        return np.asarray(self.step_type == StepType.FIRST)
+
+    def is_mid(self) -> NDArray[np.bool_]:
+        """[B] bool: whether the row is within an episode."""
+        return np.asarray(self.step_type == StepType.MID)
+
+    def is_last(self) -> NDArray[np.bool_]:
+        """[B] bool: whether the row's episode ends here."""
+        return np.asarray(self.step_type == StepType.LAST)
+
+
+class Trajectory(NamedTuple):
+    """One transition of every row, as a driver shows it to its observers.
+
+    Shapes:
+        B: the batch size.
+
+    Fields:
+        step_type: [B] int32, the step type of the time step that the action was chosen from.
+        observation: a nest of arrays [B, ...], the observation that it was chosen from.
+        action: [B] int32, the action.
+        policy_info: what the policy says about its choice; `()` if nothing.
+        next_step_type: [B] int32, the step type of the time step that the action led to.
+        reward: [B], the reward for the action.
+        discount: [B] float32, the discount that came with the reward.
+
+    Source: TF-Agents' `Trajectory`.
+
+    >>> before = restart(np.ones((1, 1), np.float32), batch_size=1)
+    >>> after = termination(before.observation, reward=[2.5])
+    >>> Trajectory.from_transition(before, np.array([3]), after).reward
+    array([2.5], dtype=float32)
+    """
+
+    step_type: NDArray[np.int32]
+    observation: Nest
+    action: Nest
+    policy_info: Nest
+    next_step_type: NDArray[np.int32]
+    reward: NDArray[Any]
+    discount: NDArray[np.float32]
+
+    @classmethod
+    def from_transition(
+        cls, time_step: TimeStep, action: Nest, next_time_step: TimeStep, policy_info: Nest = ()
+    ) -> Trajectory:
+        """Returns the trajectory of one step from `time_step` to `next_time_step`."""
+        return cls(
+            time_step.step_type,
+            time_step.observation,
+            action,
+            policy_info,
+            next_time_step.step_type,
+            next_time_step.reward,
+            next_time_step.discount,
+        )
+
+    def is_first(self) -> NDArray[np.bool_]:
+        """[B] bool: whether the action was the first of its episode."""
+        return np.asarray(self.step_type == StepType.FIRST)
+
+    def is_mid(self) -> NDArray[np.bool_]:
+        """[B] bool: whether the transition lies within an episode."""
+        return np.asarray((self.step_type == StepType.MID) & (self.next_step_type == StepType.MID))
+
+    def is_last(self) -> NDArray[np.bool_]:
+        """[B] bool: whether the transition ends its episode."""
+        return np.asarray(self.next_step_type == StepType.LAST)
+
+    def is_boundary(self) -> NDArray[np.bool_]:
+        """[B] bool: whether the transition starts from the end of an episode."""
+        return np.asarray(self.step_type == StepType.LAST)
+
+
+def restart(
+    observation: Nest, batch_size: int = 1, reward_spec: ArraySpec = REWARD_SPEC
+) -> TimeStep:
+    """Returns the time step that starts an episode: FIRST, reward 0, discount 1.
+
+    Args:
+        observation: a nest of arrays [B, ...].
+        batch_size: B.
+        reward_spec: gives the reward's dtype and its shape after the batch dimension.
+    """
+    return TimeStep(
+        np.full(batch_size, StepType.FIRST, np.int32),
+        np.zeros((batch_size, *reward_spec.shape), reward_spec.dtype),
+        np.ones(batch_size, np.float32),
+        observation,
+    )
+
+
+def transition(
+    observation: Nest,
+    reward: ArrayLike,
+    discount: ArrayLike = 1.0,
+    reward_dtype: DTypeLike = np.float32,
+) -> TimeStep:
+    """Returns a time step within an episode: MID.
+
+    Args:
+        observation: a nest of arrays [B, ...].
+        reward: [B], or a number for a batch of one.
+        discount: a number, or one for each row.
+        reward_dtype: the dtype to return the reward in.
+
+    Raises:
+        ValueError: `discount` is neither a number nor one for each row, or outside 0 to 1.
+    """
+    return _time_step(StepType.MID, observation, reward, discount, reward_dtype)
+
+
+def termination(
+    observation: Nest, reward: ArrayLike, reward_dtype: DTypeLike = np.float32
+) -> TimeStep:
+    """Returns a time step that ends an episode for good: LAST, discount 0.
+
+    Args:
+        observation: a nest of arrays [B, ...].
+        reward: [B], or a number for a batch of one.
+        reward_dtype: the dtype to return the reward in.
+    """
+    return _time_step(StepType.LAST, observation, reward, 0.0, reward_dtype)
+
+
+def truncation(
+    observation: Nest,
+    reward: ArrayLike,
+    discount: ArrayLike = 1.0,
+    reward_dtype: DTypeLike = np.float32,
+) -> TimeStep:
+    """Returns a time step that cuts an episode off: LAST, with the discount of a step within.
+
+    Args:
+        observation: a nest of arrays [B, ...].
+        reward: [B], or a number for a batch of one.
+        discount: a number, or one for each row.
+        reward_dtype: the dtype to return the reward in.
+
+    Raises:
+        ValueError: `discount` is neither a number nor one for each row, or outside 0 to 1.
+    """
+    return _time_step(StepType.LAST, observation, reward, discount, reward_dtype)
+
+
+def _time_step(
+    step_type: NDArray[np.int32],
+    observation: Nest,
+    reward: ArrayLike,
+    discount: ArrayLike,
+    reward_dtype: DTypeLike,
+) -> TimeStep:
+    rewards = np.atleast_1d(np.asarray(reward, reward_dtype))
+    batch_size = len(rewards)
+    discounts = np.asarray(discount, np.float32)
+    if discounts.shape not in ((), (batch_size,)):
+        raise ValueError(
+            f"discount has shape {discounts.shape}; expected () or ({batch_size},), as the reward"
+        )
+    if not np.all((discounts >= 0.0) & (discounts <= 1.0)):
+        raise ValueError(f"discount is {discounts}; expected values from 0 to 1")
+    return TimeStep(
+        np.full(batch_size, step_type, np.int32),
+        rewards,
+        np.full(batch_size, discounts, np.float32),
+        observation,
+    )
+
+
+def time_step_spec(observation_spec: Nest, reward_spec: Nest = REWARD_SPEC) -> TimeStep:
+    """Returns the `TimeStep` of specs, without batch dimension, that go with these two."""
+    return TimeStep(
+        ArraySpec((), np.int32, "step_type"),  # type: ignore[arg-type]
+        reward_spec,
+        DISCOUNT_SPEC,  # type: ignore[arg-type]
+        observation_spec,
+    )
+
+
+def read_only_nest(nest: Nest) -> Nest:
+    """Returns the nest with each of its arrays made `read_only`."""
+    if type(nest) is np.ndarray:
+        return read_only(nest)
+    return map_structure(lambda leaf: read_only(np.asarray(leaf)), nest)
+
+
+def read_only_time_step(time_step: TimeStep) -> TimeStep:
+    """Returns `time_step` with all its arrays made `read_only`."""
+    step_type, reward, discount, observation = time_step
+    if (
+        isinstance(observation, np.ndarray)
+        and isinstance(observation.base, memoryview)
+        and isinstance(reward.base, memoryview)
+        and isinstance(step_type.base, memoryview)
+        and isinstance(discount.base, memoryview)
+    ):
+        return time_step  # as a bandit's usually is: nothing to wrap
+    return TimeStep(
+        read_only(step_type),
+        read_only_nest(reward),
+        read_only(discount),
+        read_only_nest(observation),
+    )
