@@ -1,18 +1,46 @@
 """Batched bandit environments with the TF-Agents `PyEnvironment` interface, written in NumPy."""
 
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.drivers import StepDriver
 from bandit_envs.environments import KArmedTestbed
+from bandit_envs.metrics import (
+    AverageRewardMetric,
+    MetricResult,
+    OptimalActionMetric,
+    RegretMetric,
+    Statistics,
+)
+from bandit_envs.policies import (
+    EpsilonGreedyPolicy,
+    GaussianThompsonSamplingPolicy,
+    GradientBanditPolicy,
+    Policy,
+    RandomPolicy,
+    UCBPolicy,
+)
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import StepType, TimeStep, Trajectory
 
 __all__ = [
     "ArraySpec",
+    "AverageRewardMetric",
     "BanditPyEnvironment",
     "BoundedArraySpec",
+    "EpsilonGreedyPolicy",
+    "GaussianThompsonSamplingPolicy",
+    "GradientBanditPolicy",
     "KArmedTestbed",
+    "MetricResult",
+    "OptimalActionMetric",
+    "Policy",
     "PyEnvironment",
+    "RandomPolicy",
+    "RegretMetric",
+    "Statistics",
+    "StepDriver",
     "StepType",
     "TimeStep",
     "Trajectory",
+    "UCBPolicy",
 ]

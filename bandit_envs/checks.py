@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -26,21 +27,44 @@ def checked_integer(name: str, value: Any, minimum: int) -> int:
     return integer
 
 
-def checked_number(name: str, value: Any, minimum: float = -np.inf) -> float:
+def checked_number(
+    name: str, value: Any, minimum: float = -math.inf, maximum: float = math.inf
+) -> float:
     """Returns `value` as a float.
 
     Raises:
         TypeError: it is not a number.
-        ValueError: it is not finite, or less than `minimum`.
+        ValueError: it is not finite, or not from `minimum` to `maximum`.
     """
-    if isinstance(value, (str, bytes)):
-        raise TypeError(f"{name} is {value!r}; expected a number")
+    number = _number(name, value)
+    if not minimum <= number <= maximum:
+        expected = f"at least {minimum:g}" if maximum == math.inf else f"at most {maximum:g}"
+        if math.isfinite(minimum) and math.isfinite(maximum):
+            expected = f"a number from {minimum:g} to {maximum:g}"
+        raise ValueError(f"{name} is {number:g}; expected {expected}")
+    return number
+
+
+def checked_positive(name: str, value: Any) -> float:
+    """Returns `value` as a float.
+
+    Raises:
+        TypeError: it is not a number.
+        ValueError: it is not finite, or not above 0.
+    """
+    number = _number(name, value)
+    if number <= 0.0:
+        raise ValueError(f"{name} is {number:g}; expected more than 0")
+    return number
+
+
+def _number(name: str, value: Any) -> float:
     try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}; expected a number") from None
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         raise ValueError(f"{name} is {number}; expected a finite number")
-    if number < minimum:
-        raise ValueError(f"{name} is {number}; expected at least {minimum:g}")
     return number

@@ -1,0 +1,18 @@
+"""Baseline policies on batched NumPy arrays."""
+
+from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy
+from bandit_envs.policies.gradient import GradientBanditPolicy
+from bandit_envs.policies.policy import Policy, argmax_random_ties
+from bandit_envs.policies.random import RandomPolicy
+from bandit_envs.policies.thompson import GaussianThompsonSamplingPolicy
+from bandit_envs.policies.ucb import UCBPolicy
+
+__all__ = [
+    "EpsilonGreedyPolicy",
+    "GaussianThompsonSamplingPolicy",
+    "GradientBanditPolicy",
+    "Policy",
+    "RandomPolicy",
+    "UCBPolicy",
+    "argmax_random_ties",
+]

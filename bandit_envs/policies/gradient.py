@@ -1,0 +1,95 @@
+"""Gradient bandit algorithms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.checks import checked_positive
+from bandit_envs.policies.policy import Policy
+from bandit_envs.state import Seed
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+
+class Preferences(NamedTuple):
+    """Preferences H [B, K], their softmax pi [B, K], the mean reward [B], and the steps so far."""
+
+    preferences: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    mean_reward: NDArray[np.float64]
+    steps: int
+
+
+class GradientBanditPolicy(Policy):
+    """Draws actions from a softmax of preferences, which follow the gradient of the reward.
+
+        pi(a)  = exp(H(a)) / sum_b exp(H(b))
+        H(a)  += step_size * (R - baseline) * (1[a = A] - pi(a))
+
+    The baseline is the mean of the row's rewards so far, the current one included. Every row
+    learns by itself.
+
+    Args:
+        step_size: above 0.
+        baseline: whether there is one; without, it is 0.
+        num_actions: K, the number of actions.
+        batch_size: B, the number of rows.
+        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+
+    Raises:
+        TypeError: an argument is of a wrong type.
+        ValueError: `step_size` is not above 0, or an integer is less than 1.
+
+    Source: Sutton & Barto, 2nd ed., section 2.8, equations 2.11 and 2.12.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> policy = GradientBanditPolicy(0.1, num_actions=10, batch_size=3, seed=0)
+    >>> policy.action(KArmedTestbed(batch_size=3).reset()).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        step_size: float,
+        baseline: bool = True,
+        *,
+        num_actions: int,
+        batch_size: int = 1,
+        seed: Seed = None,
+    ) -> None:
+        self._step_size = checked_positive("step_size", step_size)
+        if not isinstance(baseline, (bool, np.bool_)):
+            raise TypeError(f"baseline is {baseline!r}; expected True or False")
+        self._baseline = bool(baseline)
+        super().__init__(num_actions, batch_size, seed)
+
+    def _initial(self) -> Preferences:
+        shape = (self._batch_size, self._num_actions)
+        uniform = np.full(shape, 1.0 / self._num_actions)
+        return Preferences(np.zeros(shape), uniform, np.zeros(self._batch_size), 0)
+
+    def _select(
+        self, rng: np.random.Generator, learned: Preferences, time_step: TimeStep
+    ) -> NDArray[np.integer]:
+        cumulative = learned.probabilities.cumsum(axis=1)
+        # Below the last sum even where rounding leaves that sum below 1.
+        drawn = rng.random(self._batch_size) * cumulative[:, -1]
+        return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
+
+    def _learn(self, learned: Preferences, trajectory: Trajectory) -> Preferences:
+        preferences, probabilities, mean_reward, steps = learned
+        steps += 1
+        advantage = trajectory.reward.astype(np.float64)
+        if self._baseline:
+            mean_reward += (trajectory.reward - mean_reward) / steps
+            advantage -= mean_reward
+        advantage *= self._step_size
+        preferences -= advantage[:, np.newaxis] * probabilities
+        preferences.reshape(-1)[self._row_offsets + trajectory.action] += advantage
+        # Softmax does not change when a row is shifted; shifted to a largest of 0, exp is safe.
+        largest = preferences[self._rows, preferences.argmax(axis=1)]
+        np.exp(preferences - largest[:, np.newaxis], out=probabilities)
+        probabilities /= probabilities @ np.ones((self._num_actions, 1))
+        return Preferences(preferences, probabilities, mean_reward, steps)

@@ -1,0 +1,86 @@
+"""Thompson sampling with Gaussian rewards."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.checks import checked_number, checked_positive
+from bandit_envs.policies.policy import Policy
+from bandit_envs.state import Seed
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+
+class Posterior(NamedTuple):
+    """Means [B, K] and standard deviations [B, K] of the arm values."""
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+
+
+class GaussianThompsonSamplingPolicy(Policy):
+    """Draws a value for every action from its posterior and chooses the largest.
+
+        prior      q(a) ~ N(prior_mean, prior_std^2),    R ~ N(q(A), reward_std^2)
+        precision  tau(a) += 1 / reward_std^2            of the posterior of the action chosen
+        mean       mu(a)  += (R - mu(a)) / (reward_std^2 * tau(a))
+
+    Every row learns by itself.
+
+    Args:
+        prior_mean: mean of an action's value before its first reward.
+        prior_std: its standard deviation, above 0.
+        reward_std: standard deviation of a reward about its action's value, above 0.
+        num_actions: K, the number of actions.
+        batch_size: B, the number of rows.
+        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+
+    Raises:
+        TypeError: an argument is of a wrong type.
+        ValueError: a standard deviation is not above 0, or an integer is less than 1.
+
+    Source: Russo et al., A Tutorial on Thompson Sampling (2018), section 3, with the conjugate
+    update of a normal mean of known variance.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> policy = GaussianThompsonSamplingPolicy(num_actions=10, batch_size=3, seed=0)
+    >>> policy.action(KArmedTestbed(batch_size=3).reset()).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        prior_mean: float = 0.0,
+        prior_std: float = 1.0,
+        reward_std: float = 1.0,
+        *,
+        num_actions: int,
+        batch_size: int = 1,
+        seed: Seed = None,
+    ) -> None:
+        self._prior_mean = checked_number("prior_mean", prior_mean)
+        self._prior_std = checked_positive("prior_std", prior_std)
+        self._reward_precision = checked_positive("reward_std", reward_std) ** -2.0
+        super().__init__(num_actions, batch_size, seed)
+
+    def _initial(self) -> Posterior:
+        shape = (self._batch_size, self._num_actions)
+        return Posterior(np.full(shape, self._prior_mean), np.full(shape, self._prior_std))
+
+    def _select(
+        self, rng: np.random.Generator, learned: Posterior, time_step: TimeStep
+    ) -> NDArray[np.integer]:
+        drawn = rng.standard_normal((self._batch_size, self._num_actions))
+        drawn *= learned.std
+        drawn += learned.mean
+        return np.asarray(drawn.argmax(axis=1))
+
+    def _learn(self, learned: Posterior, trajectory: Trajectory) -> Posterior:
+        mean, std = learned.mean.reshape(-1), learned.std.reshape(-1)
+        chosen = self._row_offsets + trajectory.action
+        precision = std[chosen] ** -2.0 + self._reward_precision
+        mean[chosen] += (trajectory.reward - mean[chosen]) * (self._reward_precision / precision)
+        std[chosen] = precision**-0.5
+        return learned
