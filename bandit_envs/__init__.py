@@ -22,6 +22,8 @@ from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import StepType, TimeStep, Trajectory
 
+__version__ = "0.1.0"
+
 __all__ = [
     "ArraySpec",
     "AverageRewardMetric",
