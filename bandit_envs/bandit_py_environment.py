@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.checks import checked_integer
 from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
 from bandit_envs.state import Seed
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, read_only, restart
 
@@ -21,13 +21,14 @@ class BanditState(NamedTuple):
 
     Fields:
         problem: what the five hooks take and return.
-        pulls: how many steps this episode has had.
+        pulls: how many steps this episode has had: one number for all rows, or [B] as soon as
+            some of them have been reset alone.
         previous: the problem that the last action met; None after a reset.
         action: [B], the last action; None after a reset.
     """
 
     problem: Any
-    pulls: int
+    pulls: int | NDArray[np.intp]
     previous: Any
     action: NDArray[np.intp] | None
 
@@ -53,6 +54,9 @@ class BanditPyEnvironment(PyEnvironment):
     *next* observation, from which the next action is chosen without a reset in between. With
     `horizon=H` an episode is FIRST, MID, ..., LAST at pull H, all with discount 1 (it is cut off,
     not over), and the `step` after a LAST resets and ignores its action.
+
+    `reset_rows` mixes two states row by row, and therefore needs states that are arrays [B, ...]
+    or nests of them.
 
     Shapes:
         B: batch_size.
@@ -206,12 +210,33 @@ class BanditPyEnvironment(PyEnvironment):
         _, rng, _, (problem, pulls, _, _) = self._state
         reward = self._checked_rewards(self._draw_rewards(rng, problem, action))
         next_problem = self._next_state(rng, problem, action)
-        pulls += 1
-        last = self._horizon is None or pulls >= self._horizon
-        time_step = TimeStep(
-            self._last if last else self._mid, reward, self._discount, self._observe(next_problem)
-        )
+        pulls = pulls + 1
+        step_type = self._step_type(pulls)
+        time_step = TimeStep(step_type, reward, self._discount, self._observe(next_problem))
         return BanditState(next_problem, pulls, problem, action), time_step
+
+    def _step_type(self, pulls: int | NDArray[np.intp]) -> NDArray[np.int32]:
+        if self._horizon is None:
+            return self._last
+        last = pulls >= self._horizon
+        if isinstance(last, np.ndarray):
+            return np.where(last, StepType.LAST, StepType.MID)
+        return self._last if last else self._mid
+
+    def _reset_rows(self, rows: NDArray[np.bool_]) -> tuple[BanditState, TimeStep]:
+        _, _, time_step, bandit = self._state
+        fresh, first = self._reset()
+
+        def merged(new: Any, old: Any) -> Any:
+            if new is old:
+                return old
+            if np.shape(new)[:1] != self._batch_shape:
+                raise NotImplementedError(f"{self._name} has state that all of its rows share")
+            return np.where(rows.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+        problem = map_structure(merged, fresh.problem, bandit.problem)
+        pulls = np.where(rows, 0, bandit.pulls)
+        return BanditState(problem, pulls, None, None), map_structure(merged, first, time_step)
 
     def _checked(self, action: Nest) -> NDArray[np.intp]:
         array = np.asarray(action)

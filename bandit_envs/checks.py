@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def checked_integer(name: str, value: Any, minimum: int) -> int:
@@ -68,3 +69,18 @@ def _number(name: str, value: Any) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name} is {number}; expected a finite number")
     return number
+
+
+def checked_mask(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Returns `value` as an array.
+
+    Raises:
+        TypeError: it is not boolean.
+        ValueError: it is not of `shape`.
+    """
+    mask = np.asarray(value)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"{name} is {mask.dtype}: {value!r}; expected booleans")
+    if mask.shape != shape:
+        raise ValueError(f"{name} has shape {mask.shape}; expected {shape}")
+    return mask

@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.checks import checked_integer
+from bandit_envs.checks import checked_integer, checked_mask
 from bandit_envs.specs import ArraySpec, Nest, add_outer_dims_nest, assert_arrays_nest
 from bandit_envs.state import Seed, Stateful, generator
 from bandit_envs.trajectories import (
@@ -140,6 +141,24 @@ class PyEnvironment(Stateful, abc.ABC):
         """Starts a new episode in every row and returns its FIRST time step."""
         return self._advance(self._reset)
 
+    def reset_rows(self, rows: ArrayLike) -> TimeStep:
+        """Starts a new episode in some rows, or in all if there is no time step yet.
+
+        Args:
+            rows: [B] bool, whether to reset the row.
+
+        Returns:
+            The current time step, in which these rows are FIRST.
+
+        Raises:
+            NotImplementedError: this environment resets all of its rows or none.
+            TypeError, ValueError: `rows` is not boolean, or not of shape [B].
+        """
+        mask = checked_mask("rows", rows, (self._batch_size,))
+        if self._state.time_step is None or mask.all():
+            return self.reset()
+        return self._advance(self._reset_rows, mask) if mask.any() else self.current_time_step()
+
     def step(self, action: Nest) -> TimeStep:
         """Takes one action in every row and returns what follows.
 
@@ -213,12 +232,13 @@ class PyEnvironment(Stateful, abc.ABC):
         """
         raise NotImplementedError(f"{self._name} has no get_info()")
 
-    def render(self, mode: str = "rgb_array") -> Any:
-        """Shows the environment.
+    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
+        """Shows one row of the environment.
 
         Args:
             mode: "rgb_array" for an image [height, width, 3] uint8, "human" for a window, "ansi"
                 for text.
+            row: which row to show.
 
         Raises:
             NotImplementedError: this environment cannot be shown, or not in this mode.
@@ -246,6 +266,10 @@ class PyEnvironment(Stateful, abc.ABC):
     @abc.abstractmethod
     def _step(self, action: Nest) -> tuple[Any, TimeStep]:
         """Returns what to remember, and the time step that follows the checked `action`."""
+
+    def _reset_rows(self, rows: NDArray[np.bool_]) -> tuple[Any, TimeStep]:
+        """Returns what to remember, and the current time step with `rows` [B] reset to FIRST."""
+        raise NotImplementedError(f"{self._name} cannot reset some of its rows only")
 
     def _checked(self, action: Nest) -> Nest:
         """Returns `action` as `_step` wants it, or raises without having changed anything."""
