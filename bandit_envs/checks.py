@@ -61,7 +61,7 @@ def checked_positive(name: str, value: Any) -> float:
 
 def _number(name: str, value: Any) -> float:
     try:
-        if isinstance(value, (str, bytes)):
+        if isinstance(value, (str, bytes, bool, np.bool_)):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):
