@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from bandit_envs import EpsilonGreedyPolicy
+
+
+def reference_values(actions, rewards, num_actions, initial_value, step_size):
+    """The book's incremental update, written out for one row after the other."""
+    values, counts = [], []
+    for row in range(actions.shape[1]):
+        q, n = [initial_value] * num_actions, [0] * num_actions
+        for action, reward in zip(actions[:, row].tolist(), rewards[:, row].tolist()):
+            n[action] += 1
+            alpha = 1.0 / n[action] if step_size is None else step_size
+            q[action] += alpha * (reward - q[action])
+        values.append(q)
+        counts.append(n)
+    return values, counts
+
+
+@pytest.mark.parametrize(
+    ("initial_value", "step_size"), [(0.0, None), (5.0, None), (0.0, 0.1), (5.0, 0.1), (-1.5, 1.0)]
+)
+def test_values_are_those_of_the_book(teach, lesson, initial_value, step_size):
+    policy = EpsilonGreedyPolicy(0.1, initial_value, step_size, num_actions=4, batch_size=7)
+    teach(policy, *lesson)
+    values, counts = reference_values(*lesson, 4, initial_value, step_size)
+    learned = policy.get_state().learned
+    np.testing.assert_allclose(learned.values, values, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(learned.counts, counts)
+
+
+def test_the_sample_average_is_the_mean_of_the_rewards(teach, lesson):
+    policy = EpsilonGreedyPolicy(0.1, 9.0, num_actions=4, batch_size=7)
+    teach(policy, *lesson)
+    actions, rewards = lesson
+    for row, values in enumerate(policy.get_state().learned.values):
+        for action, value in enumerate(values):
+            seen = rewards[actions[:, row] == action, row].astype(np.float64)
+            assert value == pytest.approx(seen.mean() if len(seen) else 9.0, rel=1e-12)
+
+
+def taught(epsilon, best, batch_size, teach):
+    """A policy that has seen action `best` of 5 rewarded in every row."""
+    policy = EpsilonGreedyPolicy(epsilon, num_actions=5, batch_size=batch_size, seed=0)
+    teach(policy, np.full((1, batch_size), best, np.int32), np.ones((1, batch_size)))
+    return policy
+
+
+def test_epsilon_is_the_probability_of_a_random_action(teach, time_step, chi_square):
+    size, epsilon = 50_000, 0.3
+    policy = taught(epsilon, best=2, batch_size=size, teach=teach)
+    counts = np.bincount(policy.action(time_step(size)), minlength=5)
+    other = epsilon * 4 / 5
+    assert abs(1 - counts[2] / size - other) < 4 * np.sqrt(other * (1 - other) / size)
+    # Explored actions are uniform. Three degrees of freedom: 6 standard deviations.
+    assert chi_square(np.delete(counts, 2), np.full(4, 1 / 4)) < 3 + 6 * np.sqrt(6)
+
+
+@pytest.mark.parametrize(("epsilon", "found"), [(0.0, {2}), (1.0, {0, 1, 2, 3, 4})])
+def test_the_extremes_of_epsilon(teach, time_step, epsilon, found):
+    assert set(taught(epsilon, 2, 1000, teach).action(time_step(1000))) == found
+
+
+def test_at_first_greedy_chooses_uniformly(time_step, chi_square):
+    policy = EpsilonGreedyPolicy(0.0, num_actions=6, batch_size=30_000, seed=0)
+    counts = np.bincount(policy.action(time_step(30_000)), minlength=6)
+    assert chi_square(counts, np.full(6, 1 / 6)) < 5 + 6 * np.sqrt(10)
+
+
+def test_optimism_tries_every_action_before_any_twice(teach, time_step):
+    policy = EpsilonGreedyPolicy(0.0, 5.0, 0.1, num_actions=4, batch_size=3, seed=0)
+    tried = []
+    for _ in range(4):
+        tried.append(policy.action(time_step(3)))
+        teach(policy, [tried[-1]], [np.zeros(3)])
+    np.testing.assert_array_equal(np.sort(tried, axis=0), np.tile(np.arange(4), (3, 1)).T)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"epsilon": -0.1}, ValueError, "epsilon is -0.1; expected a number from 0 to 1"),
+        ({"epsilon": 1.1}, ValueError, "epsilon is 1.1; expected a number from 0 to 1"),
+        ({"epsilon": float("nan")}, ValueError, "epsilon is nan; expected a finite number"),
+        ({"epsilon": "0.1"}, TypeError, "epsilon is '0.1'; expected a number"),
+        ({"epsilon": True}, TypeError, "epsilon is True; expected a number"),
+        ({"step_size": 0.0}, ValueError, "step_size is 0; expected more than 0"),
+        ({"step_size": 1.5}, ValueError, "step_size is 1.5; expected a number from 0 to 1"),
+        ({"initial_value": float("inf")}, ValueError, "initial_value is inf; expected a finite"),
+        ({"initial_value": None}, TypeError, "initial_value is None; expected a number"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        EpsilonGreedyPolicy(**{"epsilon": 0.1, "num_actions": 2, **arguments})

@@ -1,0 +1,50 @@
+import math
+
+import numpy as np
+import pytest
+
+from bandit_envs import GaussianThompsonSamplingPolicy
+
+
+@pytest.mark.parametrize(
+    ("prior_mean", "prior_std", "reward_std"), [(0.0, 1.0, 1.0), (4.0, 2.0, 0.5), (-1.0, 0.1, 3.0)]
+)
+def test_the_posterior_is_that_of_bayes(teach, lesson, prior_mean, prior_std, reward_std):
+    policy = GaussianThompsonSamplingPolicy(
+        prior_mean, prior_std, reward_std, num_actions=4, batch_size=7
+    )
+    teach(policy, *lesson)
+    actions, rewards = lesson
+    mean, std = policy.get_state().learned
+    for row in range(7):
+        for action in range(4):
+            seen = rewards[actions[:, row] == action, row].astype(np.float64)
+            precision = 1 / prior_std**2 + len(seen) / reward_std**2
+            centre = (prior_mean / prior_std**2 + seen.sum() / reward_std**2) / precision
+            assert mean[row, action] == pytest.approx(centre, rel=1e-12, abs=1e-14)
+            assert std[row, action] == pytest.approx(precision**-0.5, rel=1e-12)
+
+
+def test_an_action_is_as_likely_as_it_is_to_be_best(teach, time_step):
+    size = 40_000
+    policy = GaussianThompsonSamplingPolicy(num_actions=2, batch_size=size, seed=0)
+    teach(policy, np.ones((3, size), np.int32), np.ones((3, size)))
+    mean, std = (values[0] for values in policy.get_state().learned)
+    z = (mean[1] - mean[0]) / math.hypot(*std)
+    expected = 0.5 * (1.0 + math.erf(z / math.sqrt(2.0)))
+    share = np.mean(policy.action(time_step(size)) == 1)
+    assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / size)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"prior_std": 0.0}, ValueError, "prior_std is 0; expected more than 0"),
+        ({"reward_std": -1.0}, ValueError, "reward_std is -1; expected more than 0"),
+        ({"prior_mean": float("nan")}, ValueError, "prior_mean is nan; expected a finite number"),
+        ({"reward_std": None}, TypeError, "reward_std is None; expected a number"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        GaussianThompsonSamplingPolicy(num_actions=2, **arguments)
