@@ -5,14 +5,13 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.checks import checked_integer, checked_mask
-from bandit_envs.specs import ArraySpec, Nest, add_outer_dims_nest, assert_arrays_nest
+from bandit_envs.specs import ArraySpec, Nest, add_outer_dims_nest, assert_arrays_nest, value_range
 from bandit_envs.state import Seed, Stateful, generator
 from bandit_envs.trajectories import (
     DISCOUNT_SPEC,
@@ -101,6 +100,11 @@ class PyEnvironment(Stateful, abc.ABC):
         """The generator of every draw of this environment."""
         rng: np.random.Generator = self._state.rng
         return rng
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The smallest and the largest reward that `reward_spec()` allows."""
+        return value_range(self.reward_spec())
 
     @abc.abstractmethod
     def action_spec(self) -> Nest:
@@ -251,12 +255,7 @@ class PyEnvironment(Stateful, abc.ABC):
     def __enter__(self: Self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @abc.abstractmethod

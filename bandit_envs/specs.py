@@ -8,6 +8,7 @@ Source: TF-Agents' `tf_agents.specs.array_spec`, whose names and meaning are kep
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -288,6 +289,20 @@ def is_discrete(spec: ArraySpec) -> bool:
 def is_continuous(spec: ArraySpec) -> bool:
     """Whether `spec` holds floating-point numbers."""
     return np.issubdtype(spec.dtype, np.floating)
+
+
+def value_range(spec: ArraySpec) -> tuple[float, float]:
+    """Returns the smallest and the largest value that `spec` allows.
+
+    Infinity stands for no bound, and for a bound at the end of a floating dtype's range.
+    """
+    if not isinstance(spec, BoundedArraySpec):
+        return -math.inf, math.inf
+    low, high = float(spec.minimum.min()), float(spec.maximum.max())
+    if is_continuous(spec):
+        largest = float(np.finfo(spec.dtype).max)
+        low, high = low if low > -largest else -math.inf, high if high < largest else math.inf
+    return low, high
 
 
 def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Nest:
