@@ -1,0 +1,309 @@
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bandit_envs import (
+    AverageRewardMetric,
+    KArmedTestbed,
+    MetricResult,
+    OptimalActionMetric,
+    RandomPolicy,
+    RegretMetric,
+    Statistics,
+    StepDriver,
+    UCBPolicy,
+)
+from bandit_envs.metrics import Metric
+from bandit_envs.trajectories import Trajectory, restart, termination
+
+
+def show(metric, rewards):
+    """Shows a metric rewards [T, B], step by step."""
+    for reward in rewards:
+        before = restart(np.ones((len(reward), 1), np.float32), len(reward))
+        after = termination(before.observation, reward, np.float64)
+        metric(Trajectory.from_transition(before, np.zeros(len(reward), np.int32), after))
+
+
+def average_reward(rewards):
+    metric = AverageRewardMetric()
+    show(metric, rewards)
+    return metric.result()
+
+
+def assert_close(left, right, scale=1.0):
+    """Compares statistics with a relative tolerance of 1e-12, zeros by the scale of the values."""
+    assert left.count == right.count
+    np.testing.assert_allclose(left.mean, right.mean, rtol=1e-12, atol=1e-12 * scale)
+    np.testing.assert_allclose(
+        left.squared_deviation, right.squared_deviation, rtol=1e-12, atol=1e-12 * scale**2
+    )
+
+
+@pytest.fixture
+def rewards():
+    """Rewards of 30 steps and 12 rows."""
+    return np.random.default_rng(0).normal(3.0, 2.0, (30, 12))
+
+
+def test_each_step_has_the_mean_and_standard_error_over_rows(rewards):
+    per_step = average_reward(rewards).per_step
+    np.testing.assert_allclose(per_step.mean, rewards.mean(axis=1), rtol=1e-12)
+    standard_error = rewards.std(axis=1, ddof=1) / np.sqrt(12)
+    np.testing.assert_allclose(per_step.standard_error, standard_error, rtol=1e-12)
+
+
+def test_totals_have_the_mean_and_standard_error_over_rows(rewards):
+    totals = rewards.cumsum(axis=0)
+    cumulative = average_reward(rewards).cumulative
+    np.testing.assert_allclose(cumulative.mean, totals.mean(axis=1), rtol=1e-12)
+    standard_error = totals.std(axis=1, ddof=1) / np.sqrt(12)
+    np.testing.assert_allclose(cumulative.standard_error, standard_error, rtol=1e-12)
+
+
+def test_the_mean_over_all_steps_has_the_standard_error_of_row_means(rewards):
+    row_means = rewards.mean(axis=0)
+    mean = average_reward(rewards).mean
+    assert mean.mean == pytest.approx(row_means.mean(), rel=1e-12)
+    assert mean.standard_error == pytest.approx(row_means.std(ddof=1) / np.sqrt(12), rel=1e-12)
+
+
+def test_one_row_has_no_standard_error():
+    result = average_reward([[1.0], [2.0]])
+    np.testing.assert_array_equal(result.cumulative.mean, [1.0, 3.0])
+    assert np.all(np.isnan(result.per_step.standard_error))
+
+
+def test_small_rewards_are_summed_in_double_precision():
+    metric = AverageRewardMetric()
+    before = restart(np.ones((2, 1), np.float32), 2)
+    after = termination(before.observation, np.full(2, 0.1, np.float32))
+    for _ in range(5000):
+        metric(Trajectory.from_transition(before, np.zeros(2, np.int32), after))
+    total = metric.result().cumulative.mean[-1]
+    assert total == pytest.approx(5000 * float(np.float32(0.1)), rel=1e-12)
+
+
+VALUES = st.integers(2, 12).flatmap(
+    lambda rows: arrays(
+        np.float64, st.tuples(st.integers(1, 4), st.just(rows)), elements=st.floats(-1e6, 1e6)
+    )
+)
+
+
+@settings(deadline=None)
+@given(VALUES, st.data())
+def test_any_split_of_the_rows_merges_to_the_whole(values, data):
+    rows = values.shape[1]
+    cuts = sorted(data.draw(st.sets(st.integers(1, rows - 1))))
+    parts = [average_reward(part) for part in np.split(values, cuts, axis=1)]
+    merged = parts[0]
+    for part in parts[1:]:
+        merged = merged.merge(part)
+    whole = average_reward(values)
+    scale = np.abs(values).sum(axis=0).max()
+    assert_close(merged.per_step, whole.per_step, scale)
+    assert_close(merged.cumulative, whole.cumulative, scale)
+
+
+@settings(deadline=None)
+@given(VALUES)
+def test_statistics_of_values_are_those_of_numpy(values):
+    statistics = Statistics.of(values.T)
+    scale = np.abs(values).max()
+    assert statistics.count == values.shape[1]
+    np.testing.assert_allclose(statistics.mean, values.mean(axis=1), rtol=1e-12, atol=1e-12 * scale)
+    np.testing.assert_allclose(
+        statistics.standard_error**2 * values.shape[1],
+        values.var(axis=1, ddof=1),
+        rtol=1e-9,
+        atol=1e-12 * scale**2,
+    )
+
+
+def test_merging_is_the_same_in_either_order(rewards):
+    left, right = average_reward(rewards[:, :5]), average_reward(rewards[:, 5:])
+    assert_close(left.merge(right).cumulative, right.merge(left).cumulative)
+
+
+def test_a_result_travels_between_processes(rewards):
+    result = average_reward(rewards)
+    received = pickle.loads(pickle.dumps(result))
+    assert isinstance(received, MetricResult)
+    np.testing.assert_array_equal(received.per_step.mean, result.per_step.mean)
+    np.testing.assert_array_equal(
+        received.cumulative.squared_deviation, result.cumulative.squared_deviation
+    )
+
+
+def test_results_of_different_lengths_do_not_merge(rewards):
+    with pytest.raises(ValueError, match="other has 29 steps; expected 30"):
+        average_reward(rewards).merge(average_reward(rewards[1:]))
+
+
+def test_rows_taken_as_one_value_keep_the_mean_and_lose_the_error(rewards):
+    result = average_reward(rewards)
+    one = result.as_one_value()
+    assert one.per_step.count == one.cumulative.count == 1
+    np.testing.assert_array_equal(one.cumulative.mean, result.cumulative.mean)
+    assert np.isnan(one.mean.standard_error)
+
+
+class Kept:
+    """A testbed run by UCB whose every number is kept."""
+
+    def __init__(self, **parameters):
+        self.env = KArmedTestbed(5, batch_size=40, seed=0, **parameters)
+        policy = UCBPolicy(2.0, num_actions=5, batch_size=40, seed=1)
+        self.optimal, self.regret = OptimalActionMetric(self.env), RegretMetric(self.env)
+        self.rewards = AverageRewardMetric()
+        kept = []
+
+        def keep(trajectory):
+            kept.append((self.expected, trajectory.action, trajectory.reward))
+            self.expected = self.env.expected_rewards()
+
+        self.env.reset()
+        self.expected = self.env.expected_rewards()
+        observers = [self.optimal, self.regret, self.rewards, keep, policy]
+        StepDriver(self.env, policy, observers, 60).run()
+        self.kept_expected, self.kept_action, self.kept_reward = map(np.array, zip(*kept))
+
+    def regrets(self):
+        """Returns the regrets [T, B], from the values that held when the actions were chosen."""
+        chosen = np.take_along_axis(self.kept_expected, self.kept_action[:, :, np.newaxis], 2)
+        return self.kept_expected.max(axis=2) - chosen[:, :, 0]
+
+
+@pytest.fixture(params=[0.0, 0.5], ids=["constant", "drifting"])
+def testbed(request):
+    return Kept(drift_std=request.param)
+
+
+def test_regret_is_exactly_what_the_best_action_would_have_brought_more(testbed):
+    regrets = testbed.regrets().astype(np.float64)
+    result = testbed.regret.result()
+    np.testing.assert_allclose(result.per_step.mean, regrets.mean(axis=1), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        result.cumulative.mean, regrets.cumsum(axis=0).mean(axis=1), rtol=1e-12, atol=1e-15
+    )
+
+
+def test_an_action_is_optimal_by_the_values_at_the_time_of_choosing(testbed):
+    optimal = testbed.kept_expected.argmax(axis=2) == testbed.kept_action
+    result = testbed.optimal.result().per_step
+    np.testing.assert_allclose(result.mean, 100.0 * optimal.mean(axis=1), rtol=1e-12)
+    standard_error = 100.0 * optimal.std(axis=1, ddof=1) / np.sqrt(40)
+    np.testing.assert_allclose(result.standard_error, standard_error, rtol=1e-12, atol=1e-15)
+
+
+def test_the_average_reward_is_of_the_rewards_received(testbed):
+    rewards = testbed.kept_reward.astype(np.float64)
+    np.testing.assert_allclose(
+        testbed.rewards.result().per_step.mean, rewards.mean(axis=1), rtol=1e-12, atol=1e-15
+    )
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.floats(0.0, 2.0), st.sampled_from([np.float32, np.float64]))
+def test_regret_is_never_negative(seed, drift_std, dtype):
+    env = KArmedTestbed(3, batch_size=4, seed=seed, drift_std=drift_std, dtype=dtype)
+    metric = RegretMetric(env)
+    policy = RandomPolicy(num_actions=3, batch_size=4, seed=seed)
+
+    def regret_is_not_negative(trajectory):
+        info = env.get_info()
+        assert np.all(info["optimal_reward"] >= info["expected_reward"])
+
+    StepDriver(env, policy, [metric, regret_is_not_negative], 10).run()
+    assert np.all(metric.result().per_step.mean >= 0.0)
+    assert np.all(np.diff(metric.result().cumulative.mean) >= 0.0)
+
+
+def test_every_best_action_of_several_is_optimal():
+    env = KArmedTestbed(3, batch_size=50, seed=0, value_std=0.0)
+    optimal, regret = OptimalActionMetric(env), RegretMetric(env)
+    policy = RandomPolicy(num_actions=3, batch_size=50, seed=0)
+    StepDriver(env, policy, [optimal, regret], 5).run()
+    np.testing.assert_array_equal(optimal.result().per_step.mean, np.full(5, 100.0))
+    np.testing.assert_array_equal(regret.result().cumulative.mean, np.zeros(5))
+
+
+class CountingTestbed(KArmedTestbed):
+    """Counts how often somebody asks what is optimal."""
+
+    asked = 0
+
+    def get_info(self):
+        self.asked += 1
+        return super().get_info()
+
+    def _expected_rewards(self, state):
+        self.asked += 1
+        return super()._expected_rewards(state)
+
+
+def test_a_run_without_metrics_does_not_pay_for_them():
+    env = CountingTestbed(5, batch_size=3, seed=0)
+    policy = UCBPolicy(2.0, num_actions=5, batch_size=3, seed=0)
+    StepDriver(env, policy, [policy, AverageRewardMetric()], 20).run()
+    assert env.asked == 0
+    StepDriver(env, policy, [RegretMetric(env)], 20).run()
+    assert env.asked > 0
+
+
+def test_an_environment_of_unknown_values_is_said_to_be_one():
+    class Unknown(KArmedTestbed):
+        def _expected_rewards(self, state):
+            raise NotImplementedError(f"{self.name} does not know its expected rewards")
+
+    env = Unknown(3, batch_size=2, seed=0)
+    driver = StepDriver(env, RandomPolicy(num_actions=3, batch_size=2), [RegretMetric(env)])
+    with pytest.raises(NotImplementedError, match="k_armed_testbed does not know"):
+        driver.run()
+
+
+def test_a_metric_saved_within_a_run_goes_on_from_there(rewards):
+    metric = AverageRewardMetric()
+    show(metric, rewards[:10])
+    token = pickle.loads(pickle.dumps(metric.get_state()))
+    show(metric, rewards[10:])
+    again = AverageRewardMetric()
+    for _ in range(2):
+        again.set_state(token)
+        show(again, rewards[10:])
+        for one, other in zip(metric.result(), again.result(), strict=True):
+            np.testing.assert_array_equal(one.mean, other.mean)
+            np.testing.assert_array_equal(one.squared_deviation, other.squared_deviation)
+
+
+def test_reset_forgets(rewards):
+    metric = AverageRewardMetric()
+    show(metric, rewards)
+    metric.reset()
+    assert metric.result().per_step.mean.shape == (0,)
+    show(metric, [[1.0, 3.0, 8.0]])  # and another number of rows is welcome
+    np.testing.assert_array_equal(metric.result().cumulative.mean, [4.0])
+
+
+def test_another_number_of_rows_is_refused_and_nothing_changes(rewards):
+    metric = AverageRewardMetric()
+    show(metric, rewards)
+    before = metric.result()
+    with pytest.raises(ValueError, match="trajectory has 3 rows; expected 12, as before"):
+        show(metric, [[1.0, 2.0, 3.0]])
+    np.testing.assert_array_equal(metric.result().cumulative.mean, before.cumulative.mean)
+
+
+def test_a_metric_of_ones_own_is_one_method(rewards):
+    class SquaredReward(Metric):
+        def _values(self, trajectory):
+            return trajectory.reward**2
+
+    metric = SquaredReward()
+    show(metric, rewards)
+    np.testing.assert_allclose(metric.result().per_step.mean, (rewards**2).mean(axis=1))
