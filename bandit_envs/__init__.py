@@ -2,7 +2,7 @@
 
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.drivers import StepDriver
-from bandit_envs.environments import KArmedTestbed
+from bandit_envs.environments import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
 from bandit_envs.metrics import (
     AverageRewardMetric,
     MetricResult,
@@ -39,6 +39,7 @@ __all__ = [
     "PyEnvironment",
     "RandomPolicy",
     "RegretMetric",
+    "StationaryStochasticPerArmPyEnvironment",
     "Statistics",
     "StepDriver",
     "StepType",

@@ -1,0 +1,212 @@
+"""The contextual bandit whose every arm has features of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.checks import checked_integer
+from bandit_envs.rewards import RewardFunction, as_reward_model
+from bandit_envs.sampling import ContextSampler, SamplingFunction, as_sampler, draw_contexts
+from bandit_envs.specs import (
+    ArraySpec,
+    BoundedArraySpec,
+    Nest,
+    add_outer_dims_nest,
+    assert_arrays_nest,
+)
+from bandit_envs.state import Seed
+from bandit_envs.trajectories import read_only
+
+Observation = dict[str, NDArray[Any]]
+
+GLOBAL_FN = "global_context_sampling_fn"
+ARM_FN = "arm_context_sampling_fn"
+NUM_ACTIONS_FN = "num_actions_fn"
+
+
+class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
+    """Users come, and items are offered to them. A row is one user of one shared problem.
+
+        x_t       ~ global_context_sampling_fn                    the user
+        z_t(a)    ~ arm_context_sampling_fn, for each arm a       the items
+        R_t       ~ reward_fn(x_t, z_t(A_t))                      the same function for all rows
+
+    Every step has new users and items. The observation is a dict: `global` [B, G], `per_arm`
+    [B, K, P] and, if `num_actions_fn` is given, `num_actions` [B] int32: how many arms, the first
+    ones, are available to the row; the others may not be chosen, and their expected reward is -inf.
+
+    Random stream: a step draws the rewards, then the global contexts, the arms' and the numbers of
+    actions. Functions of TF-Agents' kind are called as TF-Agents calls them: once each in the
+    constructor, then in that order once a row, or once an arm; so a script that seeds
+    `numpy.random` sees the same numbers. But they draw outside the environment's generator: `seed`,
+    `get_state` and `set_state` cannot make them repeat. Samplers and reward models do repeat.
+
+    Shapes:
+        B: batch_size.
+        K: max_num_actions.
+        G, P: features of a user, of an item.
+
+    Args:
+        global_context_sampling_fn: a `ContextSampler`, or a function without arguments that returns
+            one context: an array, list or tuple [G], or a number.
+        arm_context_sampling_fn: the same, for an arm: [P].
+        max_num_actions: K.
+        reward_fn: a `RewardModel`, or a function that takes a vector [G + P], the user's features
+            and then the item's, and draws a number. Of a function, the expected rewards,
+            optimal actions and regret are not known.
+        num_actions_fn: a `ContextSampler` of one integer, or a function that returns an integer.
+            The numbers are clipped to 1 and K. None: all arms are always available.
+        batch_size: B.
+        name: what to call the environment.
+        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+        horizon: pulls in an episode; None for a stream.
+
+    Raises:
+        TypeError: an argument is of a wrong type, or a function returns something else than
+            numbers, or than integers for `num_actions_fn`.
+        ValueError: an integer is less than 1, a context is not a vector or is NaN, a sampler cannot
+            draw K arms, or a reward model does not fit the features.
+
+    Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`, whose signature is kept; Li et al.
+    (2010), section 2.
+
+    >>> from bandit_envs import rewards, sampling
+    >>> user, item = sampling.Normal(4), sampling.Normal(5)
+    >>> model = rewards.LinearReward(np.arange(9), noise_std=1.0)
+    >>> env = StationaryStochasticPerArmPyEnvironment(user, item, 7, model, batch_size=2, seed=0)
+    >>> {key: array.shape for key, array in env.reset().observation.items()}
+    {'global': (2, 4), 'per_arm': (2, 7, 5)}
+    >>> env.step(env.optimal_action()).reward.shape
+    (2,)
+    """
+
+    def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
+        self,
+        global_context_sampling_fn: SamplingFunction,
+        arm_context_sampling_fn: SamplingFunction,
+        max_num_actions: int,
+        reward_fn: RewardFunction,
+        num_actions_fn: SamplingFunction | None = None,
+        batch_size: int = 1,
+        name: str | None = "stationary_stochastic_per_arm",
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+    ) -> None:
+        num_arms = checked_integer("max_num_actions", max_num_actions, minimum=1)
+        sample_global = as_sampler(GLOBAL_FN, global_context_sampling_fn, (1,))
+        sample_arms = as_sampler(ARM_FN, arm_context_sampling_fn, (1, num_arms))
+        self._sample_global = sample_global
+        self._sample_arms = sample_arms
+        self._sample_num_actions = None
+        spec: dict[str, ArraySpec] = {
+            "global": sample_global.spec,
+            "per_arm": add_outer_dims_nest(sample_arms.spec, (num_arms,)),
+        }
+        if num_actions_fn is not None:
+            self._sample_num_actions = _integer_sampler(num_actions_fn)
+            spec["num_actions"] = BoundedArraySpec((), np.int32, 1, num_arms)
+        self._reward_model = as_reward_model(
+            "reward_fn",
+            reward_fn,
+            np.zeros((1, *sample_global.spec.shape), sample_global.spec.dtype),
+            np.zeros((1, *sample_arms.spec.shape), sample_arms.spec.dtype),
+        )
+        super().__init__(
+            spec,
+            num_arms,
+            self._reward_model.spec,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+        self._arms = np.arange(num_arms)
+        self._row_offsets = self._rows * num_arms
+        self._flat_items = (self._batch_size * num_arms, *sample_arms.spec.shape)
+
+    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
+        """Returns the mean of the reward of every action in an observation: [batch, K].
+
+        An action that is not available to a row has -inf.
+
+        Args:
+            observation: a dict of arrays as `observation_spec` says, with a batch dimension of any
+                size: it need not be from this environment's current time step.
+
+        Raises:
+            NotImplementedError: the mean is not known.
+            TypeError: `observation` is not a dict of arrays.
+            ValueError: it is not as `observation_spec` says.
+        """
+        known = isinstance(observation, dict) and "global" in observation
+        batch = np.shape(observation["global"])[:1] if known else (self._batch_size,)
+        try:
+            assert_arrays_nest(observation, add_outer_dims_nest(self._observation_spec, batch))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"observation does not fit {self._name}: {error}") from error
+        return read_only(self._expected_rewards(observation))
+
+    def _initial_state(self, rng: np.random.Generator) -> Observation:
+        rows, num_arms = self._batch_size, self._num_actions
+        users = draw_contexts(GLOBAL_FN, self._sample_global, rng, (rows,))
+        items = draw_contexts(ARM_FN, self._sample_arms, rng, (rows, num_arms))
+        contexts = {"global": read_only(users), "per_arm": read_only(items)}
+        if self._sample_num_actions is not None:
+            numbers = draw_contexts(NUM_ACTIONS_FN, self._sample_num_actions, rng, (rows,))
+            most = min(num_arms, np.iinfo(numbers.dtype).max)  # a uint8 never exceeds 255 arms
+            available = numbers.reshape(rows).clip(1, most).astype(np.int32)
+            contexts["num_actions"] = read_only(available)
+        return contexts
+
+    def _observe(self, state: Observation) -> Observation:
+        return state
+
+    def _expected_rewards(self, state: Observation) -> NDArray[Any]:
+        items = state["per_arm"]
+        expected = np.asarray(self._reward_model.mean(state["global"], items))
+        if expected.shape != items.shape[:2]:
+            raise ValueError(
+                f"reward_fn has a mean of shape {expected.shape}; expected {items.shape[:2]}"
+            )
+        if "num_actions" in state:
+            available = self._arms < state["num_actions"][:, np.newaxis]
+            expected = np.where(available, expected, -np.inf)
+        return expected
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        chosen = state["per_arm"].reshape(self._flat_items).take(self._row_offsets + action, 0)
+        return self._reward_model.draw(rng, state["global"], chosen)
+
+    def _next_state(
+        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
+    ) -> Observation:
+        return self._initial_state(rng)
+
+    def _checked(self, action: Nest) -> NDArray[np.intp]:
+        checked = super()._checked(action)
+        available = self._problem().get("num_actions")
+        if available is not None and (checked >= available).any():
+            row = int(np.flatnonzero(checked >= available)[0])
+            raise ValueError(
+                f"action[{row}] is {checked[row]}; expected 0 <= action < {available[row]}, "
+                f"the num_actions of its row"
+            )
+        return checked
+
+
+def _integer_sampler(function: SamplingFunction) -> ContextSampler:
+    sampler = as_sampler(NUM_ACTIONS_FN, function, (1,))
+    if sampler.spec.dtype.kind not in "iu":
+        raise TypeError(f"{NUM_ACTIONS_FN} returned {sampler.spec.dtype}; expected integers")
+    if sampler.spec.shape != (1,):
+        raise ValueError(
+            f"{NUM_ACTIONS_FN} returned shape {sampler.spec.shape}; expected one integer a row"
+        )
+    return sampler

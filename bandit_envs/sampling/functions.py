@@ -1,0 +1,138 @@
+"""Functions as context samplers: of whole batches, and of TF-Agents' kind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from bandit_envs.sampling.context_sampler import NUMBERS, ContextSampler, draw_contexts
+
+
+class BatchFunction(ContextSampler):
+    """A function that draws a whole batch.
+
+    Args:
+        function: takes a `numpy.random.Generator` and `size`, and returns an array `[*size, dim]`.
+            The array is copied, so the function may return the same one again, or a view.
+        dim: features in a context.
+        dtype: what to convert them to.
+
+    Raises:
+        TypeError: `function` is not callable, or returns what `dtype` cannot hold, such as floats
+            for integers; or as for any sampler.
+        ValueError: `dim` is negative.
+
+    >>> signs = BatchFunction(lambda rng, size: rng.choice([-1, 1], (*size, 3)), dim=3)
+    >>> signs(np.random.default_rng(0), (2, 5)).dtype
+    dtype('float32')
+    """
+
+    def __init__(
+        self,
+        function: Callable[[np.random.Generator, tuple[int, ...]], ArrayLike],
+        dim: int,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"function is {function!r}; expected a function (rng, size)")
+        super().__init__(dim, dtype)
+        self._function = function
+
+    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+        values = np.asarray(self._function(rng, size))
+        return _converted("function", values, self._spec.dtype, copy=True)
+
+
+class RowFunction(ContextSampler):
+    """A function of TF-Agents' kind: without arguments, it returns one context.
+
+    It is called once when it is wrapped, to learn its dimension and dtype, and then once a context,
+    row by row. What it draws, it draws elsewhere: not from the `rng` of the sampler. So neither a
+    seed nor a saved state makes it repeat.
+
+    Args:
+        function: returns a vector: an array, list or tuple; or a number, a vector of one.
+        name: what to call it in messages.
+
+    Raises:
+        TypeError: `function` needs arguments, or does not return numbers.
+        ValueError: it returns something else than a vector; or, when it is called, another shape
+            than at first.
+
+    Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`.
+
+    >>> RowFunction(lambda: [1, 2])(np.random.default_rng(0), (3,)).shape
+    (3, 2)
+    """
+
+    def __init__(self, function: Callable[[], ArrayLike], name: str = "function") -> None:
+        try:
+            context = function()
+        except TypeError as error:
+            raise TypeError(
+                f"{name} was called without arguments and raised {error!r}; "
+                f"wrap a function (rng, size) as BatchFunction(function, dim)"
+            ) from error
+        first = _stacked(name, context)
+        if first.ndim > 1:
+            raise ValueError(f"{name} returned shape {first.shape}; expected a vector or a number")
+        super().__init__(first.size, first.dtype)
+        self._function = function
+        self._name = name
+        self._shape = first.shape
+
+    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+        function = self._function
+        values = _stacked(self._name, [function() for _ in range(math.prod(size))])
+        if values.shape[1:] != self._shape:
+            raise ValueError(
+                f"{self._name} returned shape {values.shape[1:]}; "
+                f"expected {self._shape}, as at first"
+            )
+        values = _converted(self._name, values, self._spec.dtype, copy=False)
+        return values.reshape(*size, self._dim)
+
+
+SamplingFunction: TypeAlias = ContextSampler | Callable[[], ArrayLike]
+"""A sampler, or a function without arguments that returns one context."""
+
+
+def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> ContextSampler:
+    """Returns `function` as a sampler, having called it once to see that it works.
+
+    Args:
+        name: of the argument, for messages.
+        function: a sampler, which is tried on a generator of its own; or a function without
+            arguments, which becomes a `RowFunction`.
+        size: the batch shape to try a sampler on.
+
+    Raises:
+        TypeError: it is neither, or what it draws is of a wrong dtype.
+        ValueError: what it draws is of a wrong shape, or NaN.
+    """
+    if isinstance(function, ContextSampler):
+        draw_contexts(name, function, np.random.default_rng(0), size)
+        return function
+    if not callable(function):
+        raise TypeError(f"{name} is {function!r}; expected a ContextSampler or a function")
+    return RowFunction(function, name)
+
+
+def _stacked(name: str, contexts: Any) -> NDArray[Any]:
+    try:
+        values = np.array(contexts)
+    except ValueError as error:
+        raise ValueError(f"{name} returned contexts of different shapes: {error}") from error
+    if values.dtype.kind not in NUMBERS:
+        raise TypeError(f"{name} returned {values.dtype}; expected real numbers")
+    return values
+
+
+def _converted(name: str, values: NDArray[Any], dtype: np.dtype[Any], copy: bool) -> NDArray[Any]:
+    if not np.can_cast(values.dtype, dtype, "same_kind"):
+        raise TypeError(f"{name} returned {values.dtype}; expected {dtype}")
+    return values.astype(dtype, order="C", copy=copy)

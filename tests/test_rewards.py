@@ -1,0 +1,194 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandit_envs.rewards import (
+    LinearReward,
+    LogisticReward,
+    RewardModel,
+    RowReward,
+    as_reward_model,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def features(rows, num_arms, num_global, num_arm, dtype=np.float64):
+    rng = np.random.default_rng(7)
+    return (
+        rng.normal(size=(rows, num_global)).astype(dtype),
+        rng.normal(size=(rows, num_arms, num_arm)).astype(dtype),
+    )
+
+
+@given(*(st.integers(1, 5),) * 2, *(st.integers(0, 4),) * 2)
+def test_a_linear_mean_is_the_product_of_concatenated_features(rows, num_arms, num_global, num_arm):
+    users, items = features(rows, num_arms, num_global, num_arm)
+    theta = np.arange(num_global + num_arm) - 1.5
+    tiled = np.repeat(users[:, np.newaxis], num_arms, axis=1)
+    expected = np.concatenate([tiled, items], axis=2) @ theta
+    reward = LinearReward(theta)
+    np.testing.assert_allclose(reward.mean(users, items), expected, atol=1e-12)
+    np.testing.assert_allclose(reward.mean(users, items[:, 0]), expected[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_])
+def test_a_linear_mean_takes_features_of_any_dtype(dtype):
+    users, items = features(3, 4, 2, 2, np.int8)
+    reward = LinearReward([1.0, 2.0, 3.0, 4.0])
+    users, items = users.astype(dtype), items.astype(dtype)
+    expected = users @ [1.0, 2.0] + items[:, 1] @ [3.0, 4.0]
+    np.testing.assert_allclose(reward.mean(users, items)[:, 1], expected, rtol=1e-6)
+
+
+def test_float32_features_are_not_widened():
+    users, items = features(3, 4, 2, 2, np.float32)
+    assert LinearReward([1.0, 2.0, 3.0, 4.0]).mean(users, items).dtype == np.float32
+
+
+def test_a_linear_draw_has_its_mean_and_noise():
+    users, items = np.full((100_000, 1), 2.0), np.full((100_000, 1), 3.0)
+    draws = LinearReward([1.0, -1.0], noise_std=0.5).draw(np.random.default_rng(1), users, items)
+    standard_error = 0.5 / np.sqrt(draws.size)
+    assert abs(draws.mean() + 1.0) < 4 * standard_error
+    assert abs(draws.std() - 0.5) < 4 * standard_error / np.sqrt(2)
+
+
+@pytest.mark.parametrize("noise_std", [0.0, 1.0, 3.0])
+def test_a_linear_draw_takes_one_normal_a_row(noise_std):
+    users, items = features(5, 1, 2, 2)
+    model, rng, same = LinearReward(np.ones(4), noise_std), *map(np.random.default_rng, (4, 4))
+    draws = model.draw(rng, users, items[:, 0])
+    noise = noise_std * same.standard_normal(5, np.float32)
+    np.testing.assert_allclose(draws, model.mean(users, items[:, 0]) + noise, rtol=1e-6)
+    assert rng.bit_generator.state == same.bit_generator.state
+
+
+def test_a_logistic_draw_is_0_or_1_with_its_probability():
+    users, items = np.full((100_000, 1), 1.0), np.full((100_000, 1), 0.5)
+    model = LogisticReward([-2.0, 2.0])
+    draws = model.draw(np.random.default_rng(1), users, items)
+    probability = 1 / (1 + np.e)
+    np.testing.assert_allclose(model.mean(users[:1], items[:1]), probability)
+    standard_error = np.sqrt(probability * (1 - probability) / draws.size)
+    assert abs(draws.mean() - probability) < 4 * standard_error
+    assert set(draws.astype(float)) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_logistic_mean_neither_overflows_nor_loses_small_probabilities(dtype):
+    users = np.array([[-2000.0], [-80.0], [0.0], [2000.0]], dtype)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        mean = LogisticReward([1.0]).mean(users, np.zeros((4, 0), dtype))
+    np.testing.assert_allclose(mean, [0.0, np.exp(-80.0), 0.5, 1.0], rtol=1e-4)
+
+
+def test_a_row_function_sees_one_concatenated_vector_a_row_in_order():
+    seen = []
+
+    def reward(vector):
+        seen.append(vector)
+        return len(seen)
+
+    draws = RowReward(reward).draw(RNG, np.array([[1, 2], [3, 4]]), np.array([[0.5], [0.25]]))
+    np.testing.assert_array_equal(seen, [[1.0, 2.0, 0.5], [3.0, 4.0, 0.25]])
+    np.testing.assert_array_equal(draws, [1, 2])
+
+
+def test_a_row_function_may_change_its_argument():
+    users = np.ones((2, 2))
+
+    def reward(vector):
+        vector[:] = 0.0
+        return 1.0
+
+    RowReward(reward).draw(RNG, users, np.ones((2, 1)))
+    assert users.min() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rewards", "error", "message"),
+    [
+        ([1.0, None], TypeError, "fn returned None for row 1; expected a number"),
+        (["1", 1.0], TypeError, "fn returned '1' for row 0"),
+        ([1.0, [1.0, 2.0]], TypeError, r"fn returned \[1.0, 2.0\] for row 1"),
+        ([np.ones(2), np.ones(2)], TypeError, r"fn returned array\(\[1., 1.\]\) for row 0"),
+        ([1.0, np.nan], ValueError, "fn returned NaN for row 1"),
+    ],
+)
+def test_a_row_function_that_returns_no_number_is_refused_by_name_and_row(rewards, error, message):
+    returned = iter(rewards)
+    model = RowReward(lambda vector: next(returned), "fn")
+    with pytest.raises(error, match=message):
+        model.draw(RNG, np.ones((2, 1)), np.ones((2, 1)))
+
+
+@pytest.mark.parametrize("number", [1, True, 0.5, np.float32(2.0), np.array(3.0), np.inf])
+def test_a_row_function_may_return_any_number(number):
+    draws = RowReward(lambda vector: number).draw(RNG, np.ones((2, 1)), np.ones((2, 1)))
+    np.testing.assert_array_equal(draws, [number, number])
+
+
+def test_the_mean_of_a_row_function_is_not_known():
+    model = as_reward_model("reward_fn", sum, np.ones((1, 2)), np.ones((1, 3)))
+    with pytest.raises(NotImplementedError, match=r"reward_fn draws .* such as LinearReward"):
+        model.mean(np.ones((1, 2)), np.ones((1, 3)))
+
+
+def test_a_model_without_a_mean_says_so():
+    class Draws(RewardModel):
+        def draw(self, rng, global_features, arm_features):
+            return rng.random(len(global_features))
+
+    with pytest.raises(NotImplementedError, match="Draws has no mean"):
+        Draws().mean(np.ones((1, 2)), np.ones((1, 3)))
+
+
+def test_a_function_is_not_called_before_it_is_needed():
+    def never(vector):
+        raise AssertionError
+
+    as_reward_model("reward_fn", never, np.ones((1, 2)), np.ones((1, 3)))
+
+
+def test_a_model_of_other_dimensions_is_refused():
+    with pytest.raises(ValueError, match="theta has 4 entries; expected 5, for 2 global and 3 arm"):
+        as_reward_model("reward_fn", LinearReward(np.ones(4)), np.ones((1, 2)), np.ones((1, 3)))
+
+
+def test_a_model_that_draws_another_shape_is_refused():
+    class Two(RewardModel):
+        def draw(self, rng, global_features, arm_features):
+            return np.zeros((len(global_features), 2))
+
+    with pytest.raises(ValueError, match=r"reward_fn drew shape \(1, 2\) for one row"):
+        as_reward_model("reward_fn", Two(), np.ones((1, 2)), np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("function", [None, 1.0, [1.0, 2.0]])
+def test_what_is_neither_model_nor_function_is_refused(function):
+    with pytest.raises(TypeError, match=r"reward_fn is .*; expected a RewardModel or a function"):
+        as_reward_model("reward_fn", function, np.ones((1, 2)), np.ones((1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: LinearReward([[1.0]]), ValueError, r"theta has shape \(1, 1\)"),
+        (lambda: LinearReward([1.0, np.inf]), ValueError, "theta is .*inf"),
+        (lambda: LinearReward(["a"]), TypeError, "theta is <U1"),
+        (lambda: LinearReward([1.0], -1.0), ValueError, "noise_std is -1"),
+        (lambda: LogisticReward(1.0), ValueError, r"theta has shape \(\)"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_a_model_keeps_its_own_theta():
+    theta = np.ones(2)
+    model = LinearReward(theta, noise_std=0.0)
+    theta[:] = 5.0
+    np.testing.assert_array_equal(model.mean(np.ones((1, 1)), np.ones((1, 1))), [2.0])

@@ -1,0 +1,287 @@
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandit_envs.sampling import (
+    BatchFunction,
+    Catalog,
+    ContextSampler,
+    Integers,
+    Normal,
+    RowFunction,
+    Uniform,
+    as_sampler,
+    draw_contexts,
+)
+
+TABLE = np.arange(12.0).reshape(6, 2)
+
+SAMPLERS = [
+    Normal(3, loc=1.0, scale=2.0),
+    Uniform(3, -1.0, 1.0),
+    Integers(3, -5, 5),
+    Catalog(TABLE),
+    BatchFunction(lambda rng, size: rng.random((*size, 3)), 3, np.float64),
+    RowFunction(lambda: [1, 2, 3]),
+]
+
+
+class Fixed(ContextSampler):
+    """Returns what it is given, whatever the specification says."""
+
+    def __init__(self, values, dim):
+        super().__init__(dim, np.float64)
+        self.values = values
+
+    def __call__(self, rng, size):
+        return self.values
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: type(sampler).__name__)
+@pytest.mark.parametrize("size", [(1,), (4,), (4, 5)])
+def test_a_draw_is_as_the_spec_says(sampler, size):
+    contexts = sampler(np.random.default_rng(0), size)
+    assert contexts.shape == size + sampler.spec.shape
+    assert contexts.dtype == sampler.spec.dtype
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: type(sampler).__name__)
+def test_one_seed_gives_one_draw(sampler):
+    first, second = (sampler(np.random.default_rng(3), (4, 5)) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_normal_has_its_mean_and_standard_deviation():
+    values = Normal(4, loc=3.0, scale=2.0)(np.random.default_rng(1), (50_000,))
+    standard_error = 2.0 / np.sqrt(values.size)
+    assert abs(values.mean() - 3.0) < 4 * standard_error
+    assert abs(values.std() - 2.0) < 4 * standard_error / np.sqrt(2)
+
+
+def test_uniform_fills_its_interval():
+    values = Uniform(4, -3.0, 5.0)(np.random.default_rng(1), (50_000,))
+    standard_error = 8.0 / np.sqrt(12 * values.size)
+    assert abs(values.mean() - 1.0) < 4 * standard_error
+    assert values.min() >= -3.0
+    assert values.max() <= 5.0
+
+
+def test_integers_exclude_the_upper_end_and_are_equally_likely():
+    values = Integers(1, -2, 3)(np.random.default_rng(1), (50_000,))
+    numbers, counts = np.unique(values, return_counts=True)
+    np.testing.assert_array_equal(numbers, [-2, -1, 0, 1, 2])
+    standard_error = np.sqrt(values.size * 0.2 * 0.8)
+    assert abs(counts - values.size * 0.2).max() < 4 * standard_error
+
+
+@given(
+    items=st.integers(1, 40), count=st.integers(1, 40), rows=st.integers(1, 9), seed=st.integers(0)
+)
+def test_a_row_of_a_catalog_has_no_item_twice(items, count, rows, seed):
+    count = min(count, items)
+    catalog = Catalog(np.arange(items)[:, np.newaxis])
+    chosen = catalog(np.random.default_rng(seed), (rows, count))[..., 0]
+    assert all(len(set(row)) == count for row in chosen.tolist())
+    assert set(chosen.ravel()) <= set(range(items))
+
+
+@pytest.mark.parametrize(("items", "count"), [(6, 2), (6, 3), (4, 3), (3, 3)])
+def test_all_orders_of_items_of_a_catalog_are_equally_likely(items, count):
+    rows = 60_000
+    chosen = Catalog(np.arange(items)[:, np.newaxis])(np.random.default_rng(5), (rows, count))
+    codes, counts = np.unique(chosen[..., 0] @ items ** np.arange(count), return_counts=True)
+    outcomes = np.prod(np.arange(items - count + 1, items + 1))
+    assert len(codes) == outcomes
+    expected = rows / outcomes
+    chi_squared = ((counts - expected) ** 2 / expected).sum()
+    standard_error = np.sqrt(2 * (outcomes - 1))
+    assert abs(chi_squared - (outcomes - 1)) < 4 * standard_error
+
+
+def test_one_item_a_row_may_be_the_same_in_all_rows():
+    users = Catalog(np.arange(3)[:, np.newaxis])(np.random.default_rng(0), (100,))
+    assert set(users[:, 0]) == {0, 1, 2}
+
+
+def test_a_catalog_keeps_its_own_table():
+    table = TABLE.copy()
+    catalog = Catalog(table)
+    table[:] = -1.0
+    assert catalog(np.random.default_rng(0), (2, 3)).min() >= 0.0
+
+
+def test_a_catalog_refuses_more_arms_than_it_has_items():
+    with pytest.raises(ValueError, match="6 items; expected at least 7"):
+        Catalog(TABLE)(np.random.default_rng(0), (2, 7))
+
+
+@pytest.mark.parametrize(
+    ("features", "error", "message"),
+    [
+        (np.zeros((2, 3, 4)), ValueError, r"features has shape \(2, 3, 4\)"),
+        (np.zeros(3), ValueError, r"features has shape \(3,\)"),
+        (np.zeros((0, 3)), ValueError, "items >= 1"),
+        ([[0.0, 1.0], [0.0, np.nan]], ValueError, r"features\[1\] is .*nan"),
+        ([["a"]], TypeError, "real numbers"),
+    ],
+)
+def test_a_catalog_refuses_what_is_no_table_of_numbers(features, error, message):
+    with pytest.raises(error, match=message):
+        Catalog(features)
+
+
+def test_a_batch_function_may_return_the_same_array_again():
+    buffer = np.zeros((2, 3), np.float32)
+    contexts = BatchFunction(lambda rng, size: buffer, 3)(np.random.default_rng(0), (2,))
+    buffer += 1.0
+    assert contexts.max() == 0.0
+
+
+def test_a_batch_function_may_return_a_view():
+    arms = np.arange(6.0).reshape(3, 2)
+    sampler = BatchFunction(lambda rng, size: np.broadcast_to(arms, (*size, 2)), 2)
+    contexts = sampler(np.random.default_rng(0), (4, 3))
+    np.testing.assert_array_equal(contexts, np.tile(arms, (4, 1, 1)))
+    assert contexts.flags.c_contiguous
+
+
+def test_a_batch_function_refuses_to_cut_floats_to_integers():
+    sampler = BatchFunction(lambda rng, size: rng.random((*size, 1)), 1, np.int32)
+    with pytest.raises(TypeError, match="function returned float64; expected int32"):
+        sampler(np.random.default_rng(0), (2,))
+
+
+class Source:
+    def method(self):
+        return np.arange(3.0)
+
+    def __call__(self):
+        return np.arange(2.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "dim"),
+    [
+        (lambda: np.zeros(4), 4),
+        (lambda: [1, 2], 2),
+        (lambda: (1.0, 2.0), 2),
+        (lambda: 3, 1),
+        (lambda: np.float32(3.0), 1),
+        (lambda: np.array(3.0), 1),
+        (lambda: np.zeros(0), 0),
+        (functools.partial(np.random.default_rng(0).normal, size=5), 5),
+        (functools.partial(np.zeros, 3, dtype=np.int32), 3),
+        (Source().method, 3),
+        (Source(), 2),
+        (np.random.default_rng(0).random, 1),
+        (np.random.random_sample, 1),
+        (lambda scale=2.0: scale * np.ones(2), 2),
+    ],
+)
+def test_any_function_without_arguments_is_a_row_function(function, dim):
+    sampler = as_sampler("fn", function, (1, 7))
+    assert isinstance(sampler, RowFunction)
+    assert sampler.spec.shape == (dim,)
+    assert sampler(np.random.default_rng(0), (2, 3)).shape == (2, 3, dim)
+
+
+def test_a_row_function_is_called_once_and_then_once_a_context_in_order():
+    numbers = iter(range(100))
+    sampler = RowFunction(lambda: [next(numbers)])
+    contexts = sampler(np.random.default_rng(0), (2, 3))
+    np.testing.assert_array_equal(contexts[..., 0], [[1, 2, 3], [4, 5, 6]])
+    assert next(numbers) == 7
+
+
+def test_a_row_function_draws_nothing_from_the_generator():
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    RowFunction(lambda: [1.0])(rng, (3,))
+    assert rng.bit_generator.state == before
+
+
+def test_a_row_function_keeps_the_dtype_of_its_first_context():
+    contexts = iter([np.zeros(2, np.float32), np.ones(2), [1, 2]])
+    sampler = RowFunction(lambda: next(contexts))
+    assert sampler(np.random.default_rng(0), (2,)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "message"),
+    [
+        ([None], TypeError, "fn returned object"),
+        (["text"], TypeError, "fn returned <U4"),
+        ([[[1.0, 2.0]]], ValueError, r"fn returned shape \(1, 2\); expected a vector or a number"),
+        ([[[1.0], [1.0, 2.0]]], ValueError, "fn returned contexts of different shapes"),
+        ([[1.0], [1.0, 2.0]], ValueError, r"fn returned shape \(2,\); expected \(1,\), as at"),
+        ([[1.0], [1.0], [1.0, 2.0]], ValueError, "fn returned contexts of different shapes"),
+        ([1.0, [1.0]], ValueError, r"fn returned shape \(1,\); expected \(\), as at first"),
+        ([[1], [0.5]], TypeError, "fn returned float64; expected int64"),
+    ],
+)
+def test_a_row_function_refuses_by_name_what_is_no_context(returned, error, message):
+    contexts = iter(returned)
+    with pytest.raises(error, match=message):
+        RowFunction(lambda: next(contexts), "fn")(np.random.default_rng(0), (len(returned) - 1,))
+
+
+def test_a_function_of_rng_and_size_has_to_be_wrapped():
+    with pytest.raises(TypeError, match=r"fn was called without .* BatchFunction\(function, dim\)"):
+        as_sampler("fn", lambda rng, size: rng.random((*size, 3)), (1,))
+
+
+@pytest.mark.parametrize("function", [None, np.zeros(3), "normal"])
+def test_what_is_neither_sampler_nor_function_is_refused(function):
+    with pytest.raises(TypeError, match=r"fn is .*; expected a ContextSampler or a function"):
+        as_sampler("fn", function, (1,))
+
+
+def test_a_sampler_is_tried_before_it_is_taken():
+    with pytest.raises(ValueError, match=r"fn returned shape \(1, 2\); expected \(1, 3\)"):
+        as_sampler("fn", BatchFunction(lambda rng, size: np.zeros((*size, 2)), dim=3), (1,))
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (np.zeros((2, 3)), ValueError, r"fn returned shape \(2, 3\); expected \(2, 3, 1\)"),
+        (np.zeros((2, 3, 1), np.int32), TypeError, "fn returned int32; expected float64"),
+        (
+            np.where(np.arange(6) == 4, np.nan, 1.0).reshape(2, 3, 1),
+            ValueError,
+            "fn returned NaN for row 1, arm 1",
+        ),
+    ],
+)
+def test_a_draw_that_is_not_as_the_spec_says_is_refused(values, error, message):
+    with pytest.raises(error, match=message):
+        draw_contexts("fn", Fixed(values, dim=1), np.random.default_rng(0), (2, 3))
+
+
+def test_infinite_features_are_not_nan():
+    values = np.array([[np.inf, -np.inf], [1e200, 1.0]])
+    drawn = draw_contexts("fn", Fixed(values, dim=2), np.random.default_rng(0), (2,))
+    np.testing.assert_array_equal(drawn, values)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Normal(-1), ValueError, "dim is -1"),
+        (lambda: Normal(2.0), TypeError, "dim is 2.0"),
+        (lambda: Normal(2, scale=-1.0), ValueError, "scale is -1"),
+        (lambda: Normal(2, loc=np.nan), ValueError, "loc is nan"),
+        (lambda: Uniform(2, 1.0, 0.0), ValueError, "high is 0"),
+        (lambda: Integers(2, 3, 3), ValueError, "high is 3; expected at least 4"),
+        (lambda: Integers(2, 0, 2**31 + 1), ValueError, "high is 2147483649"),
+        (lambda: Integers(2, 0.5, 3), TypeError, "low is 0.5"),
+        (lambda: BatchFunction(None, 2), TypeError, "function is None"),
+        (lambda: BatchFunction(np.zeros, 2, object), TypeError, "dtype is object"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
