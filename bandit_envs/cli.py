@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from bandit_envs import __version__
-from bandit_envs.experiments import FIGURES
-from bandit_envs.policy_specs import PolicySpec
+from bandit_envs.experiments.figures import FIGURES
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+BACKENDS = ("loky", "threading", "dask", "ray")
+SPECS = """A SPEC is name or name:key=value,key=value, for example
+  greedy, random, epsilon_greedy:epsilon=0.1,initial_value=0,step_size=0.1,
+  ucb:c=2, gradient:step_size=0.1,baseline=false, thompson,
+  lin_ucb:alpha=1, linear_thompson:alpha=1, linear_epsilon_greedy:epsilon=0.1"""
 
 
 class _Parser(argparse.ArgumentParser):
     """Says in one line what is wrong."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE_ERROR, f"{self.prog}: {message}\n")
+        self.exit(USAGE_ERROR, f"{self.prog}: {' '.join(message.split())}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,16 +36,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: those of the command line if None.
 
     Returns:
-        The exit code: 0; 2 for wrong input; 130 after Ctrl-C.
+        The exit code: 0; 1 if something failed while it ran; 2 for wrong input; 130 after Ctrl-C.
     """
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
         from bandit_envs import commands  # noqa: PLC0415  # needs more than NumPy
+
+        run: Callable[[argparse.Namespace], int] = getattr(commands, options.run)
+        return run(options)
     except ModuleNotFoundError as error:
-        parser.error(f"{error.name} is not installed; expected pip install 'bandit_envs[cli]'")
-    try:
-        return commands.testbed(options)
+        extra = error.name if error.name in ("distributed", "ray") else "cli"
+        extra = extra.replace("distributed", "dask")
+        parser.error(f"{error.name} is not installed; expected pip install 'bandit_envs[{extra}]'")
     except (ValueError, OSError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
@@ -50,38 +59,73 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> _Parser:
     parser = _Parser(prog="bandit-envs", description="Batched bandit experiments.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    testbed = commands.add_parser(
-        "testbed",
-        help="policies on k-armed testbeds: the figures of Sutton & Barto, chapter 2",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Simulates k-armed testbeds (Sutton & Barto, section 2.3) as one batch.",
-        epilog="A SPEC is name or name:key=value,key=value, for example\n"
-        "  greedy, random, epsilon_greedy:epsilon=0.1,initial_value=0,step_size=0.1,\n"
-        "  ucb:c=2, gradient:step_size=0.1,baseline=false, thompson",
-    )
-    testbed.add_argument(
-        "--figure", choices=FIGURES, help="the figure of the book to reproduce (default: 2.2)"
-    )
-    testbed.add_argument(
-        "--policy",
-        action="append",
-        type=_argument(PolicySpec.parse),
-        metavar="SPEC",
-        help="a policy; may be given again. Without --figure, these are all that run",
-    )
-    count = _argument(_count)
-    testbed.add_argument("--runs", type=count, default=2000, help="testbeds (default: 2000)")
-    testbed.add_argument("--steps", type=count, default=1000, help="pulls in each (default: 1000)")
-    testbed.add_argument("--arms", type=count, default=10, help="arms of each (default: 10)")
-    testbed.add_argument("--seed", type=_argument(_seed), default=0, help="(default: 0)")
-    testbed.add_argument(
-        "--output", type=Path, metavar="DIR", help="(default: results/testbed-FIGURE)"
-    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, text: str, epilog: str = "") -> _Parser:
+        subparser: _Parser = commands.add_parser(
+            name,
+            help=text,
+            description=text,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        subparser.set_defaults(run=name.replace("-", "_"))
+        return subparser
+
+    testbed = command("testbed", "the figures of Sutton & Barto, chapter 2", SPECS)
+    testbed.add_argument("--figure", choices=FIGURES, help="the figure to reproduce (default: 2.2)")
+    _add_number(testbed, "--arms", 10, "arms of each testbed", _count)
+    _add_study_options(testbed, runs=2000, workers=1, folder="results/testbed-FIGURE")
+
+    per_arm = command("per-arm", "contextual policies on a bandit with per-arm features", SPECS)
+    _add_number(per_arm, "--global-dim", 40, "features of a row", _count)
+    _add_number(per_arm, "--arm-dim", 50, "features of an arm", _count)
+    _add_number(per_arm, "--arms", 70, "arms", _count)
+    _add_number(per_arm, "--batch-size", 20, "rows", _count)
+    _add_number(per_arm, "--noise", 1.0, "standard deviation of a reward", _noise)
+    _add_study_options(per_arm, runs=10, workers=_cores(), folder="results/per-arm")
+
+    sweep = command("sweep", "all that a study file names, on one machine or a cluster")
+    sweep.add_argument("study", type=Path, metavar="STUDY.toml")
+    sweep.add_argument("--backend", choices=BACKENDS, default="loky", help="(default: loky)")
+    _add_number(sweep, "--workers", _cores(), "processes or threads", _count)
+    sweep.add_argument("--address", metavar="ADDR", help="of a running Dask or Ray cluster")
+    _add_output(sweep, "results/STUDY")
+    sweep.add_argument("--dry-run", action="store_true", help="only say what would be done")
+
+    report = command("report", "the table and the figure of what is in a results folder")
+    report.add_argument("folder", type=Path, metavar="DIR")
     return parser
 
 
-def _argument(parse: Any) -> Any:
+def _add_study_options(parser: _Parser, runs: int, workers: int, folder: str) -> None:
+    parser.add_argument(
+        "--policy",
+        action="append",
+        type=_argument(_policy),
+        metavar="SPEC",
+        help="a policy; may be given again",
+    )
+    _add_number(parser, "--runs", runs, "independent repetitions", _count)
+    _add_number(parser, "--steps", 1000, "pulls in each", _count)
+    _add_number(parser, "--seed", 0, "of everything", _seed)
+    _add_number(parser, "--workers", workers, "processes", _count)
+    _add_output(parser, folder)
+
+
+def _add_number(
+    parser: _Parser, name: str, default: float, text: str, parse: Callable[[str], Any]
+) -> None:
+    text = f"{text} (default: {default})"
+    parser.add_argument(name, type=_argument(parse), default=default, metavar="N", help=text)
+
+
+def _add_output(parser: _Parser, default: str) -> None:
+    text = f"where the results go (default: {default})"
+    parser.add_argument("--output", type=Path, metavar="DIR", help=text)
+
+
+def _argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """Makes argparse show what `parse` says is wrong, which it does for its own error only."""
 
     def parsed(text: str) -> Any:
@@ -91,6 +135,12 @@ def _argument(parse: Any) -> Any:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return parsed
+
+
+def _policy(text: str) -> Any:
+    from bandit_envs.experiments.specs import PolicySpec  # noqa: PLC0415  # slow for --help
+
+    return PolicySpec.parse(text)
 
 
 def _count(text: str) -> int:
@@ -110,3 +160,17 @@ def _integer(text: str, minimum: int) -> int:
     if value < minimum:
         raise ValueError(expected)
     return value
+
+
+def _noise(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise ValueError(f"{text!r}; expected a number, at least 0")
+    return value
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1

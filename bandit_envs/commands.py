@@ -1,16 +1,21 @@
-"""What the subcommands do: run, show progress, write files, draw, print a table."""
+"""What the subcommands do: make a study, run it, show progress, draw, print a table."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    MofNCompleteColumn,
     Progress,
-    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -18,100 +23,219 @@ from rich.progress import (
 from rich.table import Table
 
 from bandit_envs import plots
-from bandit_envs.experiments import FIGURES, Result, TestbedStudy, run_testbed
-from bandit_envs.policy_specs import PolicySpec
-from bandit_envs.results import open_folder, summary_row, write_results, write_whole
+from bandit_envs.experiments.backends import backend
+from bandit_envs.experiments.engine import missing_tasks, run_tasks
+from bandit_envs.experiments.estimate import estimate
+from bandit_envs.experiments.figures import FIGURES
+from bandit_envs.experiments.folder import ResultsFolder
+from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
+from bandit_envs.experiments.studies import Study
+from bandit_envs.experiments.tables import steps_per_second, summary, write_tables
+from bandit_envs.experiments.task_files import write_whole
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SUCCEEDED = 0
+FAILED = 1
+MOST_ROWS = 60
+COLUMNS = {
+    "reward": ("reward", "{:.3f}"),
+    "percent_optimal": ("% optimal", "{:.1f}"),
+    "mean_reward": ("mean reward", "{:.3f}"),
+    "cumulative_regret": ("regret", "{:.1f}"),
+}
 
 
 def testbed(options: argparse.Namespace) -> int:
-    """Runs `bandit-envs testbed`.
+    """Runs `bandit-envs testbed` and returns the exit code.
 
     Raises:
-        ValueError: two policies are the same, or the output folder holds something else.
+        ValueError: the study is none, or the output folder holds something else.
         OSError: the output folder cannot be written.
     """
     number = options.figure or (None if options.policy else "2.2")
     figure = FIGURES[number] if number else None
     policies = [PolicySpec.parse(text) for text in figure.policies] if figure else []
-    policies += options.policy or []
-    names = [str(policy) for policy in policies]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"--policy {name} is there twice; expected each policy once")
-    study = TestbedStudy(
-        tuple(policies),
+    value_mean = figure.value_mean if figure else 0.0
+    study = Study(
+        f"Figure {number}: {figure.title}" if figure else "Policies on k-armed testbeds",
+        (EnvironmentSpec("testbed", {"k": options.arms, "value_mean": value_mean}),),
+        (*policies, *(options.policy or [])),
         options.runs,
         options.steps,
-        options.arms,
-        figure.value_mean if figure else 0.0,
         options.seed,
+        panels=figure.panels if figure else ("reward", "percent_optimal"),
     )
-    folder = options.output or Path("results", f"testbed-{number or 'policies'}")
-    open_folder(
-        folder,
-        {
-            "command": "testbed",
-            "figure": number,
-            "policies": names,
-            "runs": study.runs,
-            "steps": study.steps,
-            "arms": study.arms,
-            "value_mean": study.value_mean,
-            "seed": study.seed,
-        },
+    path = options.output or Path("results", f"testbed-{number or 'policies'}")
+    return _run_locally(study, path, options.workers)
+
+
+def per_arm(options: argparse.Namespace) -> int:
+    """Runs `bandit-envs per-arm` and returns the exit code.
+
+    Raises:
+        ValueError: the study is none, or the output folder holds something else.
+        OSError: the output folder cannot be written.
+    """
+    keys = ("global_dim", "arm_dim", "arms", "batch_size", "noise")
+    default = ("lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1")
+    study = Study(
+        "Contextual policies on a bandit with per-arm features",
+        (EnvironmentSpec("per_arm", {key: getattr(options, key) for key in keys}),),
+        tuple(options.policy or map(PolicySpec.parse, default)),
+        options.runs,
+        options.steps,
+        options.seed,
+        panels=("regret", "cumulative_regret"),
     )
-    title = f"Figure {number}: {figure.title}" if figure else "Average performance"
-    results: list[Result] = []
+    return _run_locally(study, options.output or Path("results", "per-arm"), options.workers)
+
+
+def sweep(options: argparse.Namespace) -> int:
+    """Runs `bandit-envs sweep` and returns the exit code.
+
+    Raises:
+        ValueError: the file is no study, or the output folder holds something else.
+        OSError: the file cannot be read, or the output folder not be written.
+        ModuleNotFoundError: the backend's package is not installed.
+    """
     try:
-        _run(study, folder, results)
-    finally:
-        if results:
-            draws_parameters = figure is not None and not figure.panels and not options.policy
-            panels = (figure.panels if figure else ()) or ("reward", "percent_optimal")
-            write_whole(
-                folder / "figure.png",
-                plots.parameter_study(title, results)
-                if draws_parameters
-                else plots.learning_curves(title, results, panels),
-            )
-    console = Console()
-    console.print(_table(title, study, results))
-    console.print(f"Wrote {folder / 'figure.png'}, summary.csv, curves.csv and config.json")
-    return 0
+        study = Study.from_toml(tomllib.loads(options.study.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{options.study}: {error}") from error
+    if options.dry_run:
+        return _dry_run(study, options.workers)
+    path = options.output or Path("results", options.study.stem)
+    with backend(options.backend, options.workers, options.address):
+        return _run(study, path, with_speed=False)
 
 
-def _run(study: TestbedStudy, folder: Path, results: list[Result]) -> None:
+def report(options: argparse.Namespace) -> int:
+    """Runs `bandit-envs report` and returns the exit code.
+
+    Raises:
+        ValueError: the folder holds no results, or those of other versions.
+        OSError: the folder cannot be written.
+    """
+    folder = ResultsFolder.read(options.folder)
+    missing = len(missing_tasks(folder))
+    _show(folder, with_speed=False)
+    if missing:
+        Console().print(f"{missing} of {folder.study.num_tasks()} tasks are not there yet")
+    return SUCCEEDED
+
+
+def _run_locally(study: Study, path: Path, workers: int) -> int:
+    with backend("loky", workers):
+        return _run(study, path, with_speed=True)
+
+
+def _run(study: Study, path: Path, with_speed: bool) -> int:
+    """Does what is missing of a study, writes its files, and shows it."""
+    folder = ResultsFolder(path, study)
+    with folder.opened():
+        try:
+            failures = _do(folder, with_speed)
+        finally:
+            write_tables(folder, with_speed)
+            _show(folder, with_speed)
+    return FAILED if failures else SUCCEEDED
+
+
+def _do(folder: ResultsFolder, with_speed: bool) -> int:
+    """Does the missing tasks and returns how many failed."""
+    errors = Console(stderr=True)
+    tasks = missing_tasks(folder)
+    left = Counter(task.cell.position for task in tasks)
+    failures = 0
+    rest_until = 0.0
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TaskProgressColumn(),
+        MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        total = study.runs * study.steps * len(study.policies)
-        bar = progress.add_task("", total=total)
-        for policy in study.policies:
-            progress.update(bar, description=str(policy))
-            results.append(run_testbed(study, policy, lambda steps: progress.advance(bar, steps)))
-            write_results(folder, results)
-        progress.update(bar, description="done")
+    with Progress(*columns, console=errors) as progress:
+        bar = progress.add_task("tasks", total=len(tasks))
+        for task, error in run_tasks(folder, tasks):
+            progress.advance(bar)
+            left[task.cell.position] -= 1
+            if error is not None:
+                failures += 1
+                errors.print(f"failed: {task}: {error}", markup=False, soft_wrap=True)
+            # Tables are written anew for each policy, unless that would take most of the time.
+            elif left[task.cell.position] == 0 and time.monotonic() >= rest_until:
+                started = time.monotonic()
+                write_tables(folder, with_speed)
+                rest_until = time.monotonic() + 10 * (time.monotonic() - started)
+    if failures:
+        errors.print(f"{failures} of {len(tasks)} tasks failed; the same command tries them again")
+    return failures
 
 
-def _table(title: str, study: TestbedStudy, results: list[Result]) -> Table:
+def _show(folder: ResultsFolder, with_speed: bool) -> None:
+    """Draws the figure and prints the table of what is there."""
+    study, console = folder.study, Console()
+    if not any(folder.result(cell) for cell in study.cells()):
+        return
+    figure = folder.path / "figure.png"
+    write_whole(figure, [plots.study_figure(study, folder.results())])
+    runs = f"{study.runs} runs of {study.steps} steps"
     table = Table(
-        title=f"{title}\n{study.runs} testbeds, {study.arms} arms, {study.steps} steps",
-        caption="± one standard error over testbeds; reward and % optimal are of the last step",
-        box=box.SIMPLE,
+        title=f"{study.title}\n{runs}",
+        caption="± one standard error over runs; reward and % optimal are of the last step",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    table.add_column("policy")
-    for heading in ("reward", "% optimal", "mean reward", "regret", "steps/s"):
+    rows = 0
+    for cell, result in folder.results():
+        numbers = summary(result)
+        if rows == 0:
+            headings = ["policy", *(COLUMNS[name][0] for name in numbers)]
+            _add_columns(table, [*headings, *(["steps/s"] if with_speed else [])])
+        rows += 1
+        if rows > MOST_ROWS:
+            continue
+        cells: list[Any] = [study.label(cell)]
+        if result.runs < study.runs:
+            cells[0] += f" ({result.runs} runs so far)"
+        for name, statistics in numbers.items():
+            form = COLUMNS[name][1]
+            mean, error = float(statistics.mean), float(statistics.standard_error)
+            cells.append(f"{form.format(mean)} ±{form.format(error)}")
+        if with_speed:
+            speed = steps_per_second(folder, result)
+            cells.append(f"{speed / 1e6:.1f}M" if speed > 1e5 else f"{speed:,.0f}")
+        table.add_row(*cells)
+    console.print(table)
+    if rows > MOST_ROWS:
+        console.print(f"{rows - MOST_ROWS} more are in {folder.path / 'summary.csv'}")
+    console.print(f"Results: {folder.path}, picture: {figure}", soft_wrap=True)
+
+
+def _add_columns(table: Table, headings: Sequence[str]) -> None:
+    table.add_column(headings[0])
+    for heading in headings[1:]:
         table.add_column(heading, justify="right", no_wrap=True)
-    for result in results:
-        _, *numbers, speed = summary_row(result)
-        pairs = zip(numbers[::2], numbers[1::2], ("{:.3f}", "{:.1f}", "{:.3f}", "{:.1f}"))
-        cells = [f"{form.format(mean)} ±{form.format(error)}" for mean, error, form in pairs]
-        table.add_row(result.policy.label(), *cells, f"{speed / 1e6:.1f}M")
-    return table
+
+
+def _dry_run(study: Study, workers: int) -> int:
+    console = Console()
+    for number, cell in enumerate(study.cells()):
+        if number == MOST_ROWS:
+            console.print(f"... and {study.num_cells() - MOST_ROWS} more")
+            break
+        blocks = sum(1 for _ in study.tasks(cell))
+        console.print(f"{study.name(cell)}: {blocks} tasks", markup=False, soft_wrap=True)
+    seconds, memory = estimate(study)
+    console.print(
+        f"{study.num_tasks()} tasks, about {seconds / workers:.0f} s on {workers} workers, "
+        f"about {memory / 2**20:.0f} MiB a worker besides Python and its libraries"
+    )
+    return SUCCEEDED

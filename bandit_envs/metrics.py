@@ -50,6 +50,12 @@ class Statistics:
             return np.full_like(self.mean, np.nan)
         return np.asarray(np.sqrt(self.squared_deviation / (self.count - 1) / self.count))
 
+    def at(self, index: Any) -> Statistics:
+        """Returns the statistics of the elements at `index`."""
+        return Statistics(
+            self.count, np.asarray(self.mean[index]), np.asarray(self.squared_deviation[index])
+        )
+
     def merge(self, other: Statistics) -> Statistics:
         """Returns the statistics of the values of both."""
         count = self.count + other.count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,33 +11,50 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from bandit_envs.experiments import Result
+from bandit_envs.experiments.specs import SYMBOLS, Spec
+from bandit_envs.experiments.studies import Cell, Study
+from bandit_envs.experiments.tasks import Result
 from bandit_envs.metrics import Statistics
-from bandit_envs.policy_specs import SYMBOLS
 
 # Okabe & Ito's palette: told apart by readers who do not see all colours.
 COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-PANELS = {"reward": "Average reward", "percent_optimal": "% Optimal action"}
+LINE_STYLES = ("-", "--", ":", "-.")
+PANELS = {
+    "reward": "Average reward",
+    "percent_optimal": "% Optimal action",
+    "regret": "Average regret",
+    "cumulative_regret": "Cumulative regret",
+}
 
 
-def learning_curves(title: str, results: Sequence[Result], panels: Sequence[str]) -> bytes:
-    """Draws results over steps, one panel below the other, as in Figure 2.2 of the book.
+def study_figure(study: Study, results: Iterable[tuple[Cell, Result]]) -> bytes:
+    """Draws the results of a study.
 
     Args:
-        title: stands above.
-        results: a curve each, with a band of one standard error.
-        panels: which metrics: `reward`, `percent_optimal`.
+        study: the study.
+        results: what is there of its cells.
 
     Returns:
-        A PNG.
+        A PNG: with panels, a curve for each cell over steps, as in Figure 2.2 of the book, but at
+        most 32 of them; without, the mean reward over the parameter that is varied, as in Figure
+        2.6. Bands are one standard error wide to each side.
     """
-    figure = Figure(figsize=(8.0, 0.8 + 3.4 * len(panels)), layout="constrained")
-    figure.suptitle(title, fontsize=12)
-    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    for panel, axis in zip(panels, axes):
-        for color, result in zip(_colors(results), results):
-            statistics = getattr(result, panel).per_step
-            _curve(axis, statistics, result.policy.label(), color)
+    if study.panels:
+        return _learning_curves(study, results)
+    return _parameter_study(study, results)
+
+
+def _learning_curves(study: Study, results: Iterable[tuple[Cell, Result]]) -> bytes:
+    figure = Figure(figsize=(8.0, 0.8 + 3.4 * len(study.panels)), layout="constrained")
+    figure.suptitle(study.title, fontsize=12)
+    axes = figure.subplots(len(study.panels), 1, sharex=True, squeeze=False)[:, 0]
+    steps = np.arange(1, study.steps + 1)
+    for (cell, result), style in zip(results, _styles()):
+        for panel, axis in zip(study.panels, axes):
+            metric = result.metrics[panel.removeprefix("cumulative_")]
+            curve = metric.cumulative if panel.startswith("cumulative_") else metric.per_step
+            _band(axis, steps, curve, label=study.label(cell), **style)
+    for panel, axis in zip(study.panels, axes):
         axis.set_ylabel(PANELS[panel])
         if panel == "percent_optimal":
             axis.set_ylim(0, 100)
@@ -48,44 +65,46 @@ def learning_curves(title: str, results: Sequence[Result], panels: Sequence[str]
     return _png(figure)
 
 
-def parameter_study(title: str, results: Sequence[Result]) -> bytes:
-    """Draws the mean reward over all steps against each policy's parameter, as in Figure 2.6.
-
-    Policies of one name form a line, over the last parameter in which their specs differ. The
-    axis is logarithmic, base 2.
-
-    Returns:
-        A PNG.
-    """
+def _parameter_study(study: Study, results: Iterable[tuple[Cell, Result]]) -> bytes:
     figure = Figure(figsize=(8.0, 4.6), layout="constrained")
-    figure.suptitle(title, fontsize=12)
+    figure.suptitle(study.title, fontsize=12)
     axis = figure.subplots()
-    families: dict[str, list[Result]] = {}
-    for result in results:
-        families.setdefault(result.policy.name, []).append(result)
-    for color, members in zip(_colors(families), families.values()):
-        key = _varied(members)
-        values = np.array([member.policy.parameters[key] for member in members])
-        means = [member.reward.mean for member in members]
-        label = f"{members[0].policy.label(without=key)}, over {SYMBOLS[key]}"
-        _band(axis, values, _stack(means), label, color, marker="o")
+    lines: dict[tuple[str, str], list[tuple[Cell, Statistics]]] = {}
+    for cell, result in results:
+        line = str(cell.environment), cell.policy.name
+        lines.setdefault(line, []).append((cell, result.metrics["reward"].mean))
+    symbols = []
+    for points, style in zip(lines.values(), _styles()):
+        key = _varied([cell.policy for cell, _ in points])
+        points.sort(key=lambda point: point[0].policy.parameters.get(key) or 0.0)
+        values = np.array([cell.policy.parameters.get(key) or np.nan for cell, _ in points])
+        label = study.label(points[0][0], without=key)
+        if key:
+            symbols.append(SYMBOLS.get(key, key))
+            label += f", over {symbols[-1]}"
+        _band(axis, values, _stack([mean for _, mean in points]), label=label, marker="o", **style)
     axis.set_xscale("log", base=2)
     axis.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
     axis.xaxis.set_major_formatter(lambda value, position: _fraction(value))
-    axis.set_xlabel("Parameter: " + "  ".join(_varied_symbols(families)))
-    axis.set_ylabel(f"Average reward over first {len(results[0].reward.per_step.mean)} steps")
+    axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols)))
+    axis.set_ylabel(f"Average reward over first {study.steps} steps")
     _tidy(axis)
-    axis.legend(frameon=False)
+    axis.legend(loc="best", frameon=False)
     return _png(figure)
 
 
-def _curve(axis: Axes, statistics: Statistics, label: str, color: str) -> None:
-    _band(axis, np.arange(1, len(statistics.mean) + 1), statistics, label, color)
+def _varied(specs: Sequence[Spec]) -> str:
+    """Returns the last parameter in which specs of one name differ; "" if there is none."""
+    if len({spec.name for spec in specs}) == 1:
+        for key in reversed(specs[0].family.parameters()):
+            if len({spec.parameters.get(key) for spec in specs}) > 1:
+                return key
+    return ""
 
 
-def _band(axis: Axes, x: Any, statistics: Statistics, label: str, color: str, **style: Any) -> None:
+def _band(axis: Axes, x: Any, statistics: Statistics, *, color: str, **style: Any) -> None:
     mean, error = statistics.mean, np.nan_to_num(statistics.standard_error)
-    axis.plot(x, mean, color=color, linewidth=1.0, label=label, **style)
+    axis.plot(x, mean, color=color, linewidth=1.0, **style)
     axis.fill_between(x, mean - error, mean + error, color=color, alpha=0.25, linewidth=0)
 
 
@@ -97,24 +116,14 @@ def _stack(statistics: Sequence[Statistics]) -> Statistics:
     )
 
 
-def _varied(members: Sequence[Result]) -> str:
-    first = members[0].policy.parameters
-    for key in reversed(list(first)):
-        if len({member.policy.parameters.get(key) for member in members}) > 1:
-            return key
-    return list(first)[-1]
-
-
-def _varied_symbols(families: Mapping[str, Sequence[Result]]) -> list[str]:
-    return list(dict.fromkeys(SYMBOLS[_varied(members)] for members in families.values()))
-
-
 def _fraction(value: float) -> str:
     return f"1/{1 / value:g}" if 0 < value < 1 else f"{value:g}"
 
 
-def _colors(items: Any) -> list[str]:
-    return [COLORS[index % len(COLORS)] for index in range(len(items))]
+def _styles() -> Iterator[dict[str, Any]]:
+    for line_style in LINE_STYLES:
+        for color in COLORS:
+            yield {"color": color, "linestyle": line_style}
 
 
 def _tidy(axis: Axes) -> None:

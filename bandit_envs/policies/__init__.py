@@ -2,6 +2,12 @@
 
 from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy
+from bandit_envs.policies.linear import (
+    LinearEpsilonGreedyPolicy,
+    LinearPolicy,
+    LinearThompsonSamplingPolicy,
+    LinUCBPolicy,
+)
 from bandit_envs.policies.policy import Policy, argmax_random_ties
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.thompson import GaussianThompsonSamplingPolicy
@@ -11,6 +17,10 @@ __all__ = [
     "EpsilonGreedyPolicy",
     "GaussianThompsonSamplingPolicy",
     "GradientBanditPolicy",
+    "LinUCBPolicy",
+    "LinearEpsilonGreedyPolicy",
+    "LinearPolicy",
+    "LinearThompsonSamplingPolicy",
     "Policy",
     "RandomPolicy",
     "UCBPolicy",

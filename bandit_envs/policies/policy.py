@@ -66,6 +66,11 @@ class Policy(Stateful, abc.ABC):
         """The number of rows, B."""
         return self._batch_size
 
+    @classmethod
+    def sizes(cls, env: Any) -> dict[str, Any]:
+        """Returns the arguments of the constructor that make a policy fit `env`."""
+        return {"num_actions": env.num_actions, "batch_size": env.batch_size}
+
     def action(self, time_step: TimeStep) -> NDArray[np.int32]:
         """Chooses an action for every row of `time_step`: [B] int32.
 

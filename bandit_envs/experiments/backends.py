@@ -1,0 +1,62 @@
+"""Where tasks are done: the joblib backends that the command line can start."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+
+import joblib
+
+
+@contextlib.contextmanager
+def backend(name: str, workers: int, address: str | None = None) -> Iterator[None]:
+    """Makes a joblib backend the active one while the context lasts.
+
+    Args:
+        name: `loky` for processes, `threading` for threads, `dask` or `ray` for a cluster.
+        workers: how many processes or threads. One, with `loky` or `threading`, is this process.
+        address: of a running cluster, whose workers must reach the results folder; None to start
+            one on this machine. For `dask` and `ray` only.
+
+    Raises:
+        ValueError: an address is given for a backend that has none.
+        ModuleNotFoundError: the backend's package is not installed.
+        OSError: nothing answers at the address.
+    """
+    if name == "dask":
+        context = _dask(workers, address)
+    elif name == "ray":
+        context = _ray(workers, address)
+    elif address is None:
+        context = joblib.parallel_config(backend=name, n_jobs=workers)
+    else:
+        raise ValueError(f"address is {address}; expected none, as {name} has no cluster")
+    with context:
+        yield
+
+
+@contextlib.contextmanager
+def _dask(workers: int, address: str | None) -> Iterator[None]:
+    distributed = importlib.import_module("distributed")
+    if address is None:
+        cluster = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None
+        )
+    else:
+        cluster = contextlib.nullcontext(address)
+    with cluster as where, distributed.Client(where), joblib.parallel_config(backend="dask"):
+        yield
+
+
+@contextlib.contextmanager
+def _ray(workers: int, address: str | None) -> Iterator[None]:
+    ray = importlib.import_module("ray")
+    importlib.import_module("ray.util.joblib").register_ray()
+    here = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
+    ray.init(address=address or "local", log_to_driver=False, **here)
+    try:
+        with joblib.parallel_config(backend="ray", n_jobs=workers if address is None else -1):
+            yield
+    finally:
+        ray.shutdown()

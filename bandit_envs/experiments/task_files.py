@@ -1,0 +1,102 @@
+"""Files on disk that are whole or not there, one for each finished task."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.experiments.studies import Task
+from bandit_envs.experiments.tasks import Result
+from bandit_envs.metrics import MetricResult, Statistics
+
+
+def write_whole(path: Path, content: Iterable[bytes]) -> None:
+    """Writes a file so that `path` is either what it was or has all of `content`, even in a crash.
+
+    Args:
+        path: the file.
+        content: its parts, one after the other.
+
+    Raises:
+        OSError: the folder cannot be written, or the disk is full; `path` is what it was.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with aside.open("wb") as file:
+            file.writelines(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskFiles:
+    """The results of the finished tasks of one study.
+
+    A file holds the curves, as arrays, and the task that they are of, as JSON. Nothing in it is
+    ever unpickled.
+
+    Args:
+        path: the folder.
+        study: what identifies the study and the versions that it is run with.
+    """
+
+    path: Path
+    study: str
+
+    def save(self, task: Task, result: Result) -> None:
+        """Writes the file of a finished task.
+
+        Raises:
+            OSError: the folder cannot be written, or the disk is full.
+        """
+        curves = [
+            curve
+            for metric in result.metrics.values()
+            for statistics in (metric.per_step, metric.cumulative)
+            for curve in (statistics.mean, statistics.squared_deviation)
+        ]
+        values = next(iter(result.metrics.values())).per_step.count
+        header = {**self._header(task), "values": values, "seconds": result.seconds}
+        buffer = io.BytesIO()
+        np.savez(buffer, header=np.array(json.dumps(header)), curves=np.array(curves))
+        write_whole(self._file(task), [buffer.getvalue()])
+
+    def load(self, task: Task) -> Result | None:
+        """Returns a task's result; None if its file is missing, damaged or of another study."""
+        try:
+            with np.load(self._file(task), allow_pickle=False) as file:
+                header = json.loads(str(file["header"]))
+                curves = file["curves"]
+            values, seconds = header.pop("values"), header.pop("seconds")
+            if header != self._header(task):
+                return None
+            groups = curves.reshape(len(task.metrics), 2, 2, task.steps)
+        except (OSError, EOFError, ValueError, KeyError, AttributeError, zipfile.BadZipFile):
+            return None
+        metrics = {
+            name: MetricResult(*(Statistics(values, *curves) for curves in group))
+            for name, group in zip(task.metrics, groups)
+        }
+        return Result(metrics, task.runs, seconds)
+
+    def has(self, task: Task) -> bool:
+        """Whether the task is finished: its file is there and whole."""
+        return self._file(task).exists() and self.load(task) is not None
+
+    def _file(self, task: Task) -> Path:
+        return self.path / f"{task.cell.position:06d}-{task.block:06d}.npz"
+
+    def _header(self, task: Task) -> dict[str, Any]:
+        return {"study": self.study, "task": str(task), "runs": task.runs}
