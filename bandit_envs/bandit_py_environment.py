@@ -99,7 +99,8 @@ class BanditPyEnvironment(PyEnvironment):
         self._action_spec = BoundedArraySpec((), np.int32, 0, self._num_actions - 1, "action")
         size = self._batch_size
         self._batch_shape = (size,)
-        self._rows = np.arange(size)
+        # `take` on flat offsets is some three times as fast as an index of rows and actions.
+        self._row_offsets = np.arange(size) * self._num_actions
         self._mid = read_only(np.full(size, StepType.MID, np.int32))
         self._last = read_only(np.full(size, StepType.LAST, np.int32))
         discount = 0.0 if horizon is None else 1.0
@@ -154,7 +155,7 @@ class BanditPyEnvironment(PyEnvironment):
             ValueError: there has been no `reset` yet.
         """
         expected = self._expected_rewards(self._problem())
-        return read_only(expected[self._rows, expected.argmax(axis=1)])
+        return read_only(expected.take(self._row_offsets + expected.argmax(axis=1)))
 
     def get_info(self) -> dict[str, NDArray[Any]] | None:
         """Describes the last step; computed anew whenever it is called.
@@ -173,8 +174,8 @@ class BanditPyEnvironment(PyEnvironment):
         expected = self._expected_rewards(bandit.previous)
         optimal = expected.argmax(axis=1)  # and not max: along a short axis, argmax is far faster
         return {
-            "expected_reward": read_only(expected[self._rows, bandit.action]),
-            "optimal_reward": read_only(expected[self._rows, optimal]),
+            "expected_reward": read_only(expected.take(self._row_offsets + bandit.action)),
+            "optimal_reward": read_only(expected.take(self._row_offsets + optimal)),
             "optimal_action": read_only(optimal.astype(np.int32)),
         }
 
@@ -239,7 +240,10 @@ class BanditPyEnvironment(PyEnvironment):
         return BanditState(problem, pulls, None, None), map_structure(merged, first, time_step)
 
     def _checked(self, action: Nest) -> NDArray[np.intp]:
-        array = np.asarray(action)
+        try:
+            array = np.asarray(action)
+        except ValueError as error:
+            raise ValueError(f"action is {action!r}; expected one integer for each row") from error
         if array.dtype.kind not in "iu":
             raise TypeError(f"action is {array.dtype}: {action!r}; expected integers")
         if array.shape != self._batch_shape:
@@ -271,7 +275,7 @@ class BanditPyEnvironment(PyEnvironment):
                 f"expected {self._batch_shape}"
             )
         # The sum of squares is NaN exactly if a reward is, for squares of infinities do not cancel.
-        if math.isnan(reward.dot(reward)):
+        if math.isnan(reward.item() if self._batch_size == 1 else reward.dot(reward)):
             row = int(np.flatnonzero(np.isnan(reward))[0])
             raise ValueError(f"{self._name}._draw_rewards returned NaN as the reward of row {row}")
         return read_only(reward)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from bandit_envs import rendering
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.checks import checked_integer, checked_number
 from bandit_envs.specs import ArraySpec
@@ -91,7 +92,13 @@ class KArmedTestbed(BanditPyEnvironment):
         self._reward_std = checked_number("reward_std", reward_std, minimum=0.0)
         self._drift_std = checked_number("drift_std", drift_std, minimum=0.0)
         self._observation = read_only(np.ones((self.batch_size, 1), np.float32))
-        self._row_offsets = self._rows * self._num_actions
+
+    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
+        arms = rendering.arms_of(self, row, self._reward_std)
+        return rendering.render(arms, mode, owner=self)
+
+    def close(self) -> None:
+        rendering.close(owner=self)
 
     def _initial_state(self, rng: np.random.Generator) -> NDArray[Any]:
         shape = (self._batch_size, self._num_actions)
@@ -106,7 +113,9 @@ class KArmedTestbed(BanditPyEnvironment):
     def _draw_rewards(
         self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
     ) -> NDArray[Any]:
-        means: NDArray[Any] = state.take(self._row_offsets + action)
+        # One row needs no offset, and there the addition would be a twentieth of a step.
+        index = action if self._batch_size == 1 else self._row_offsets + action
+        means: NDArray[Any] = state.take(index)
         rewards: NDArray[Any] = means + self._normal(rng, self._batch_size, self._reward_std)
         return rewards
 

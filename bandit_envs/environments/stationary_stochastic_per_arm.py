@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs import rendering
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.checks import checked_integer
 from bandit_envs.rewards import RewardFunction, as_reward_model
@@ -126,7 +127,6 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
             name=name,
         )
         self._arms = np.arange(num_arms)
-        self._row_offsets = self._rows * num_arms
         self._flat_items = (self._batch_size * num_arms, *sample_arms.spec.shape)
 
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
@@ -150,6 +150,12 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         except (TypeError, ValueError) as error:
             raise type(error)(f"observation does not fit {self._name}: {error}") from error
         return read_only(self._expected_rewards(observation))
+
+    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
+        return rendering.render(rendering.arms_of(self, row), mode, owner=self)
+
+    def close(self) -> None:
+        rendering.close(owner=self)
 
     def _initial_state(self, rng: np.random.Generator) -> Observation:
         rows, num_arms = self._batch_size, self._num_actions
