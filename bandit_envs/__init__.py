@@ -19,6 +19,7 @@ from bandit_envs.policies import (
     UCBPolicy,
 )
 from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.saving import load_state, save_state
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import StepType, TimeStep, Trajectory
 
@@ -46,4 +47,6 @@ __all__ = [
     "TimeStep",
     "Trajectory",
     "UCBPolicy",
+    "load_state",
+    "save_state",
 ]

@@ -31,7 +31,7 @@ from bandit_envs.experiments.folder import ResultsFolder
 from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
 from bandit_envs.experiments.studies import Study
 from bandit_envs.experiments.tables import steps_per_second, summary, write_tables
-from bandit_envs.experiments.task_files import write_whole
+from bandit_envs.saving import write_whole
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -22,8 +22,9 @@ import numpy as np
 
 from bandit_envs import __version__
 from bandit_envs.experiments.studies import Cell, Study
-from bandit_envs.experiments.task_files import TaskFiles, write_whole
+from bandit_envs.experiments.task_files import TaskFiles
 from bandit_envs.experiments.tasks import Result, merge_results
+from bandit_envs.saving import write_whole
 
 FORMAT = 1
 """Raised whenever the layout of the files, or the numbers of an unchanged study, change."""

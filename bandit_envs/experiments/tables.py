@@ -9,9 +9,9 @@ from typing import Any
 
 from bandit_envs.experiments.folder import ResultsFolder
 from bandit_envs.experiments.studies import Cell
-from bandit_envs.experiments.task_files import write_whole
 from bandit_envs.experiments.tasks import Result
 from bandit_envs.metrics import Statistics
+from bandit_envs.saving import write_whole
 
 
 def write_tables(folder: ResultsFolder, with_speed: bool) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import os
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +14,7 @@ import numpy as np
 from bandit_envs.experiments.studies import Task
 from bandit_envs.experiments.tasks import Result
 from bandit_envs.metrics import MetricResult, Statistics
-
-
-def write_whole(path: Path, content: Iterable[bytes]) -> None:
-    """Writes a file so that `path` is either what it was or has all of `content`, even in a crash.
-
-    Args:
-        path: the file.
-        content: its parts, one after the other.
-
-    Raises:
-        OSError: the folder cannot be written, or the disk is full; `path` is what it was.
-    """
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with aside.open("wb") as file:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+from bandit_envs.saving import write_whole
 
 
 @dataclasses.dataclass(frozen=True)
