@@ -223,10 +223,7 @@ class PyEnvironment(Stateful, abc.ABC):
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
         if state.made_by != self._identity():
             raise ValueError(f"state is of {state.made_by}; expected one of {self._identity()}")
-        state = copy.deepcopy(state)
-        if state.time_step is not None:  # copies can be written; what we hand out cannot
-            state = state._replace(time_step=read_only_time_step(state.time_step))
-        self._state = state
+        self.__setstate__({"_state": copy.deepcopy(state)})
 
     def get_info(self) -> Any:
         """Returns what there is to know of the last step besides its time step.
@@ -251,6 +248,11 @@ class PyEnvironment(Stateful, abc.ABC):
 
     def close(self) -> None:
         """Frees what the environment holds. May be called twice."""
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        if self._state.time_step is not None:  # copies can be written; what we hand out cannot
+            self._state = self._state._replace(time_step=read_only_time_step(self._state.time_step))
 
     def __enter__(self: Self) -> Self:
         return self

@@ -190,11 +190,12 @@ class BoundedArraySpec(ArraySpec):
 
     @property
     def num_values(self) -> NDArray[Any] | None:
-        """How many values an integer spec allows, an array of `shape`; None if not an integer."""
+        """How many values an integer spec allows: int64, of `shape`; None if not an integer."""
         if not is_discrete(self):
             return None
-        minimum = np.broadcast_to(self._minimum, self._shape)
-        return np.asarray(np.broadcast_to(self._maximum, self._shape) - minimum + 1)
+        minimum = np.broadcast_to(self._minimum, self._shape).astype(np.int64)
+        maximum = np.broadcast_to(self._maximum, self._shape).astype(np.int64)
+        return np.asarray(maximum - minimum + 1)
 
     @classmethod
     def from_array(cls, array: Any, name: str | None = None) -> BoundedArraySpec:

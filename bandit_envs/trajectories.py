@@ -28,15 +28,13 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     The view rests on a read-only buffer instead of on the array, so NumPy finds no writable owner.
     An array made by this function is returned as it is.
     """
-    if isinstance(array.base, memoryview):
+    if getattr(array.base, "readonly", False):
         return array
     buffer: Any = array
     try:
         return np.asarray(memoryview(buffer).toreadonly())
-    except (ValueError, BufferError):  # datetime64 and the like offer no buffer
-        copy = array.copy()
-        copy.setflags(write=False)
-        return copy.view()
+    except (ValueError, BufferError):  # datetime64 and timedelta64 offer no buffer
+        return read_only(array.view(np.int64)).view(array.dtype)
 
 
 class StepType:
@@ -280,15 +278,19 @@ def read_only_nest(nest: Nest) -> Nest:
 
 def read_only_time_step(time_step: TimeStep) -> TimeStep:
     """Returns `time_step` with all its arrays made `read_only`."""
-    step_type, reward, discount, observation = time_step
-    if (
-        isinstance(observation, np.ndarray)
-        and isinstance(observation.base, memoryview)
-        and isinstance(reward.base, memoryview)
-        and isinstance(step_type.base, memoryview)
-        and isinstance(discount.base, memoryview)
-    ):
-        return time_step  # as a bandit's usually is: nothing to wrap
+    fields: Any = time_step
+    step_type, reward, discount, observation = fields
+    try:
+        if (
+            isinstance(observation, np.ndarray)
+            and observation.base.readonly  # type: ignore[union-attr]
+            and reward.base.readonly
+            and step_type.base.readonly
+            and discount.base.readonly
+        ):
+            return time_step  # as a bandit's usually is: nothing to wrap
+    except AttributeError:
+        pass  # one of them does not rest on a buffer yet
     return TimeStep(
         read_only(step_type),
         read_only_nest(reward),
