@@ -1,0 +1,143 @@
+"""Wrappers that change observations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.sampling.context_sampler import first_nan
+from bandit_envs.specs import (
+    ArraySpec,
+    BoundedArraySpec,
+    Nest,
+    add_outer_dims_nest,
+    assert_arrays_nest,
+    map_structure,
+)
+from bandit_envs.wrappers.wrapper import Wrapper
+
+NUM_ACTIONS = "num_actions"
+ACTION_MASK = "action_mask"
+
+
+class TransformObservation(Wrapper):
+    """Shows what a function makes of the observations.
+
+    Shapes:
+        B: batch_size.
+
+    Args:
+        env: the environment to wrap.
+        func: takes an observation, a nest of read-only arrays [B, ...], and returns one, without
+            drawing anything and without remembering anything.
+        observation_spec: the nest of specs of one row of what `func` returns.
+        name: what to call the result; default: its class and, in brackets, the wrapped one's name.
+
+    Raises:
+        TypeError: `env` is not a `PyEnvironment`, `func` cannot be called, or `observation_spec` is
+            not a nest of specs. From `reset` and `step`: what `func` returned is of another
+            structure.
+        ValueError: from `reset` and `step`: what `func` returned is not as `observation_spec` says,
+            or is NaN. The wrapped environment has not changed either.
+
+    Source: Gymnasium's `TransformObservation`.
+
+    >>> from bandit_envs import ArraySpec, KArmedTestbed
+    >>> testbed = KArmedTestbed(batch_size=2)
+    >>> env = TransformObservation(testbed, lambda x: 2 * x, ArraySpec((1,), np.float32))
+    >>> env.reset().observation.tolist()
+    [[2.0], [2.0]]
+    """
+
+    def __init__(
+        self,
+        env: PyEnvironment,
+        func: Callable[[Nest], Nest],
+        observation_spec: Nest,
+        *,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(env, name=name)
+        if not callable(func):
+            raise TypeError(f"func is {func!r}; expected a function of an observation")
+        self._func = func
+        self._observation_spec = observation_spec
+        try:
+            self._batched_spec = add_outer_dims_nest(observation_spec, (env.batch_size,))
+        except (AttributeError, TypeError):
+            raise TypeError(
+                f"observation_spec is {observation_spec!r}; expected a nest of specs"
+            ) from None
+
+    def observation_spec(self) -> Nest:
+        return self._observation_spec
+
+    def _map_observation(self, observation: Nest) -> Nest:
+        mapped = self._func(observation)
+        try:
+            assert_arrays_nest(mapped, self._batched_spec)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"func returned no observation of {self._name}: {error}") from error
+        map_structure(self._refuse_nan, mapped)
+        return mapped
+
+    def _refuse_nan(self, array: NDArray[Any]) -> None:
+        index = first_nan(array)
+        if index is not None:
+            raise ValueError(f"func returned NaN for row {index[0]} of {self._name}")
+
+
+class AddActionMask(Wrapper):
+    """Adds to the observation which actions are available, as `num_actions` says how many.
+
+        action_mask[b, a] = a < num_actions[b]
+
+    Shapes:
+        B: batch_size.
+        K: the number of actions. `action_mask` is [B, K] bool, `num_actions` [B].
+
+    Args:
+        env: the environment to wrap. Its actions are integers from 0 to K - 1, its observation a
+            dict with `num_actions`.
+        name: what to call the result; default: its class and, in brackets, the wrapped one's name.
+
+    Raises:
+        TypeError: `env` is not a `PyEnvironment`.
+        ValueError: its actions or its observation are others, or there is an `action_mask` already.
+
+    >>> from bandit_envs import rewards, sampling
+    >>> from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
+    >>> user, reward = sampling.Normal(1), rewards.LinearReward(np.ones(2))
+    >>> available = sampling.Integers(1, 1, 4)
+    >>> bandit = StationaryStochasticPerArmPyEnvironment(user, user, 3, reward, available, seed=0)
+    >>> observation = AddActionMask(bandit).reset().observation
+    >>> bool(observation["action_mask"].sum() == observation["num_actions"][0])
+    True
+    """
+
+    def __init__(self, env: PyEnvironment, *, name: str | None = None) -> None:
+        super().__init__(env, name=name)
+        action = env.action_spec()
+        if not isinstance(action, BoundedArraySpec) or action.shape or action.minimum != 0:
+            raise ValueError(f"env has action_spec {action}; expected integers from 0 to K - 1")
+        spec = env.observation_spec()
+        if not isinstance(spec, dict) or NUM_ACTIONS not in spec:
+            raise ValueError(f"env has observation_spec {spec}; expected a dict with num_actions")
+        if ACTION_MASK in spec:
+            raise ValueError("env has an action_mask in its observation already")
+        self._actions = np.arange(int(action.maximum) + 1)
+        self._observation_spec = {
+            **spec,
+            ACTION_MASK: ArraySpec(self._actions.shape, np.bool_, ACTION_MASK),
+        }
+
+    def observation_spec(self) -> dict[str, Nest]:
+        return self._observation_spec
+
+    def _map_observation(self, observation: dict[str, Any]) -> dict[str, Any]:
+        available: NDArray[Any] = observation[NUM_ACTIONS]
+        return {**observation, ACTION_MASK: self._actions < available[:, np.newaxis]}

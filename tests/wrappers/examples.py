@@ -1,0 +1,73 @@
+"""Environments and wrappers that the tests of wrappers use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bandit_envs import ArraySpec, BoundedArraySpec, PyEnvironment, rewards, sampling
+from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
+from bandit_envs.trajectories import restart, transition
+from bandit_envs.wrappers import Wrapper
+
+
+class Payer(PyEnvironment):
+    """No bandit: an endless episode in which row b is always paid `rewards[b]`."""
+
+    def __init__(self, rewards, low=-np.inf, high=np.inf, dtype=np.float64):
+        super().__init__(batch_size=len(rewards))
+        self._rewards = np.array(rewards, dtype)
+        self._spec = BoundedArraySpec((), dtype, low, high, "reward")
+
+    def action_spec(self):
+        return BoundedArraySpec((), np.int32, 0, 1, "action")
+
+    def observation_spec(self):
+        return ArraySpec((), np.int32, "steps")
+
+    def reward_spec(self):
+        return self._spec
+
+    def _reset(self):
+        return 0, restart(np.zeros(self.batch_size, np.int32), self.batch_size, self._spec)
+
+    def _reset_rows(self, rows):
+        reward = np.where(rows, 0, self._state.time_step.reward)
+        step_type = np.where(rows, 0, self._state.time_step.step_type).astype(np.int32)
+        return 0, self._state.time_step._replace(step_type=step_type, reward=reward)
+
+    def _step(self, action):
+        steps = self._state.hidden + 1
+        observation = np.full(self.batch_size, steps, np.int32)
+        return steps, transition(observation, self._rewards, reward_dtype=self._spec.dtype)
+
+
+class Unchanged(Wrapper):
+    """Changes nothing."""
+
+
+class RewardSoFar(Wrapper):
+    """Remembers something: what it pays is the sum of all rewards since the reset."""
+
+    def _reset(self):
+        return np.zeros(self.batch_size, np.float32), self._env.reset()
+
+    def _step(self, action):
+        time_step = self._env.step(action)
+        total = self._state.hidden + time_step.reward
+        return total, time_step._replace(reward=total)
+
+    def _map_means(self, means):
+        raise NotImplementedError(f"{self.name} does not know its expected rewards")
+
+
+def per_arm_bandit(seed=0, batch_size=3, num_actions=4):
+    """Returns a contextual bandit in which some rows have fewer actions than others."""
+    return StationaryStochasticPerArmPyEnvironment(
+        sampling.Normal(2),
+        sampling.Normal(3),
+        num_actions,
+        rewards.LinearReward(np.linspace(-1.0, 1.0, 5), noise_std=0.5),
+        sampling.Integers(1, 1, num_actions + 1),
+        batch_size,
+        seed=seed,
+    )

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from bandit_envs import ArraySpec, BoundedArraySpec, KArmedTestbed
+from bandit_envs.wrappers import AddActionMask, TransformObservation
+from tests.wrappers.examples import per_arm_bandit
+
+SPEC = ArraySpec((1,), np.float32, "observation")
+
+
+def test_the_function_sees_the_whole_batch_and_its_result_is_observed():
+    bandit = per_arm_bandit()
+    spec = ArraySpec((4, 5), np.float32, "concatenated")
+
+    def concatenated(observation):
+        users = np.repeat(observation["global"][:, np.newaxis], 4, axis=1)
+        return np.concatenate([users, observation["per_arm"]], axis=2)
+
+    env = TransformObservation(bandit, concatenated, spec)
+    assert env.observation_spec() is spec
+    for move in (env.reset, lambda: env.step([0, 0, 0])):
+        time_step = move()
+        assert time_step.observation.shape == (3, 4, 5)
+        inner = bandit.current_time_step().observation
+        assert np.array_equal(time_step.observation[:, 0, :2], inner["global"])
+        assert not time_step.observation.flags.writeable
+    assert np.array_equal(env.expected_rewards(), bandit.expected_rewards())
+
+
+@pytest.mark.parametrize(
+    ("func", "error", "message"),
+    [
+        (lambda x: x.astype(np.float64), ValueError, "found float64 array of shape"),
+        (lambda x: x[:1], ValueError, r"found float32 array of shape \(1, 1\)"),
+        (lambda x: 2 * x, ValueError, "maximum=1"),
+        (lambda x: {"x": x}, ValueError, "found {'x': array"),
+        (lambda x: None, ValueError, "found None; expected"),
+        (lambda x: x * np.float32("nan"), ValueError, r"expected Bounded"),
+    ],
+)
+def test_what_is_not_as_the_spec_says_is_refused(func, error, message):
+    spec = BoundedArraySpec((1,), np.float32, 0.0, 1.0, "observation")
+    env = TransformObservation(KArmedTestbed(batch_size=2), func, spec)
+    with pytest.raises(error, match=r"(?s)func returned no observation of Transform.*" + message):
+        env.reset()
+
+
+def test_a_structure_that_is_not_as_the_spec_says_is_refused():
+    env = TransformObservation(KArmedTestbed(), lambda x: x, {"x": SPEC})
+    with pytest.raises(TypeError, match=r"found a ndarray; expected a dict"):
+        env.reset()
+
+
+def test_nan_is_refused():
+    def func(observation):
+        return np.where([[True], [False], [True]], observation, np.float32("nan"))
+
+    env = TransformObservation(KArmedTestbed(batch_size=3), func, SPEC)
+    with pytest.raises(ValueError, match="func returned NaN for row 1 of TransformObservation"):
+        env.reset()
+
+
+def test_what_cannot_be_called_is_refused():
+    with pytest.raises(TypeError, match="func is 1; expected a function of an observation"):
+        TransformObservation(KArmedTestbed(), 1, SPEC)
+
+
+def test_what_is_no_spec_is_refused():
+    with pytest.raises(TypeError, match="observation_spec is 'spec'; expected a nest of specs"):
+        TransformObservation(KArmedTestbed(), lambda x: x, "spec")
+
+
+def test_the_mask_says_which_actions_are_available():
+    env = AddActionMask(per_arm_bandit(batch_size=50))
+    assert env.observation_spec()["action_mask"] == ArraySpec((4,), np.bool_)
+    for move in (env.reset, lambda: env.step(np.zeros(50, int))):
+        observation = move().observation
+        mask = observation["action_mask"]
+        assert list(observation) == ["global", "per_arm", "num_actions", "action_mask"]
+        assert (mask.shape, mask.dtype) == ((50, 4), np.bool_)
+        assert np.array_equal(mask, np.isfinite(env.expected_rewards()))
+        assert np.array_equal(mask.sum(axis=1), observation["num_actions"])
+        assert not mask.flags.writeable
+
+
+def test_an_action_that_is_masked_out_is_refused_by_the_environment():
+    env = AddActionMask(per_arm_bandit(batch_size=50))
+    mask = env.reset().observation["action_mask"]
+    row = int(np.flatnonzero(~mask[:, 3])[0])
+    action = np.where(np.arange(50) == row, 3, 0)
+    with pytest.raises(ValueError, match=rf"action\[{row}\] is 3"):
+        env.step(action)
+
+
+def dict_observation(**specs):
+    """A testbed that observes zeros, under the names given."""
+
+    def zeros(observation):
+        return {name: np.zeros((1, *spec.shape), spec.dtype) for name, spec in specs.items()}
+
+    return TransformObservation(KArmedTestbed(k=3), zeros, specs)
+
+
+COUNT = ArraySpec((), np.int32)
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (KArmedTestbed(), "env has observation_spec ArraySpec.*; expected a dict with num_actions"),
+        (dict_observation(x=SPEC), "expected a dict with num_actions"),
+        (dict_observation(num_actions=COUNT, action_mask=SPEC), "has an action_mask in its obs"),
+    ],
+)
+def test_an_environment_without_numbers_of_actions_has_no_mask(env, message):
+    with pytest.raises(ValueError, match=message):
+        AddActionMask(env)
+
+
+def test_an_environment_with_other_actions_has_no_mask():
+    env = dict_observation(num_actions=COUNT)
+    for spec in (ArraySpec((), np.int32), BoundedArraySpec((), np.int32, 1, 3), {"a": COUNT}):
+        env.action_spec = lambda spec=spec: spec
+        with pytest.raises(ValueError, match=r"env has action_spec .*; expected integers from 0"):
+            AddActionMask(env)

@@ -1,0 +1,360 @@
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    ArraySpec,
+    BanditPyEnvironment,
+    KArmedTestbed,
+    PyEnvironment,
+    RandomPolicy,
+    RegretMetric,
+    StepDriver,
+)
+from bandit_envs.wrappers import AffineReward, RescaleReward, TransformObservation, Wrapper
+from tests.wrappers.examples import Payer, RewardSoFar, Unchanged, per_arm_bandit
+
+ACTIONS = [[0, 1, 2], [2, 2, 2], [1, 0, 1], [0, 0, 2]]
+
+
+def make_testbed(seed=0, **arguments):
+    return KArmedTestbed(k=3, batch_size=3, seed=seed, **arguments)
+
+
+def assert_same(time_step, other):
+    assert np.array_equal(time_step.step_type, other.step_type)
+    assert np.array_equal(time_step.reward, other.reward)
+    assert np.array_equal(time_step.discount, other.discount)
+    assert np.array_equal(time_step.observation, other.observation)
+
+
+def public_names(cls):
+    return {name for name in dir(cls) if not name.startswith("_")}
+
+
+def test_every_public_name_is_passed_on_explicitly():
+    names = public_names(PyEnvironment) | public_names(BanditPyEnvironment)
+    passed_on = {name for name in vars(Wrapper) if not name.startswith("_")}
+    # The range follows from the reward's spec, which is the wrapper's own.
+    assert names - {"reward_range"} == passed_on - {"wrapped_env"}
+
+
+@pytest.mark.parametrize("name", sorted(public_names(BanditPyEnvironment)))
+def test_what_is_passed_on_is_called_in_the_same_way(name):
+    wrapped, original = getattr(Wrapper, name), getattr(BanditPyEnvironment, name)
+    if isinstance(original, property):
+        assert isinstance(wrapped, property)
+    else:
+        parameters = inspect.signature(original).parameters
+        assert list(inspect.signature(wrapped).parameters) == list(parameters)
+
+
+def test_what_is_not_changed_is_the_same():
+    env, bare = Unchanged(make_testbed(name="bare")), make_testbed(name="bare")
+    assert env.name == "Unchanged(bare)"
+    assert env.batched is True
+    assert (env.batch_size, env.num_actions, env.horizon) == (3, 3, None)
+    for spec in ("action_spec", "observation_spec", "reward_spec", "discount_spec"):
+        assert getattr(env, spec)() == getattr(bare, spec)()
+    assert env.time_step_spec() == bare.time_step_spec()
+    assert env.reward_range == (-np.inf, np.inf)
+    assert_same(env.reset(), bare.reset())
+    for action in ACTIONS:
+        assert_same(env.step(action), bare.step(action))
+        assert_same(env.current_time_step(), bare.current_time_step())
+        assert np.array_equal(env.expected_rewards(), bare.expected_rewards())
+        assert np.array_equal(env.optimal_action(), bare.optimal_action())
+        assert np.array_equal(env.optimal_reward(), bare.optimal_reward())
+        assert env.get_info().keys() == bare.get_info().keys()
+        assert all(
+            np.array_equal(env.get_info()[key], bare.get_info()[key]) for key in bare.get_info()
+        )
+
+
+def test_the_info_before_the_first_step_is_none():
+    env = AffineReward(make_testbed(), 2.0)
+    env.reset()
+    assert env.get_info() is None
+
+
+def test_there_is_no_time_step_before_the_first_reset():
+    env = make_testbed()
+    env.reset()
+    with pytest.raises(ValueError, match=r"^mine has no time step yet; call reset\(\) first$"):
+        Unchanged(env, name="mine").current_time_step()
+
+
+def test_a_step_before_the_first_reset_is_a_reset():
+    assert np.all(Unchanged(make_testbed()).step("anything").is_first())
+
+
+def test_the_step_after_the_last_one_of_an_episode_is_a_reset():
+    env = RewardSoFar(make_testbed(horizon=2))
+    env.reset()
+    env.step([0, 0, 0])
+    last = env.step([0, 0, 0])
+    assert np.all(last.is_last())
+    assert env.should_reset(last)
+    assert np.all(env.step("anything").is_first())
+    assert np.array_equal(env.step([0, 0, 0]).reward, env.wrapped_env().current_time_step().reward)
+
+
+def test_an_action_that_is_refused_changes_nothing():
+    env, twin = Unchanged(make_testbed()), Unchanged(make_testbed())
+    env.reset()
+    twin.reset()
+    with pytest.raises(ValueError, match=r"action\[1\] is 3; expected 0 <= action < 3"):
+        env.step([0, 3, 0])
+    assert_same(env.current_time_step(), twin.current_time_step())
+    assert_same(env.step([0, 1, 2]), twin.step([0, 1, 2]))
+
+
+def fails_at_the_second_call(error):
+    calls = []
+
+    def func(observation):
+        calls.append(1)
+        if len(calls) == 2:
+            raise error
+        return observation
+
+    return func
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+def test_a_wrapper_that_fails_leaves_the_environments_below_it_unchanged(depth, error):
+    inner, twin = make_testbed(), make_testbed()
+    env = inner
+    for _ in range(depth - 1):
+        env = RewardSoFar(env)
+    layers = [env]
+    env = TransformObservation(env, fails_at_the_second_call(error), inner.observation_spec())
+    env.reset()
+    twin.reset()
+    before = env.get_state()
+    with pytest.raises(type(error)):
+        env.step([0, 1, 2])
+    assert pickle.dumps(env.get_state()) == pickle.dumps(before)
+    assert_same(layers[0].current_time_step(), env.current_time_step())
+    assert_same(inner.step([0, 1, 2]), twin.step([0, 1, 2]))
+
+
+def test_a_wrapper_that_fails_at_a_reset_leaves_the_environment_below_it_unchanged():
+    inner, twin = make_testbed(), make_testbed()
+    env = TransformObservation(inner, lambda _: None, inner.observation_spec())
+    with pytest.raises(ValueError, match="func returned no observation"):
+        env.reset()
+    with pytest.raises(ValueError, match="no time step yet"):
+        inner.current_time_step()
+    assert np.array_equal(inner.np_random.random(5), twin.np_random.random(5))
+
+
+def test_wrappers_compose_in_the_order_in_which_they_are_put_on():
+    env = AffineReward(AffineReward(make_testbed(), shift=1.0), scale=2.0)
+    bare = make_testbed()
+    env.reset()
+    bare.reset()
+    assert np.allclose(env.expected_rewards(), 2.0 * (bare.expected_rewards() + 1.0))
+    assert np.allclose(env.step([0, 1, 2]).reward, 2.0 * (bare.step([0, 1, 2]).reward + 1.0))
+    assert env.name == "AffineReward(AffineReward(k_armed_testbed))"
+    assert env.wrapped_env().wrapped_env().name == "k_armed_testbed"
+
+
+def composed(seed=0):
+    return RewardSoFar(RescaleReward(RewardSoFar(make_testbed(seed=seed, horizon=3)), (-1.0, 1.0)))
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_set_state_replays_exactly_what_the_wrappers_remember_included(steps):
+    env = composed()
+    for step in range(steps):
+        env.step(ACTIONS[step % 4])
+    token = pickle.loads(pickle.dumps(env.get_state()))
+    expected = [env.step(action) for action in ACTIONS]
+    for restored in (env, composed(seed=1)):
+        restored.set_state(token)
+        for action, time_step in zip(ACTIONS, expected):
+            assert_same(restored.step(action), time_step)
+
+
+def test_a_token_is_the_wrappers_own_state_and_the_wrapped_environments():
+    env = RewardSoFar(make_testbed())
+    env.reset()
+    env.step([0, 1, 2])
+    own, wrapped = env.get_state()
+    assert np.array_equal(own.hidden, env.current_time_step().reward)
+    fresh = make_testbed(seed=5)
+    fresh.set_state(wrapped)
+    assert_same(fresh.current_time_step(), env.wrapped_env().current_time_step())
+
+
+@pytest.mark.parametrize(
+    ("token", "error"),
+    [
+        (lambda: make_testbed().get_state(), TypeError),
+        (lambda: None, TypeError),
+        (lambda: Unchanged(make_testbed()).get_state(), ValueError),
+        (lambda: RewardSoFar(KArmedTestbed(k=3, batch_size=4)).get_state(), ValueError),
+        (lambda: RewardSoFar(Unchanged(make_testbed())).get_state(), TypeError),
+    ],
+)
+def test_a_token_of_another_environment_is_refused_and_nothing_changes(token, error):
+    env, twin = RewardSoFar(make_testbed()), RewardSoFar(make_testbed())
+    env.step([0, 0, 0])
+    twin.step([0, 0, 0])
+    with pytest.raises(error, match=r"^state is "):
+        env.set_state(token())
+    assert_same(env.step([0, 1, 2]), twin.step([0, 1, 2]))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_alone_and_hands_out_nothing_that_can_be_written(copied):
+    env = composed()
+    env.reset()
+    twin = copied(env)
+    assert not twin.current_time_step().reward.flags.writeable
+    expected = env.step([0, 1, 2])
+    env.step([0, 1, 2])
+    assert_same(twin.step([0, 1, 2]), expected)
+
+
+def test_what_is_returned_cannot_be_written():
+    env = AffineReward(make_testbed(), 2.0)
+    env.reset()
+    time_step = env.step([0, 1, 2])
+    arrays = [*time_step, env.expected_rewards(), env.optimal_action(), env.optimal_reward()]
+    assert not any(array.flags.writeable for array in arrays + list(env.get_info().values()))
+
+
+def test_seeding_seeds_the_wrapped_environment():
+    env, bare = Unchanged(make_testbed(seed=1)), make_testbed(seed=2)
+    assert env.seed(2) == [2]
+    assert env.np_random is env.wrapped_env().np_random
+    assert_same(env.reset(), bare.reset())
+    assert_same(env.step([0, 1, 2]), bare.step([0, 1, 2]))
+
+
+def test_some_rows_can_be_reset_alone():
+    env, bare = AffineReward(make_testbed(horizon=5), shift=1.0), make_testbed(horizon=5)
+    for each in (env, bare):
+        each.reset()
+        each.step([0, 1, 2])
+    rows = np.array([False, True, False])
+    time_step, expected = env.reset_rows(rows), bare.reset_rows(rows)
+    assert time_step.is_first().tolist() == rows.tolist()
+    assert np.array_equal(time_step.reward, np.where(rows, 0, expected.reward + 1))
+    assert np.all(env.reset_rows([True] * 3).is_first())
+    assert env.reset_rows([False] * 3) is env.current_time_step()
+    with pytest.raises(ValueError, match=r"rows has shape \(2,\); expected \(3,\)"):
+        env.reset_rows([True, False])
+
+
+def test_rows_reset_before_the_first_reset_reset_them_all():
+    assert np.all(Unchanged(make_testbed()).reset_rows([True, False, False]).is_first())
+
+
+def test_render_and_close_reach_the_wrapped_environment():
+    calls = []
+
+    class Watched(Payer):
+        def render(self, mode="rgb_array", row=0):
+            calls.append((mode, row))
+            return "picture"
+
+        def close(self):
+            calls.append("closed")
+
+    with Unchanged(Watched([0.0, 1.0])) as env:
+        assert env.render("ansi", 1) == "picture"
+    assert calls == [("ansi", 1), "closed"]
+
+
+def test_what_is_no_bandit_has_nothing_of_a_bandit():
+    env = Unchanged(Payer([1.0, 2.0]))
+    assert not hasattr(env, "num_actions")
+    assert not hasattr(env, "horizon")
+    with pytest.raises(NotImplementedError, match=r"Payer has no expected_rewards\(\)"):
+        env.optimal_action()
+    with pytest.raises(NotImplementedError, match=r"Payer has no get_info\(\)"):
+        env.get_info()
+
+
+def test_an_info_of_any_other_kind_is_passed_on():
+    class Informed(Payer):
+        def get_info(self):
+            return "anything"
+
+    assert Unchanged(Informed([1.0])).get_info() == "anything"
+
+
+def test_expected_rewards_are_refused_where_only_rewards_are_mapped():
+    class Squared(Wrapper):
+        def _map_rewards(self, rewards):
+            return rewards**2
+
+    env = Squared(make_testbed())
+    env.reset()
+    env.step([0, 1, 2])
+    for question in (env.expected_rewards, env.optimal_action, env.optimal_reward, env.get_info):
+        with pytest.raises(NotImplementedError, match=r"^Squared\(k_armed_testbed\) does not know"):
+            question()
+
+
+@pytest.mark.parametrize(
+    ("mapped", "message"),
+    [
+        (lambda rewards: np.where(rewards == 2, np.nan, rewards), "returned NaN for row 1"),
+        (lambda rewards: rewards[:2], r"returned shape \(2,\); expected \(3,\)"),
+    ],
+)
+def test_a_mapped_reward_that_is_none_is_refused_and_nothing_changes(mapped, message):
+    class Mapped(Wrapper):
+        def _map_rewards(self, rewards):
+            return mapped(rewards) if rewards.any() else rewards
+
+    env = Mapped(Payer([1.0, 2.0, 3.0]))
+    env.reset()
+    before = env.current_time_step()
+    with pytest.raises(ValueError, match=r"Mapped\(Payer\)\._map_rewards " + message):
+        env.step(np.zeros(3, np.int32))
+    assert env.current_time_step() is before
+    assert env.wrapped_env().current_time_step().observation.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("env", [None, "testbed", KArmedTestbed])
+def test_only_environments_can_be_wrapped(env):
+    with pytest.raises(TypeError, match=r"^env is .*; expected a PyEnvironment$"):
+        Unchanged(env)
+
+
+def test_regret_is_measured_in_the_rewards_that_are_seen():
+    regrets = []
+    for scale in (1.0, 10.0):
+        env = AffineReward(per_arm_bandit(), scale, shift=3.0)
+        policy, regret = RandomPolicy(num_actions=1, batch_size=3, seed=0), RegretMetric(env)
+        StepDriver(env, policy, [regret], num_steps=20).run()
+        regrets.append(regret.result().per_step.mean)
+    assert regrets[0].max() > 0
+    assert np.allclose(10.0 * regrets[0], regrets[1], rtol=1e-5, atol=1e-5)
+
+
+def test_a_run_in_a_wrapped_environment_can_be_saved_whole():
+    def run():
+        env = composed()
+        return StepDriver(env, RandomPolicy(num_actions=3, batch_size=3, seed=3), num_steps=5)
+
+    driver, other = run(), run()
+    driver.run()
+    other.set_state(driver.get_state())
+    assert_same(other.run(), driver.run())
+
+
+def test_a_wrapper_needs_no_more_of_its_environment_than_the_interface():
+    env = Unchanged(Payer([1.0, 2.0]))
+    assert env.reset().observation.tolist() == [0, 0]
+    assert env.step(np.zeros(2, np.int32)).reward.tolist() == [1.0, 2.0]
+    assert env.observation_spec() == ArraySpec((), np.int32)
