@@ -196,8 +196,11 @@ def _draw_arms(figure: Figure, arms: Arms) -> None:
             handles[-1].set(label="last reward", markeredgecolor="white")
     else:
         axis.set_ylabel("Expected reward")
-        available = np.flatnonzero(means > -np.inf)
-        axis.bar(available, means[available], color=colors[available])
+        available = means > -np.inf
+        (arm_numbers,), (others,) = available.nonzero(), (~available).nonzero()
+        axis.bar(arm_numbers, means[available], color=colors[available])
+        if others.size:
+            handles += axis.plot(others, 0.0 * others, "x", color="0.6", label="not available")
     low, high = arms.reward_limits(num_stds=3.2)
     margin = 0.04 * (high - low)
     axis.set_ylim(low - margin, high + margin)

@@ -1,0 +1,100 @@
+"""What the single and the vectorized environments have in common."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from bandit_envs.checks import checked_integer
+from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.state import Seed
+from bandit_envs.trajectories import TimeStep
+
+UNKNOWN_SEED = -1
+"""What Gymnasium gives as the seed of a generator whose seed it does not know."""
+
+
+def render_nothing() -> None:
+    """Warns that an environment without a render mode was asked to render."""
+    gymnasium.logger.warn("nothing is rendered: the environment was made without a render_mode")
+
+
+def checked_environment(environment: Any) -> PyEnvironment:
+    """Returns `environment`.
+
+    Raises:
+        TypeError: it is no `PyEnvironment`.
+    """
+    if not isinstance(environment, PyEnvironment):
+        raise TypeError(f"environment is {environment!r}; expected a PyEnvironment")
+    return environment
+
+
+def checked_render_mode(render_mode: str | None, metadata: Mapping[str, Any]) -> str | None:
+    """Returns `render_mode`.
+
+    Raises:
+        ValueError: it is neither None nor one of the render modes in `metadata`.
+    """
+    modes = metadata["render_modes"]
+    if render_mode is not None and render_mode not in modes:
+        raise ValueError(f"render_mode is {render_mode!r}; expected None or one of {modes}")
+    return render_mode
+
+
+def horizon(max_episode_steps: int | None) -> int:
+    """Returns the horizon of episodes that end after so many steps; None for never.
+
+    Raises:
+        TypeError: `max_episode_steps` is not an integer.
+        ValueError: it is less than 1.
+    """
+    if max_episode_steps is None:
+        return sys.maxsize  # not None: that would be a stream, which ends with each pull
+    return checked_integer("max_episode_steps", max_episode_steps, minimum=1)
+
+
+def known_seed(seed: Seed) -> int:
+    """Returns `seed` as Gymnasium's `np_random_seed`: `UNKNOWN_SEED` if it is not an integer."""
+    return int(seed) if isinstance(seed, numbers.Integral) else UNKNOWN_SEED
+
+
+def last_time_step(environment: PyEnvironment) -> TimeStep:
+    """Returns the current time step.
+
+    Raises:
+        ResetNeeded: there is none yet.
+    """
+    try:
+        return environment.current_time_step()
+    except ValueError as error:
+        raise ResetNeeded(str(error)) from error
+
+
+def is_bandit(environment: PyEnvironment) -> bool:
+    """Whether it is a bandit, or a wrapper of one. A bandit checks its actions by itself."""
+    return hasattr(environment, "num_actions")
+
+
+def is_stream(environment: PyEnvironment) -> bool:
+    """Whether it is a bandit without a horizon, which is not reset between its pulls."""
+    return getattr(environment, "horizon", math.inf) is None
+
+
+def expected_rewards(environment: PyEnvironment) -> NDArray[np.float64] | None:
+    """Returns a copy of the expected rewards [B, K] of a bandit; None if they are not known."""
+    bandit: Any = environment
+    if not is_bandit(environment):
+        return None
+    try:
+        return np.array(bandit.expected_rewards(), np.float64)
+    except NotImplementedError:
+        return None
