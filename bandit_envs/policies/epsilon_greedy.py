@@ -73,18 +73,18 @@ class EpsilonGreedyPolicy(Policy):
     def _select(
         self, rng: np.random.Generator, learned: ActionValues, time_step: TimeStep
     ) -> NDArray[np.integer]:
-        greedy = argmax_random_ties(rng, learned.values)
-        if self._epsilon == 0.0:
-            return greedy
-        explores = rng.random(self._batch_size) < self._epsilon
-        return np.where(explores, rng.integers(self._num_actions, size=self._batch_size), greedy)
+        actions = argmax_random_ties(rng, learned.values)
+        if self._epsilon > 0.0:
+            explores = np.flatnonzero(rng.random(self._batch_size) < self._epsilon)
+            actions[explores] = rng.integers(self._num_actions, size=len(explores))
+        return actions
 
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
         values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
         chosen = self._row_offsets + trajectory.action
-        counts[chosen] += 1
-        error = trajectory.reward - values[chosen]
-        values[chosen] += (
-            error / counts[chosen] if self._step_size is None else error * self._step_size
-        )
+        n = counts.take(chosen) + 1
+        q = values.take(chosen)
+        alpha = 1.0 / n if self._step_size is None else self._step_size
+        values[chosen] = q + alpha * (trajectory.reward - q)
+        counts[chosen] = n
         return learned

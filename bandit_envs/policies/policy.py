@@ -127,9 +127,10 @@ def argmax_random_ties(rng: np.random.Generator, values: NDArray[Any]) -> NDArra
         [B] integers from 0 to K - 1.
     """
     best: NDArray[np.intp] = values.argmax(axis=1)
-    largest = values[np.arange(len(values)), best]
+    rows, num_actions = values.shape
+    largest = values.take(np.arange(0, rows * num_actions, num_actions) + best)
     is_largest = values == largest[:, np.newaxis]
-    if np.count_nonzero(is_largest) > len(values):
+    if np.count_nonzero(is_largest) > rows:
         candidates = is_largest.sum(axis=1)
         tied = np.flatnonzero(candidates > 1)
         chosen = rng.integers(candidates[tied])

@@ -71,8 +71,9 @@ class UCBPolicy(Policy):
     def _learn(self, learned: ConfidenceBounds, trajectory: Trajectory) -> ConfidenceBounds:
         values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
         chosen = self._row_offsets + trajectory.action
-        counts[chosen] += 1
-        n = counts[chosen]
-        values[chosen] += (trajectory.reward - values[chosen]) / n
+        n = counts.take(chosen) + 1
+        q = values.take(chosen)
+        values[chosen] = q + (trajectory.reward - q) / n
+        counts[chosen] = n
         learned.widths.reshape(-1)[chosen] = 1.0 / np.sqrt(n)
         return learned._replace(steps=learned.steps + 1)
