@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -97,7 +97,6 @@ VALUES = st.integers(2, 12).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(VALUES, st.data())
 def test_any_split_of_the_rows_merges_to_the_whole(values, data):
     rows = values.shape[1]
@@ -112,7 +111,6 @@ def test_any_split_of_the_rows_merges_to_the_whole(values, data):
     assert_close(merged.cumulative, whole.cumulative, scale)
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_statistics_of_values_are_those_of_numpy(values):
     statistics = Statistics.of(values.T)
@@ -210,7 +208,6 @@ def test_the_average_reward_is_of_the_rewards_received(testbed):
     )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.floats(0.0, 2.0), st.sampled_from([np.float32, np.float64]))
 def test_regret_is_never_negative(seed, drift_std, dtype):
     env = KArmedTestbed(3, batch_size=4, seed=seed, drift_std=drift_std, dtype=dtype)
