@@ -1,0 +1,9 @@
+"""The tests that every environment must pass, and the strict comparison that they use.
+
+Nothing here needs a test framework: the contract is a mixin for classes of pytest or unittest.
+"""
+
+from bandit_envs.testing.comparison import assert_identical
+from bandit_envs.testing.contract import EnvironmentContract
+
+__all__ = ["EnvironmentContract", "assert_identical"]
