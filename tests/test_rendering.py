@@ -1,0 +1,162 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bandit_envs import KArmedTestbed
+from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
+from bandit_envs.rendering import Arms, text
+from bandit_envs.rewards import LinearReward
+from bandit_envs.sampling import Integers, Normal
+
+
+def k_armed(**options):
+    return KArmedTestbed(3, batch_size=2, seed=0, **options)
+
+
+def per_arm(reward_fn=None, **options):
+    reward = LinearReward(np.arange(5.0)) if reward_fn is None else reward_fn
+    available = Integers(1, 2, 4)
+    return StationaryStochasticPerArmPyEnvironment(
+        Normal(2), Normal(3), 4, reward, available, 2, seed=0, **options
+    )
+
+
+def green(image):
+    """Returns how much of an image is in the colour of the optimal arm."""
+    red, green, blue = np.moveaxis(image.astype(int), -1, 0)
+    return np.mean((green > red + 60) & (green > blue + 20))
+
+
+def test_text_shows_the_distributions_the_optimal_arm_and_the_last_reward():
+    arms = Arms("two arms", np.array([0.0, 1.0]), 1.0, 3, 1, 2.0, [1, 2])
+    assert text(arms).splitlines() == [
+        "two arms: 3 pulls, the last of arm 1 for 2.00",
+        " arm    mean  -2.00                                                    3.00  pulls",
+        "   0    0.00              ------------o------------                              1",
+        "   1    1.00                          |-----------*-----------x                  2",
+    ]
+
+
+def test_text_shows_means_alone_if_there_is_no_distribution():
+    arms = Arms("three arms", np.array([-1.0, 2.0, -np.inf]), None, 1, 0, -5.0)
+    assert text(arms).splitlines() == [
+        "three arms: 1 pull, the last of arm 0 for -5.00",
+        " arm    mean  -1.00                                                    2.00",
+        "   0   -1.00  o-------------------|",
+        "   1    2.00                      |---------------------------------------*",
+        "   2          not available",
+    ]
+
+
+def test_text_of_arms_that_are_all_0_has_a_scale():
+    assert text(Arms("one arm", np.zeros(1), None, 0, None, None)).count("1.00") == 2
+
+
+@pytest.mark.parametrize("make", [k_armed, per_arm])
+def test_each_row_can_be_shown(make):
+    env = make()
+    env.reset()
+    time_step = env.step([1, 0])
+    for row, action in enumerate([1, 0]):
+        title, _, *arms = env.render("ansi", row).splitlines()
+        reward = time_step.reward[row]
+        assert title == f"{env.name}, row {row}: 1 pull, the last of arm {action} for {reward:.2f}"
+        means = [line.split()[1] for line in arms]
+        assert means == [
+            "not" if mean == -np.inf else f"{mean:.2f}" for mean in env.expected_rewards()[row]
+        ]
+
+
+def test_a_row_that_was_reset_alone_has_pulls_of_its_own():
+    env = k_armed()
+    env.reset()
+    env.step([0, 1])
+    env.reset_rows([True, False])
+    titles = [env.render("ansi", row).splitlines()[0] for row in range(2)]
+    assert titles == ["k_armed_testbed, row 0: 0 pulls", "k_armed_testbed, row 1: 1 pull"]
+
+
+@pytest.mark.parametrize("make", [k_armed, per_arm])
+def test_an_image_shows_the_optimal_arm(make):
+    pytest.importorskip("matplotlib")
+    env = make()
+    env.reset()
+    before = env.render()
+    assert before.shape == (450, 800, 3)
+    assert before.dtype == np.uint8
+    assert 0.01 < green(before) < 0.2
+    np.testing.assert_array_equal(before, env.render("rgb_array", 0))
+    assert (before != env.render(row=1)).any()
+    env.step([0, 0])
+    assert (before != env.render()).any()
+
+
+@pytest.mark.parametrize("num_arms", [1, 20, 21, 100])
+def test_an_image_takes_any_number_of_arms(num_arms):
+    pytest.importorskip("matplotlib")
+    for env in KArmedTestbed(num_arms, seed=0), KArmedTestbed(num_arms, reward_std=0.0, seed=0):
+        env.reset()
+        assert green(env.render()) > 0.0
+
+
+def test_each_environment_has_a_window_until_it_is_closed():
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    envs = k_armed(), per_arm()
+    for env in envs:
+        env.reset()
+        for _ in range(2):
+            assert env.render("human") is None
+    assert len(pyplot.get_fignums()) == 2
+    for remaining, env in zip([1, 0], envs):
+        env.close()
+        env.close()
+        assert len(pyplot.get_fignums()) == remaining
+
+
+def test_showing_changes_nothing():
+    env, other = k_armed(), k_armed()
+    for one in (env, other):
+        one.reset()
+    env.render("ansi")
+    np.testing.assert_array_equal(env.step([0, 1]).reward, other.step([0, 1]).reward)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("gif",), NotImplementedError, "k_armed_testbed, row 0 has no render('gif')"),
+        (("ansi", 2), ValueError, "row is 2; expected 0 <= row < 2"),
+        (("ansi", -1), ValueError, "row is -1; expected at least 0"),
+        (("ansi", 0.5), TypeError, "row is 0.5; expected an integer"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(arguments, error, message):
+    env = k_armed()
+    env.reset()
+    with pytest.raises(error) as caught:
+        env.render(*arguments)
+    assert str(caught.value) == message
+
+
+def test_there_is_nothing_to_show_before_the_first_reset():
+    with pytest.raises(ValueError, match="call reset"):
+        k_armed().render("ansi")
+
+
+def test_unknown_means_are_not_shown():
+    env = per_arm(reward_fn=np.sum)
+    env.reset()
+    with pytest.raises(NotImplementedError, match="mean is not known"):
+        env.render("ansi")
+
+
+def test_text_needs_no_matplotlib():
+    code = (
+        "import sys; from bandit_envs import KArmedTestbed; env = KArmedTestbed(); env.reset(); "
+        "env.render('ansi'); env.close(); print('matplotlib' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
