@@ -15,7 +15,7 @@ from bandit_envs.saving import write_whole
 
 
 def write_tables(folder: ResultsFolder, with_speed: bool) -> None:
-    """Writes `summary.csv` and `curves.csv` of the policies that have finished.
+    """Writes `summary.csv` and `curves.csv` of the policies that have finished, if any have.
 
     Args:
         folder: of the study.
@@ -25,6 +25,8 @@ def write_tables(folder: ResultsFolder, with_speed: bool) -> None:
     Raises:
         OSError: the folder cannot be written, or the disk is full.
     """
+    if next(_finished(folder), None) is None:
+        return
     write_whole(folder.path / "summary.csv", _csv(_summary_rows(folder, with_speed)))
     write_whole(folder.path / "curves.csv", _csv(_curve_rows(folder)))
 
