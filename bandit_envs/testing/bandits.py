@@ -72,26 +72,26 @@ class BanditContract(ContractPart):
         errors, means, rows, actions = self._many_rewards()
         size = 1.0 + max(float(np.abs(means).max()), float(np.abs(errors).max()))
         rounding = 8.0 * float(np.finfo(np.float32).eps) * size
-        labels = rows * (actions.max() + 1) + actions
+        num_actions = actions.max() + 1
         weights = means - means.mean()
-        for name, group, values in (
-            ("all rewards", np.zeros_like(actions), errors),
-            ("action", actions, errors),
-            ("row and action, as row * K + action,", labels, errors),
-            ("all rewards, weighted,", np.zeros_like(actions), errors * weights),
+        rounding *= max(1.0, float(np.abs(weights).max()))
+        everything = np.zeros_like(actions)
+        for group, values, name in (
+            (everything, errors, "all rewards"),
+            (everything, errors * weights, "all rewards, weighted by the expected ones"),
+            (actions, errors, "action {action}"),
+            (rows * num_actions + actions, errors, "row {row} and action {action}"),
         ):
-            spread = values.std()
-            count = np.bincount(group)
-            enough = np.flatnonzero(count >= FEWEST)
-            for label in enough:
+            for label in np.flatnonzero(np.bincount(group) >= FEWEST):
                 chosen = values[group == label]
                 # Rewards that are rarely other than 0 may all be 0 in a group.
-                error = max(chosen.std(), spread) / np.sqrt(len(chosen))
-                bound = STANDARD_ERRORS * error + rounding * max(1.0, float(np.abs(weights).max()))
+                error = max(chosen.std(), values.std()) / np.sqrt(len(chosen))
+                bound = STANDARD_ERRORS * error + rounding
+                row, action = divmod(label, num_actions)
                 require(
                     abs(chosen.mean()) <= bound,
-                    f"the mean of {len(chosen)} rewards of {name} {label} is off by "
-                    f"{chosen.mean():.3g}; expected at most {bound:.3g}",
+                    f"of {name.format(row=row, action=action)}, the mean is {chosen.mean():.3g} "
+                    f"off the expected, over {len(chosen)}; expected at most {bound:.3g}",
                 )
 
     def _many_rewards(self) -> tuple[NDArray[Any], ...]:

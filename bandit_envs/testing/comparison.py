@@ -94,12 +94,13 @@ def _compare_arrays(
     if actual.dtype.hasobject:
         _compare(actual.tolist(), expected.tolist(), name, seen)
     elif actual.tobytes() != expected.tobytes():
-        pairs = zip(np.ndindex(actual.shape), actual.flat, expected.flat)
-        index, found, wanted = next(
-            (index, one, other) for index, one, other in pairs if one.tobytes() != other.tobytes()
+        found_bytes, wanted_bytes = (
+            np.frombuffer(array.tobytes(), np.uint8) for array in (actual, expected)
         )
+        first = int(np.flatnonzero(found_bytes != wanted_bytes)[0]) // actual.itemsize
+        index = np.unravel_index(first, actual.shape)
         place = f"[{', '.join(map(str, index))}]" if index else ""
-        raise AssertionError(f"{name}{place} is {found}; expected {wanted}")
+        raise AssertionError(f"{name}{place} is {actual[index]}; expected {expected[index]}")
 
 
 def _saved(value: Any, name: str) -> Any:

@@ -65,11 +65,12 @@ class SafetyContract(ContractPart):
         action = self.draw_action(np.random.default_rng(1), environment)
         environment.step(action)
         twin.step(copy.deepcopy(action))
-        expected = twin.get_state(), list(returned_arrays(twin))
         for _, array in named_arrays(action, "action"):
             array[...] = array + 1 if array.dtype != np.bool_ else ~array
-        found = environment.get_state(), list(returned_arrays(environment))
-        assert_identical(found, expected, "what there is after writing into a passed action")
+        when = "after writing into a passed action"
+        assert_identical(environment.get_state(), twin.get_state(), f"the state {when}")
+        found, expected = (list(returned_arrays(each)) for each in (environment, twin))
+        assert_identical(found, expected, f"what is returned {when}")
 
     def _origins(self) -> Iterator[tuple[str, PyEnvironment, Play]]:
         """Yields environments in the middle of one and the same run, that got there differently."""
