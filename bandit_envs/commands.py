@@ -24,7 +24,7 @@ from rich.table import Table
 
 from bandit_envs import plots
 from bandit_envs.experiments.backends import backend
-from bandit_envs.experiments.engine import missing_tasks, run_tasks
+from bandit_envs.experiments.engine import EngineError, missing_tasks, run_tasks
 from bandit_envs.experiments.estimate import estimate
 from bandit_envs.experiments.figures import FIGURES
 from bandit_envs.experiments.folder import ResultsFolder
@@ -138,10 +138,15 @@ def _run(study: Study, path: Path, with_speed: bool) -> int:
     folder = ResultsFolder(path, study)
     with folder.opened():
         try:
-            failures = _do(folder, with_speed)
-        finally:
-            write_tables(folder, with_speed)
-            _show(folder, with_speed)
+            try:
+                failures = _do(folder, with_speed)
+            finally:
+                write_tables(folder, with_speed)
+                _show(folder, with_speed)
+        except (EngineError, OSError) as error:
+            text = f"stopped: {error}; what was finished is in {path}, the same command goes on"
+            Console(stderr=True).print(text, markup=False, soft_wrap=True)
+            return FAILED
     return FAILED if failures else SUCCEEDED
 
 

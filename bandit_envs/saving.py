@@ -6,12 +6,14 @@ import io
 import json
 import os
 import sys
+import uuid
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 FORMAT = "bandit_envs state 1"
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
@@ -25,7 +27,7 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
     Args:
         path: the file.
         state: a token of an environment, wrapper, policy, metric or driver: a nest of arrays,
-            generators, numbers, strings, None, dicts, lists, tuples and named tuples.
+            NumPy's generators, numbers, strings, None, dicts, lists, tuples and named tuples.
 
     Raises:
         TypeError: the token holds something else. Nothing is written.
@@ -42,10 +44,8 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
     True
     """
     arrays: dict[str, Any] = {}
-    tree = {"format": FORMAT, "state": _encode(state, arrays)}
-    buffer = io.BytesIO()
-    np.savez(buffer, tree=np.array(json.dumps(tree)), **arrays)
-    write_whole(Path(path), [buffer.getvalue()])
+    tree = _encode(state, arrays)
+    write_archive(Path(path), {"format": FORMAT, "state": tree}, arrays)
 
 
 def load_state(path: str | os.PathLike[str]) -> Any:
@@ -58,28 +58,16 @@ def load_state(path: str | os.PathLike[str]) -> Any:
         path: the file.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is damaged, or not one of a state.
+        OSError: the file cannot be read.
+        ValueError: it is damaged, or not one of a state.
     """
+    header, arrays = read_archive(Path(path))
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        tree = json.loads(str(arrays["tree"]))
-        if tree["format"] != FORMAT:
-            raise ValueError(f"its format is {tree['format']!r}; expected {FORMAT!r}")
-        return _decode(tree["state"], arrays)
-    except FileNotFoundError:
-        raise
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        zipfile.BadZipFile,
-    ) as error:
-        raise ValueError(f"{path} is damaged, or holds no state: {error}") from error
+        if header["format"] != FORMAT:
+            raise ValueError(f"its format is {header['format']!r}; expected {FORMAT!r}")
+        return _decode(header["state"], arrays)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} holds no state: {error}") from error
 
 
 def write_whole(path: Path, content: Iterable[bytes]) -> None:
@@ -92,7 +80,8 @@ def write_whole(path: Path, content: Iterable[bytes]) -> None:
     Raises:
         OSError: the folder cannot be written, or the disk is full; `path` is what it was.
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # Of a name of its own: on a cluster, two processes on two machines may write the same file.
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with aside.open("wb") as file:
             file.writelines(content)
@@ -104,43 +93,81 @@ def write_whole(path: Path, content: Iterable[bytes]) -> None:
         raise
 
 
+def write_archive(path: Path, header: Any, arrays: Mapping[str, Any]) -> None:
+    """Writes JSON and arrays to one file, which is whole or not there.
+
+    Args:
+        path: the file.
+        header: anything that JSON can hold.
+        arrays: by names other than `header`; without objects.
+
+    Raises:
+        OSError: as for `write_whole`.
+    """
+    buffer = io.BytesIO()
+    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(buffer, header=text, **arrays)
+    write_whole(path, [buffer.getvalue()])
+
+
+def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Reads what `write_archive` wrote: the header and the arrays.
+
+    Nothing is unpickled, and no byte is believed before its checksum has been compared.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is damaged, or was not written by `write_archive`.
+    """
+    content = path.read_bytes()
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            # A member is checked at its end only, and NumPy stops where the array's header says.
+            arrays = {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
+            }
+        return json.loads(arrays.pop("header").tobytes()), arrays
+    except Exception as error:  # nobody lists what damaged bytes can make zipfile and NumPy raise
+        raise ValueError(f"{path} is damaged, or none of bandit_envs: {error}") from error
+
+
 def _encode(value: Any, arrays: dict[str, Any]) -> Any:
     """Returns `value` as JSON, with its arrays put into `arrays` and named in their place."""
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufcSU":
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if (kind is np.ndarray or isinstance(value, np.generic)) and not value.dtype.hasobject:
         name = f"array_{len(arrays)}"
         arrays[name] = value
-        return {"array": name, "scalar": isinstance(value, np.generic)}
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, np.random.Generator):
-        state = value.bit_generator.state
-        if state["bit_generator"] in BIT_GENERATORS:
-            return {"generator": _encode(state, arrays)}
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"array": name, "scalar": kind is not np.ndarray}
+    if kind is np.random.Generator:
+        return {"generator": _encode(_generator_state(value), arrays)}
+    if kind is dict and all(type(key) is str for key in value):
         return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
-    if type(value) is list:
+    if kind is list:
         return {"list": [_encode(item, arrays) for item in value]}
-    if type(value) is tuple:
+    if kind is tuple:
         return {"tuple": [_encode(item, arrays) for item in value]}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
+    if _imported(kind.__module__, kind.__qualname__) is kind and hasattr(kind, "_fields"):
         items = {key: _encode(item, arrays) for key, item in zip(value._fields, value)}
-        return {"class": [type(value).__module__, type(value).__qualname__], "fields": items}
-    raise TypeError(f"state holds {value!r}; expected arrays, generators, numbers and their nests")
+        return {"class": [kind.__module__, kind.__qualname__], "fields": items}
+    raise TypeError(
+        f"state holds a {kind.__module__}.{kind.__qualname__}: {value!r}; "
+        "expected arrays, NumPy's generators, numbers, strings and nests of them"
+    )
 
 
-def _decode(value: Any, arrays: dict[str, Any]) -> Any:
+def _decode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if not isinstance(value, dict):
         return value
     if "array" in value:
         array = arrays[value["array"]]
         return array[()] if value["scalar"] else array
     if "generator" in value:
-        state = _decode(value["generator"], arrays)
-        if state["bit_generator"] not in BIT_GENERATORS:
-            raise ValueError(f"there is no bit generator {state['bit_generator']!r}")
-        bit_generator = getattr(np.random, state["bit_generator"])(0)
-        bit_generator.state = state
-        return np.random.Generator(bit_generator)
+        return _generator(**_decode(value["generator"], arrays))
     if "dict" in value:
         return {key: _decode(item, arrays) for key, item in value["dict"].items()}
     if "list" in value:
@@ -149,14 +176,35 @@ def _decode(value: Any, arrays: dict[str, Any]) -> Any:
         return tuple(_decode(item, arrays) for item in value["tuple"])
     module, name = value["class"]
     fields = {key: _decode(item, arrays) for key, item in value["fields"].items()}
-    return _named_tuple(module, name, fields)
+    named_tuple = _imported(module, name)
+    if getattr(named_tuple, "_fields", None) != tuple(fields):
+        raise ValueError(f"{module}.{name} is not a named tuple of {', '.join(fields)}")
+    return named_tuple._make(fields.values())
 
 
-def _named_tuple(module: str, name: str, fields: dict[str, Any]) -> Any:
-    """Makes a named tuple of a class that has been imported; nothing else can be made so."""
+def _imported(module: str, name: str) -> Any:
+    """Returns the class of that name, if its module has been imported; else `object`."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
-        raise ValueError(f"{module}.{name} is not a named tuple that has been imported")
-    return found(**fields)
+    return found if isinstance(found, type) else object
+
+
+def _generator_state(generator: np.random.Generator) -> dict[str, Any]:
+    bit_generator: Any = generator.bit_generator
+    state = bit_generator.state
+    if state["bit_generator"] not in BIT_GENERATORS:
+        raise TypeError(f"state holds a {bit_generator!r}; expected one of NumPy's bit generators")
+    # What a generator spawns comes from its seed sequence, not from its state.
+    sequence = bit_generator._seed_seq
+    known = isinstance(sequence, np.random.SeedSequence)
+    return {"state": state, "sequence": sequence.state if known else None}
+
+
+def _generator(state: dict[str, Any], sequence: dict[str, Any] | None) -> np.random.Generator:
+    if state["bit_generator"] not in BIT_GENERATORS:
+        raise ValueError(f"there is no bit generator {state['bit_generator']!r}")
+    seed = np.random.SeedSequence(**(sequence or {"entropy": 0}))
+    bit_generator = getattr(np.random, state["bit_generator"])(seed)
+    bit_generator.state = state
+    return np.random.Generator(bit_generator)

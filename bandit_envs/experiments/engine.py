@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
+import platform
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import joblib
 import threadpoolctl
@@ -14,6 +16,10 @@ from bandit_envs.experiments.folder import ResultsFolder
 from bandit_envs.experiments.studies import Task
 from bandit_envs.experiments.task_files import TaskFiles
 from bandit_envs.experiments.tasks import run_task
+from bandit_envs.experiments.versions import described, versions
+
+GROUP = 8
+"""Tasks a worker, that are handed over at once where outcomes come only when all are done."""
 
 
 class Outcome(NamedTuple):
@@ -28,11 +34,18 @@ class Outcome(NamedTuple):
     error: str | None
 
 
+class EngineError(RuntimeError):
+    """The workers, or the disk that they write to, failed. What was finished is in the folder."""
+
+
 def missing_tasks(folder: ResultsFolder) -> list[Task]:
     """Returns the tasks of a study that its folder has no result of, in order."""
     study = folder.study
     return [
-        task for cell in study.cells() for task in study.tasks(cell) if not folder.files.has(task)
+        task
+        for cell in study.cells()
+        for task in study.tasks(cell)
+        if folder.files.load(task) is None
     ]
 
 
@@ -41,29 +54,49 @@ def run_tasks(folder: ResultsFolder, tasks: Iterable[Task]) -> Iterator[Outcome]
 
     Where they are done is joblib's affair: enter `joblib.parallel_config` to choose. The processes
     that do them must reach the folder. Results do not depend on it: linear algebra runs on one
-    thread, in a task's own process and in this one.
+    thread, in a task's own process and in this one, and a process with another NumPy is refused.
 
     Raises:
-        Exception: a worker died, or the backend failed; what was finished is in the folder.
+        EngineError: a worker died, a file could not be written, or the backend failed.
     """
     do = joblib.delayed(_do)
-    calls = (do(task, folder.files, os.getpid()) for task in tasks)
+    calls = (do(task, folder.files, _process(), versions()) for task in tasks)
     with threadpoolctl.threadpool_limits(1):
         try:
-            parallel = joblib.Parallel(return_as="generator_unordered")
-        except ValueError:  # the backend has no generators: outcomes come when all are done
-            parallel = joblib.Parallel()
+            yield from _outcomes(calls)
+        except Exception as error:
+            text = " ".join(str(error).split())
+            raise EngineError(f"{type(error).__name__}: {text}") from error
+
+
+def _outcomes(calls: Iterator[Any]) -> Iterator[Outcome]:
+    try:
+        parallel = joblib.Parallel(return_as="generator_unordered")
+    except ValueError:  # the backend has no generators: outcomes come when all are done
+        with joblib.Parallel() as parallel:
+            size = GROUP * joblib.effective_n_jobs(parallel.n_jobs)
+            while group := list(itertools.islice(calls, size)):
+                yield from parallel(group)
+    else:
         yield from parallel(calls)
 
 
-def _do(task: Task, files: TaskFiles, main_process: int) -> Outcome:
-    if os.getpid() != main_process:
+def _do(task: Task, files: TaskFiles, main_process: Any, expected: dict[str, Any]) -> Outcome:
+    if _process() != main_process:
         _use_one_thread()
+    if versions() != expected:
+        found = f"{platform.node()} has {described(versions())}"
+        return Outcome(task, f"{found}; expected {described(expected)}")
     try:
-        files.save(task, run_task(task))
+        result = run_task(task)
     except Exception as error:  # whatever a task does, the others go on
         return Outcome(task, f"{type(error).__name__}: {error}")
+    files.save(task, result)
     return Outcome(task, None)
+
+
+def _process() -> tuple[str, int]:
+    return platform.node(), os.getpid()
 
 
 @functools.cache

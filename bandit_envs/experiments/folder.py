@@ -18,16 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import filelock
-import numpy as np
 
-from bandit_envs import __version__
 from bandit_envs.experiments.studies import Cell, Study
 from bandit_envs.experiments.task_files import TaskFiles
 from bandit_envs.experiments.tasks import Result, merge_results
+from bandit_envs.experiments.versions import described, versions
 from bandit_envs.saving import write_whole
-
-FORMAT = 1
-"""Raised whenever the layout of the files, or the numbers of an unchanged study, change."""
 
 
 class ResultsFolder:
@@ -41,9 +37,9 @@ class ResultsFolder:
     def __init__(self, path: Path, study: Study) -> None:
         self.path = path
         self.study = study
-        config = {"study": study.to_json(), "versions": _versions()}
-        self._config = (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode()
-        self.files = TaskFiles(path / "tasks", hashlib.sha256(self._config).hexdigest())
+        self._made_by = {"study": study.to_json(), "versions": versions()}
+        identity = json.dumps(self._made_by, sort_keys=True).encode()
+        self.files = TaskFiles(path / "tasks", hashlib.sha256(identity).hexdigest())
 
     @classmethod
     def read(cls, path: Path) -> ResultsFolder:
@@ -53,12 +49,10 @@ class ResultsFolder:
             ValueError: it is none, or one that was made with other versions.
         """
         try:
-            config = json.loads((path / "config.json").read_bytes())
-            folder, versions = cls(path, Study.from_json(config["study"])), config["versions"]
+            folder = cls(path, Study.from_json(_read_config(path)["study"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} holds no results: {error}") from error
-        if versions != _versions():
-            raise ValueError(f"{path} was made with {versions}; expected {_versions()}")
+        folder._check_content()
         return folder
 
     @contextlib.contextmanager
@@ -71,27 +65,33 @@ class ResultsFolder:
             OSError: it cannot be written.
         """
         self._check_content()
-        self.files.path.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(self.path / ".lock")
         try:
-            lock.acquire(timeout=0)
+            self.files.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(
+                f"output folder {self.path} cannot be written: {error.strerror}; "
+                "expected a folder that can"
+            ) from error
+        try:
+            lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
             raise ValueError(f"output folder {self.path} is in use by another run") from None
         with lock:
-            if not (self.path / "config.json").exists():
-                write_whole(self.path / "config.json", [self._config])
             self._check_content()
+            config = self.path / "config.json"
+            if not config.exists():
+                content = {**self._made_by, "python": platform.python_version()}
+                text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+                write_whole(config, [text.encode()])
             for folder in (self.path, self.files.path):
                 for left_behind in folder.glob(".*.part"):
                     left_behind.unlink(missing_ok=True)
             yield
-        lock.release()
 
     def result(self, cell: Cell) -> Result | None:
         """Returns the result over the finished tasks of a cell; None if there are none."""
-        results = [self.files.load(task) for task in self.study.tasks(cell)]
-        finished = [result for result in results if result is not None]
-        return merge_results(finished) if finished else None
+        results = map(self.files.load, self.study.tasks(cell))
+        return merge_results(result for result in results if result is not None)
 
     def results(self) -> Iterator[tuple[Cell, Result]]:
         """Yields the cells of which anything is there, in order, with their results."""
@@ -103,23 +103,36 @@ class ResultsFolder:
     def _check_content(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"output folder {self.path} is a file; expected a folder")
-        config = self.path / "config.json"
-        if config.exists():
-            same = config.read_bytes() == self._config
-        else:  # a run may have been killed before it wrote any result
+        try:
+            there = _read_config(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            # A run may have been killed before it wrote anything.
             visible = self.path.glob("[!.]*") if self.path.exists() else ()
             same = all(file == self.files.path and not any(file.iterdir()) for file in visible)
+        except ValueError:
+            same = False
+        else:
+            same = there.get("study") == self._made_by["study"]
+            if same and there["versions"] != self._made_by["versions"]:
+                raise ValueError(
+                    f"output folder {self.path} was made with {described(there['versions'])}; "
+                    f"expected {described(versions())}, or another folder"
+                )
         if not same:
             raise ValueError(
                 f"output folder {self.path} holds something else; expected a new or empty folder, "
-                "or one with results of the same arguments and versions"
+                "or one with results of the same arguments"
             )
 
 
-def _versions() -> dict[str, Any]:
-    return {
-        "bandit_envs": __version__,
-        "results": FORMAT,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
+def _read_config(path: Path) -> dict[str, Any]:
+    """Returns what a folder's config.json says.
+
+    Raises:
+        OSError: it cannot be read; FileNotFoundError, if there is none.
+        ValueError: it is not one that a run wrote.
+    """
+    config = json.loads((path / "config.json").read_bytes())
+    if not (isinstance(config, dict) and isinstance(config.get("versions"), dict)):
+        raise ValueError("its config.json is of something else")
+    return config

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
-import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +11,14 @@ import numpy as np
 from bandit_envs.experiments.studies import Task
 from bandit_envs.experiments.tasks import Result
 from bandit_envs.metrics import MetricResult, Statistics
-from bandit_envs.saving import write_whole
+from bandit_envs.saving import read_archive, write_archive
 
 
 @dataclasses.dataclass(frozen=True)
 class TaskFiles:
     """The results of the finished tasks of one study.
 
-    A file holds the curves, as arrays, and the task that they are of, as JSON. Nothing in it is
-    ever unpickled.
+    A file holds the curves, as an array, and the task that they are of, as JSON.
 
     Args:
         path: the folder.
@@ -46,31 +42,27 @@ class TaskFiles:
         ]
         values = next(iter(result.metrics.values())).per_step.count
         header = {**self._header(task), "values": values, "seconds": result.seconds}
-        buffer = io.BytesIO()
-        np.savez(buffer, header=np.array(json.dumps(header)), curves=np.array(curves))
-        write_whole(self._file(task), [buffer.getvalue()])
+        write_archive(self._file(task), header, {"curves": np.array(curves)})
 
     def load(self, task: Task) -> Result | None:
-        """Returns a task's result; None if its file is missing, damaged or of another study."""
+        """Returns a task's result; None if its file is missing, damaged or of another study.
+
+        Raises:
+            OSError: there is a file that cannot be read.
+        """
         try:
-            with np.load(self._file(task), allow_pickle=False) as file:
-                header = json.loads(str(file["header"]))
-                curves = file["curves"]
+            header, arrays = read_archive(self._file(task))
             values, seconds = header.pop("values"), header.pop("seconds")
-            if header != self._header(task):
-                return None
-            groups = curves.reshape(len(task.metrics), 2, 2, task.steps)
-        except (OSError, EOFError, ValueError, KeyError, AttributeError, zipfile.BadZipFile):
+            groups = arrays["curves"].reshape(len(task.metrics), 2, 2, task.steps)
+        except (FileNotFoundError, ValueError, KeyError, AttributeError):
+            return None
+        if header != self._header(task):
             return None
         metrics = {
             name: MetricResult(*(Statistics(values, *curves) for curves in group))
             for name, group in zip(task.metrics, groups)
         }
         return Result(metrics, task.runs, seconds)
-
-    def has(self, task: Task) -> bool:
-        """Whether the task is finished: its file is there and whole."""
-        return self._file(task).exists() and self.load(task) is not None
 
     def _file(self, task: Task) -> Path:
         return self.path / f"{task.cell.position:06d}-{task.block:06d}.npz"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -57,6 +56,9 @@ def run_task(task: Task) -> Result:
     return Result(results, task.runs, time.perf_counter() - started)
 
 
-def merge_results(results: Iterable[Result]) -> Result:
-    """Returns the result over all runs, merged in the order given."""
-    return functools.reduce(Result.merge, results)
+def merge_results(results: Iterable[Result]) -> Result | None:
+    """Returns the result over all runs, merged in the order given; None if there are none."""
+    merged: Result | None = None
+    for result in results:
+        merged = result if merged is None else merged.merge(result)
+    return merged
