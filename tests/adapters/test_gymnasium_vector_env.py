@@ -250,14 +250,16 @@ def test_whatever_numpy_takes_is_a_seed(seed):
     assert env.np_random_seed == (-1 if isinstance(seed, np.random.SeedSequence) else 3)
 
 
-def test_what_is_returned_can_be_written_without_an_effect():
+def test_what_can_be_written_has_no_effect():
     env, other = GymnasiumVectorEnv(k_armed(horizon=9)), GymnasiumVectorEnv(k_armed(horizon=9))
     for one in (env, other):
         one.reset(seed=0)
     observations, rewards, terminations, truncations, infos = env.step([0] * B)
     other.step([0] * B)
-    for array in (observations, rewards, terminations, truncations, infos["expected_rewards"]):
+    for array in (observations, rewards, terminations, truncations):
         array[...] = 1
+    for array in infos.values():
+        assert not array.flags.writeable
     assert_same(env.step([1] * B), other.step([1] * B))
 
 
@@ -321,17 +323,12 @@ def test_infos_are_like_those_of_gymnasiums_own():
         gymnasium.make_vec(full_id(IDS[0]), num_envs=3, vectorization_mode=mode)
         for mode in ("vector_entry_point", "sync")
     )
-    for infos, others in (
-        (ours.reset()[1], reference.reset()[1]),
-        (
-            ours.step([0, 1, 2])[4],
-            reference.step([0, 1, 2])[4],
-        ),
-    ):
+    pairs = [(env.reset()[1], env.step([0, 1, 2])[4]) for env in (ours, reference)]
+    for infos, others in zip(*pairs):
         assert infos.keys() == others.keys()
         for key in infos:
             assert infos[key].shape == others[key].shape
-            assert infos[key].dtype == others[key].dtype
+            assert infos[key].dtype.kind == others[key].dtype.kind
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, DISABLED])

@@ -9,9 +9,9 @@ import numpy as np
 
 from bandit_envs.adapters.gymnasium.shared import (
     UNKNOWN_SEED,
+    bandit_info,
     checked_environment,
     checked_render_mode,
-    expected_rewards,
     is_bandit,
     known_seed,
     last_time_step,
@@ -31,8 +31,8 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     the next pull from. A stream need not be reset in between, and a testbed should not, for `reset`
     draws its arms anew; give it a horizon where something else decides when to reset.
 
-    The `info` of a bandit whose expected rewards are known has the `best_arm` and, [K] float64, the
-    `expected_rewards`, of the state that the observation was made in: the next action meets them.
+    The `info` of a bandit whose expected rewards are known has the `best_arm` and, [K], the
+    `expected_rewards` of the state that the observation was made in: the next action meets them.
 
     What is returned is the caller's own: no later call changes it, and it may be written.
 
@@ -150,7 +150,10 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return take_row(self.observation_space, time_step.observation, 0)
 
     def _info(self) -> dict[str, Any]:
-        expected = expected_rewards(self.environment)
-        if expected is None:
+        info = bandit_info(self.environment)
+        if not info:
             return {}
-        return {"best_arm": int(expected[0].argmax()), "expected_rewards": expected[0]}
+        return {
+            "best_arm": int(info["best_arm"][0]),
+            "expected_rewards": info["expected_rewards"][0].copy(),
+        }

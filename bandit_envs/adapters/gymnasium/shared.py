@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
-import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
@@ -89,12 +88,18 @@ def is_stream(environment: PyEnvironment) -> bool:
     return getattr(environment, "horizon", math.inf) is None
 
 
-def expected_rewards(environment: PyEnvironment) -> NDArray[np.float64] | None:
-    """Returns a copy of the expected rewards [B, K] of a bandit; None if they are not known."""
+def bandit_info(environment: PyEnvironment) -> dict[str, NDArray[Any]]:
+    """Returns the `best_arm` [B] and the `expected_rewards` [B, K] of the current state, read-only.
+
+    Of an environment that is no bandit, or does not know them, this is an empty dict.
+    """
     bandit: Any = environment
     if not is_bandit(environment):
-        return None
+        return {}
     try:
-        return np.array(bandit.expected_rewards(), np.float64)
+        return {
+            "best_arm": bandit.optimal_action(),
+            "expected_rewards": bandit.expected_rewards(),
+        }
     except NotImplementedError:
-        return None
+        return {}

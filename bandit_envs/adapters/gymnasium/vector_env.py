@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from bandit_envs.adapters.gymnasium.shared import (
     UNKNOWN_SEED,
+    bandit_info,
     checked_environment,
     checked_render_mode,
-    expected_rewards,
     is_bandit,
     is_stream,
     known_seed,
@@ -30,7 +30,7 @@ from bandit_envs.adapters.gymnasium.spaces import (
 from bandit_envs.checks import checked_mask
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.state import Seed
-from bandit_envs.trajectories import TimeStep
+from bandit_envs.trajectories import TimeStep, read_only
 
 Step = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
@@ -51,10 +51,9 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     NEXT_STEP, where a termination announces a step without a reward, it is one endless episode.
 
     The infos of a bandit whose expected rewards are known have, with masks, the `best_arm` [B] and
-    the `expected_rewards` [B, K] float64 of the state that the observation was made in.
+    the `expected_rewards` [B, K] of the state that the observation was made in; they are read-only.
 
-    There is one random stream, for all rows. What is returned is the caller's own: no later call
-    changes it, and it may be written.
+    There is one random stream, for all rows. No later call changes what was returned.
 
     Shapes:
         B: the environment's batch size, `num_envs`.
@@ -100,6 +99,8 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.reward_range = environment.reward_range
         self._np_random_seed = UNKNOWN_SEED
+        self._no_rows = np.zeros(self.num_envs, np.bool_)
+        self._all_rows = read_only(np.ones(self.num_envs, np.bool_))
         self._is_bandit = is_bandit(environment)
         self._is_stream = is_stream(environment)
 
@@ -156,7 +157,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         """
         mode = self.metadata["autoreset_mode"]
         current = last_time_step(self.environment)
-        ended = np.zeros(self.num_envs, np.bool_) if self._is_stream else current.is_last()
+        ended = self._no_rows if self._is_stream else current.is_last()
         if not ended.any():
             time_step = self.environment.step(self._batch(actions))
         elif mode is AutoresetMode.DISABLED:
@@ -165,24 +166,21 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             if not ended.all():
                 self.environment.step(self._batch(actions))
             time_step = self._restarted(ended)
+        rewards = np.array(time_step.reward, np.float64)
         last = time_step.is_last()
+        if not last.any():
+            return self._observations(time_step), rewards, last, last.copy(), self._infos()
         terminations = last & (time_step.discount == 0.0)
         truncations = last & ~terminations
-        rewards = np.array(time_step.reward, np.float64)
         final = {}
-        if mode is AutoresetMode.SAME_STEP and last.any():
+        if mode is AutoresetMode.SAME_STEP:
             final = self._final(time_step, last)
             if not self._is_stream:
                 time_step = self._restarted(last)
         elif mode is AutoresetMode.NEXT_STEP and self._is_stream:
             terminations[:] = False
-        return (
-            self._observations(time_step),
-            rewards,
-            terminations,
-            truncations,
-            final | self._infos(),
-        )
+        infos = final | self._infos()
+        return self._observations(time_step), rewards, terminations, truncations, infos
 
     def render(self) -> tuple[Any, ...] | None:
         """Returns an image or a text of every row, as `render_mode` says.
@@ -223,15 +221,10 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return copy_batch(self.observation_space, time_step.observation)
 
     def _infos(self) -> dict[str, Any]:
-        expected = expected_rewards(self.environment)
-        if expected is None:
-            return {}
-        return {
-            "best_arm": expected.argmax(axis=1),
-            "_best_arm": np.ones(self.num_envs, np.bool_),
-            "expected_rewards": expected,
-            "_expected_rewards": np.ones(self.num_envs, np.bool_),
-        }
+        infos: dict[str, Any] = {}
+        for key, values in bandit_info(self.environment).items():
+            infos[key], infos[f"_{key}"] = values, self._all_rows
+        return infos
 
     def _final(self, time_step: TimeStep, rows: NDArray[np.bool_]) -> dict[str, Any]:
         observations = split_batch(self.single_observation_space, self._observations(time_step))
