@@ -1,0 +1,225 @@
+import copy
+import importlib
+import inspect
+import pickle
+import unittest
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tf_agents")
+
+import gin
+from tf_agents.bandits.environments import bandit_py_environment
+from tf_agents.bandits.environments import stationary_stochastic_per_arm_py_environment as upstream
+from tf_agents.environments import utils
+from tf_agents.policies import random_py_policy
+
+from bandit_envs.adapters.tf_agents import StationaryStochasticPerArmPyEnvironment
+from bandit_envs.rewards import LinearReward
+from bandit_envs.sampling import Integers, Normal
+
+B, K = 3, 6
+THETA = np.arange(5.0)
+
+
+class NoisyLinear:
+    """A reward function of the kind that TF-Agents' examples use."""
+
+    def __call__(self, vector):
+        return np.random.normal(vector @ THETA, 1.0)
+
+
+def integers():
+    return np.random.randint(-10, 10, [2])
+
+
+def integer_items():
+    return np.random.randint(-2, 3, [3])
+
+
+def floats():
+    return np.random.normal(size=3)
+
+
+def narrow_integers():
+    return np.random.randint(-2, 3, [3]).astype(np.float32)
+
+
+def narrow_floats():
+    return np.random.normal(size=2).astype(np.float32)
+
+
+def number():
+    return np.random.randint(0, 9)
+
+
+def make(**keywords):
+    keywords = {"batch_size": B, "seed": 0, **keywords}
+    reward = LinearReward(THETA, noise_std=0.0)
+    return StationaryStochasticPerArmPyEnvironment(Normal(2), Normal(3), K, reward, **keywords)
+
+
+@pytest.fixture
+def clean_gin():
+    yield gin
+    gin.clear_config()
+
+
+def run(environment_class, users, items, number_fn, steps=20):
+    """Every time step of a run with random actions, all from one seed of global NumPy."""
+    np.random.seed(0)
+    env = environment_class(users, items, K, NoisyLinear(), number_fn, batch_size=B)
+    time_steps = [env.reset()]
+    for step in range(steps):
+        time_steps.append(env.reset() if step == 7 else env.step(np.random.randint(0, K, B)))
+    return time_steps
+
+
+@pytest.mark.parametrize("number_fn", [None, number])
+@pytest.mark.parametrize(
+    ("users", "items"),
+    [(integers, floats), (narrow_floats, narrow_integers), (integers, integer_items)],
+)
+def test_a_script_sees_the_numbers_of_tf_agents_bit_for_bit(users, items, number_fn):
+    ours, theirs = (
+        run(environment_class, users, items, number_fn)
+        for environment_class in (
+            StationaryStochasticPerArmPyEnvironment,
+            upstream.StationaryStochasticPerArmPyEnvironment,
+        )
+    )
+    for our, their in zip(ours, theirs):
+        for field in ("step_type", "reward", "discount"):
+            our_array, their_array = getattr(our, field), getattr(their, field)
+            np.testing.assert_array_equal(our_array, their_array)
+            assert our_array.dtype == their_array.dtype
+        assert our.observation.keys() == their.observation.keys()
+        for key, array in their.observation.items():
+            np.testing.assert_array_equal(our.observation[key], array)
+
+
+def test_the_specs_are_those_of_tf_agents():
+    ours, theirs = (
+        environment_class(integers, floats, K, sum, lambda: np.int32(3), batch_size=B)
+        for environment_class in (
+            StationaryStochasticPerArmPyEnvironment,
+            upstream.StationaryStochasticPerArmPyEnvironment,
+        )
+    )
+    assert ours.observation_spec() == theirs.observation_spec()
+    assert ours.action_spec() == theirs.action_spec()
+    assert ours.time_step_spec() == theirs.time_step_spec()
+    names = [[s.name for s in env.observation_spec().values()] for env in (ours, theirs)]
+    assert names[0] == names[1]
+    assert ours.name == theirs.name
+
+
+def test_the_constructor_is_that_of_tf_agents_with_a_seed_added():
+    ours, theirs = (
+        list(inspect.signature(environment_class).parameters.values())
+        for environment_class in (
+            StationaryStochasticPerArmPyEnvironment,
+            upstream.StationaryStochasticPerArmPyEnvironment,
+        )
+    )
+    assert [parameter.name for parameter in ours] == [*(p.name for p in theirs), "seed"]
+    assert [parameter.default for parameter in ours[:-1]] == [p.default for p in theirs]
+    assert ours[-1].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_it_passes_the_tests_of_tf_agents(monkeypatch):
+    monkeypatch.setattr(
+        upstream, "StationaryStochasticPerArmPyEnvironment", StationaryStochasticPerArmPyEnvironment
+    )
+    tests = importlib.import_module(f"{upstream.__name__}_test")
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromModule(tests).run(result)
+    assert result.testsRun > len(result.skipped) + 1
+    assert not result.errors, result.errors[0][1]
+    assert not result.failures, result.failures[0][1]
+
+
+@pytest.mark.parametrize("num_actions_fn", [None, Integers(1, 1, K + 1), number])
+def test_tf_agents_validates_it(num_actions_fn):
+    utils.validate_py_environment(make(num_actions_fn=num_actions_fn), episodes=20)
+
+
+def test_it_is_a_bandit_of_tf_agents():
+    assert isinstance(make(), bandit_py_environment.BanditPyEnvironment)
+
+
+def test_an_arm_beyond_num_actions_is_rewarded_as_tf_agents_does():
+    env = make(num_actions_fn=lambda: 1)
+    observation = env.reset().observation
+    vector = np.concatenate([observation["global"], observation["per_arm"][:, K - 1]], axis=1)
+    reward = env.step(np.full(B, K - 1)).reward
+    np.testing.assert_allclose(reward, vector @ THETA, rtol=1e-5)
+
+
+@pytest.mark.parametrize("action", [[0, 1, K], [0, -1, 0], [0, 1], [0.0, 1.0, 2.0], [True] * 3])
+def test_any_other_bad_action_is_refused(action):
+    env = make()
+    time_step = env.reset()
+    with pytest.raises((TypeError, ValueError), match="action"):
+        env.step(np.array(action))
+    assert env.current_time_step() is time_step
+
+
+def test_it_is_seeded_saved_and_restored():
+    env, same = make(seed=3), make(seed=3)
+    np.testing.assert_array_equal(
+        env.reset().observation["global"], same.reset().observation["global"]
+    )
+    state = env.get_state()
+    policy = random_py_policy.RandomPyPolicy(env.time_step_spec(), env.action_spec(), seed=1)
+    actions = [policy.action(env.current_time_step()).action for _ in range(4)]
+    rewards = [env.step(action).reward for action in actions]
+    env.set_state(state)
+    np.testing.assert_array_equal([env.step(action).reward for action in actions], rewards)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_it_survives_pickle_and_deepcopy(duplicate):
+    env = make()
+    env.reset()
+    other = duplicate(env)
+    assert type(other) is StationaryStochasticPerArmPyEnvironment
+    action = np.zeros(B, int)
+    np.testing.assert_array_equal(env.step(action).reward, other.step(action).reward)
+
+
+def test_gin_configures_it_as_it_does_tf_agents_own(clean_gin):
+    clean_gin.parse_config(
+        """
+        StationaryStochasticPerArmPyEnvironment.batch_size = 4
+        StationaryStochasticPerArmPyEnvironment.max_num_actions = 9
+        """
+    )
+    env = StationaryStochasticPerArmPyEnvironment(integers, floats, reward_fn=sum)
+    assert env.reset().observation["per_arm"].shape == (4, 9, 3)
+
+
+def test_gin_can_give_it_functions(clean_gin):
+    clean_gin.external_configurable(integers, "integers")
+    clean_gin.external_configurable(floats, "floats")
+    clean_gin.external_configurable(NoisyLinear, "NoisyLinear")
+    clean_gin.parse_config(
+        """
+        StationaryStochasticPerArmPyEnvironment.global_context_sampling_fn = @integers
+        StationaryStochasticPerArmPyEnvironment.arm_context_sampling_fn = @floats
+        StationaryStochasticPerArmPyEnvironment.reward_fn = @NoisyLinear()
+        """
+    )
+    env = StationaryStochasticPerArmPyEnvironment(max_num_actions=K)
+    env.reset()
+    assert env.step(np.array([0])).reward.shape == (1,)
+
+
+def test_gin_still_finds_tf_agents_own_by_a_longer_name(clean_gin):
+    name = "stationary_stochastic_per_arm_py_environment.StationaryStochasticPerArmPyEnvironment"
+    clean_gin.parse_config(f"{name}.batch_size = 5")
+    make_theirs = upstream.StationaryStochasticPerArmPyEnvironment
+    assert make_theirs(integers, floats, K, sum).batch_size == 5
+    assert StationaryStochasticPerArmPyEnvironment(integers, floats, K, sum).batch_size == 1
