@@ -115,19 +115,26 @@ def _parameter_study(study: Study, results: Iterable[tuple[Cell, Result]]) -> by
         line = str(cell.environment), cell.policy.name
         lines.setdefault(line, []).append((cell, result.metrics["reward"].mean))
     symbols = []
-    for points, style in zip(lines.values(), _styles()):
-        key = _varied([cell.policy for cell, _ in points])
-        points.sort(key=lambda point: point[0].policy.parameters.get(key) or 0.0)
-        values = np.array([cell.policy.parameters.get(key) or np.nan for cell, _ in points])
+    for ((_, name), points), style in zip(lines.items(), _styles()):
+        means = [mean for _, mean in points]
+        # Of all policies, for those that have finished may not differ in it yet.
+        key = _varied([policy for policy in study.policies if policy.name == name])
         label = study.label(points[0][0], without=key)
         if key:
             symbols.append(SYMBOLS.get(key, key))
             label += f", over {symbols[-1]}"
-        _band(axis, values, _stack([mean for _, mean in points]), label=label, marker="o", **style)
-    axis.set_xscale("log", base=2)
-    axis.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
-    axis.xaxis.set_major_formatter(lambda value, position: _fraction(value))
-    axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols)))
+            style["marker"] = "o"
+            x = np.array([cell.policy.parameters.get(key) or np.nan for cell, _ in points])
+            order = np.argsort(x)
+            _band(axis, x[order], _stack(means).at(order), label=label, **style)
+        else:  # nothing to be drawn over: a line from edge to edge
+            style["transform"] = axis.get_yaxis_transform()
+            _band(axis, np.array([0.0, 1.0]), _stack(means * 2), label=label, **style)
+    if symbols:
+        axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols)))
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
+        axis.xaxis.set_major_formatter(lambda value, position: _fraction(value))
     axis.set_ylabel(f"Average reward over first {study.steps} steps")
     _tidy(axis)
     axis.legend(loc="best", frameon=False)
@@ -136,17 +143,24 @@ def _parameter_study(study: Study, results: Iterable[tuple[Cell, Result]]) -> by
 
 def _varied(specs: Sequence[Spec]) -> str:
     """Returns the last parameter in which specs of one name differ; "" if there is none."""
-    if len({spec.name for spec in specs}) == 1:
-        for key in reversed(specs[0].family.parameters()):
-            if len({spec.parameters.get(key) for spec in specs}) > 1:
-                return key
+    for key in reversed(specs[0].family.parameters()):
+        if len({spec.parameters.get(key) for spec in specs}) > 1:
+            return key
     return ""
 
 
 def _band(axis: Axes, x: Any, statistics: Statistics, *, color: str, **style: Any) -> None:
     mean, error = statistics.mean, np.nan_to_num(statistics.standard_error)
-    axis.plot(x, mean, color=color, linewidth=1.0, **style)
-    axis.fill_between(x, mean - error, mean + error, color=color, alpha=0.25, linewidth=0)
+    (line,) = axis.plot(x, mean, color=color, linewidth=1.0, **style)
+    axis.fill_between(
+        x,
+        mean - error,
+        mean + error,
+        color=color,
+        alpha=0.25,
+        linewidth=0,
+        transform=line.get_transform(),
+    )
 
 
 def _stack(statistics: Sequence[Statistics]) -> Statistics:
