@@ -101,22 +101,22 @@ def test_spaces_and_elements_are_nested_as_the_specs_are():
     [
         (k_armed, -1, ValueError, "action[0] is -1; expected 0 <= action < 5"),
         (k_armed, 5, ValueError, "action[0] is 5; expected 0 <= action < 5"),
-        (k_armed, 1.0, TypeError, "action is float64: 1.0; expected integers"),
+        (k_armed, 1.0, TypeError, "action is 1.0, float64; expected int32"),
         (lambda: ClipReward(k_armed(), (-1, 1)), -1, ValueError, "action[0] is -1"),
-        (lambda: Countdown([9]), {**ACTION, "choice": 0}, ValueError, "expected an element of"),
-        (lambda: Countdown([9]), {**ACTION, "choice": 1.5}, ValueError, "expected an element of"),
-        (lambda: Countdown([9]), {"choice": 1}, ValueError, "expected an element of"),
+        (lambda: Countdown([9]), {**ACTION, "choice": 0}, ValueError, "action does not fit"),
+        (lambda: Countdown([9]), {**ACTION, "choice": 1.5}, TypeError, "action is 1.5, float64"),
+        (lambda: Countdown([9]), {"choice": 1}, ValueError, "keys are ['choice']"),
     ],
 )
 def test_a_bad_action_is_refused_and_changes_nothing(make, action, error, message):
     env = GymnasiumEnv(make())
     env.reset(seed=0)
-    before = pickle.dumps(env.environment.current_time_step())
+    before = pickle.dumps(env.env.current_time_step())
     position = env.np_random.bit_generator.state
     with pytest.raises(error) as caught:
         env.step(action)
     assert message in str(caught.value)
-    assert pickle.dumps(env.environment.current_time_step()) == before
+    assert pickle.dumps(env.env.current_time_step()) == before
     assert env.np_random.bit_generator.state == position
 
 
@@ -128,8 +128,8 @@ def test_a_step_before_the_first_reset_is_refused():
 @pytest.mark.parametrize(
     ("environment", "options", "error", "message"),
     [
-        (k_armed(batch_size=2), {}, ValueError, "environment has batch_size 2; expected 1"),
-        ("testbed", {}, TypeError, "environment is 'testbed'; expected a PyEnvironment"),
+        (k_armed(batch_size=2), {}, ValueError, "env has batch_size 2; expected 1"),
+        ("testbed", {}, TypeError, "env is 'testbed'; expected a PyEnvironment"),
         (k_armed(), {"render_mode": "x"}, ValueError, "render_mode is 'x'; expected None or one"),
     ],
 )
@@ -141,7 +141,7 @@ def test_bad_arguments_are_refused(environment, options, error, message):
 
 def test_its_generator_is_that_of_the_environment():
     env = GymnasiumEnv(k_armed(seed=7))
-    assert env.np_random is env.environment.np_random
+    assert env.np_random is env.env.np_random
     assert env.np_random_seed == -1
     env.reset(seed=np.int32(7))
     assert env.np_random_seed == 7
@@ -178,13 +178,13 @@ def test_expected_rewards_that_are_not_known_are_left_out():
 def test_what_is_returned_is_the_callers_own(make):
     env = GymnasiumEnv(make(), render_mode=None)
     env.reset(seed=0)
-    action = ACTION if isinstance(env.environment, Countdown) else 0
+    action = ACTION if isinstance(env.env, Countdown) else 0
     observation, *_, info = env.step(action)
-    kept = copy.deepcopy(env.environment.current_time_step().observation)
+    kept = copy.deepcopy(env.env.current_time_step().observation)
     for leaf in leaves((observation, info)):
         if isinstance(leaf, np.ndarray):
             leaf[...] = 9
-    for one, other in zip(leaves(env.environment.current_time_step().observation), leaves(kept)):
+    for one, other in zip(leaves(env.env.current_time_step().observation), leaves(kept)):
         np.testing.assert_array_equal(one, other)
 
 

@@ -183,11 +183,11 @@ def test_rows_reset_at_different_times_end_at_different_times(mode):
 def test_a_bad_mask_is_refused_and_changes_nothing(mask, error, message):
     env = GymnasiumVectorEnv(k_armed(), DISABLED)
     env.reset(seed=0)
-    before = pickle.dumps(env.environment.get_state())
+    before = pickle.dumps(env.env.get_state())
     with pytest.raises(error) as caught:
         env.reset(seed=1, options={"reset_mask": mask})
     assert message in str(caught.value)
-    assert pickle.dumps(env.environment.get_state()) == before
+    assert pickle.dumps(env.env.get_state()) == before
 
 
 @pytest.mark.parametrize(
@@ -209,11 +209,11 @@ def test_a_bad_mask_is_refused_and_changes_nothing(mask, error, message):
 def test_bad_actions_are_refused_and_change_nothing(make, actions, error, message):
     env = GymnasiumVectorEnv(make())
     env.reset(seed=0)
-    before = pickle.dumps(env.environment.get_state())
+    before = pickle.dumps(env.env.get_state())
     with pytest.raises(error) as caught:
         env.step(actions)
     assert message in str(caught.value)
-    assert pickle.dumps(env.environment.get_state()) == before
+    assert pickle.dumps(env.env.get_state()) == before
 
 
 def test_a_step_before_the_first_reset_is_refused():
@@ -246,7 +246,7 @@ def test_whatever_numpy_takes_is_a_seed(seed):
     _, infos = env.reset(seed=seed)
     core.reset()
     np.testing.assert_array_equal(infos["expected_rewards"], core.expected_rewards())
-    assert env.np_random is env.environment.np_random
+    assert env.np_random is env.env.np_random
     assert env.np_random_seed == (-1 if isinstance(seed, np.random.SeedSequence) else 3)
 
 
@@ -269,7 +269,7 @@ def test_the_ids_are_made_vectorized_with_their_limit(name, mode):
     env = gymnasium.make_vec(full_id(name), num_envs=7, autoreset_mode=mode)
     assert isinstance(env, GymnasiumVectorEnv)
     assert env.num_envs == 7
-    assert env.environment.horizon == 1000
+    assert env.env.horizon == 1000
     observations, _ = env.reset(seed=0)
     assert env.observation_space.contains(observations)
     observations, rewards, *_ = env.step(env.action_space.sample())

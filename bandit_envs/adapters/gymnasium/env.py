@@ -7,17 +7,20 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from bandit_envs.adapters.batch_of_one import (
+    RENDER_MODES,
+    batch_of_one,
+    checked_batch_of_one,
+    info,
+)
 from bandit_envs.adapters.gymnasium.shared import (
     UNKNOWN_SEED,
-    bandit_info,
-    checked_environment,
     checked_render_mode,
-    is_bandit,
     known_seed,
     last_time_step,
     render_nothing,
 )
-from bandit_envs.adapters.gymnasium.spaces import space_from_spec, stack_rows, take_row
+from bandit_envs.adapters.gymnasium.spaces import space_from_spec, take_row
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.state import Seed
 from bandit_envs.trajectories import StepType, TimeStep
@@ -37,15 +40,15 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     What is returned is the caller's own: no later call changes it, and it may be written.
 
     Args:
-        environment: what to adapt.
+        env: what to adapt.
         render_mode: "rgb_array", "human" or "ansi"; None to show nothing.
 
     Attributes:
-        environment: the environment adapted.
+        env: the environment adapted.
         reward_range: the smallest and the largest reward.
 
     Raises:
-        TypeError: `environment` is no `PyEnvironment`.
+        TypeError: `env` is no `PyEnvironment`.
         ValueError: its batch size is not 1, or `render_mode` is another one.
 
     Source: Gymnasium's `Env`.
@@ -58,26 +61,23 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     (False, False, Discrete(3))
     """
 
-    metadata = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 4}  # noqa: RUF012
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012
 
-    def __init__(self, environment: PyEnvironment, render_mode: str | None = None) -> None:
-        self.environment = checked_environment(environment)
-        if environment.batch_size != 1:
-            raise ValueError(f"environment has batch_size {environment.batch_size}; expected 1")
+    def __init__(self, env: PyEnvironment, render_mode: str | None = None) -> None:
+        self.env = checked_batch_of_one(env)
         self.render_mode = checked_render_mode(render_mode, self.metadata)
-        self.action_space = space_from_spec(environment.action_spec())
-        self.observation_space = space_from_spec(environment.observation_spec())
-        self.reward_range = environment.reward_range
+        self.action_space = space_from_spec(env.action_spec())
+        self.observation_space = space_from_spec(env.observation_spec())
+        self.reward_range = env.reward_range
         self._np_random_seed = UNKNOWN_SEED
-        self._is_bandit = is_bandit(environment)
 
     @property
     def _np_random(self) -> np.random.Generator:
-        return self.environment.np_random
+        return self.env.np_random
 
     @_np_random.setter
     def _np_random(self, value: np.random.Generator) -> None:
-        self.environment.seed(value)
+        self.env.seed(value)
 
     def reset(
         self, *, seed: Seed = None, options: dict[str, Any] | None = None
@@ -93,12 +93,12 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
             ValueError: `seed` is a negative integer.
         """
         if seed is not None:
-            self.environment.seed(seed)
+            self.env.seed(seed)
             self._np_random_seed = known_seed(seed)
-        time_step = self.environment.reset()
+        time_step = self.env.reset()
         if self.render_mode == "human":
             self.render()
-        return self._observation(time_step), self._info()
+        return self._observation(time_step), info(self.env)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Takes one action.
@@ -115,15 +115,15 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
             TypeError: `action` is of a wrong type. Nothing has changed.
             ValueError: `action` is no element of `action_space`. Nothing has changed.
         """
-        last_time_step(self.environment)
-        time_step = self.environment.step(self._batch_of_one(action))
+        last_time_step(self.env)
+        time_step = self.env.step(batch_of_one(self.env.action_spec(), action))
         if self.render_mode == "human":
             self.render()
         last = bool(time_step.step_type[0] == StepType.LAST)
         terminated = last and bool(time_step.discount[0] == 0.0)
         truncated = last and not terminated
         reward = float(time_step.reward[0])
-        return self._observation(time_step), reward, terminated, truncated, self._info()
+        return self._observation(time_step), reward, terminated, truncated, info(self.env)
 
     def render(self) -> Any:
         """Returns an image or a text, or shows a window, as `render_mode` says.
@@ -134,26 +134,10 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         if self.render_mode is None:
             render_nothing()
             return None
-        return self.environment.render(self.render_mode)
+        return self.env.render(self.render_mode)
 
     def close(self) -> None:
-        self.environment.close()
-
-    def _batch_of_one(self, action: Any) -> Any:
-        if self._is_bandit:
-            return action
-        if not self.action_space.contains(action):
-            raise ValueError(f"action is {action!r}; expected an element of {self.action_space}")
-        return stack_rows(self.environment.action_spec(), action, batch_size=1)
+        self.env.close()
 
     def _observation(self, time_step: TimeStep) -> Any:
         return take_row(self.observation_space, time_step.observation, 0)
-
-    def _info(self) -> dict[str, Any]:
-        info = bandit_info(self.environment)
-        if not info:
-            return {}
-        return {
-            "best_arm": int(info["best_arm"][0]),
-            "expected_rewards": info["expected_rewards"][0].copy(),
-        }

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from bandit_envs import environments, rendering
+from bandit_envs.adapters.batch_of_one import RENDER_MODES
 from bandit_envs.adapters.gymnasium.shared import (
     checked_render_mode,
     horizon,
@@ -65,7 +66,7 @@ class KArmedTestbed(gymnasium.Env[Any, Any]):
     1.1841150546172599
     """
 
-    metadata = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 4}  # noqa: RUF012
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012
     n_steps = 1000
     reward_range = (-math.inf, math.inf)
 

@@ -26,15 +26,15 @@ def render_nothing() -> None:
     gymnasium.logger.warn("nothing is rendered: the environment was made without a render_mode")
 
 
-def checked_environment(environment: Any) -> PyEnvironment:
-    """Returns `environment`.
+def checked_environment(env: Any) -> PyEnvironment:
+    """Returns `env`.
 
     Raises:
         TypeError: it is no `PyEnvironment`.
     """
-    if not isinstance(environment, PyEnvironment):
-        raise TypeError(f"environment is {environment!r}; expected a PyEnvironment")
-    return environment
+    if not isinstance(env, PyEnvironment):
+        raise TypeError(f"env is {env!r}; expected a PyEnvironment")
+    return env
 
 
 def checked_render_mode(render_mode: str | None, metadata: Mapping[str, Any]) -> str | None:
@@ -66,35 +66,35 @@ def known_seed(seed: Seed) -> int:
     return int(seed) if isinstance(seed, numbers.Integral) else UNKNOWN_SEED
 
 
-def last_time_step(environment: PyEnvironment) -> TimeStep:
+def last_time_step(env: PyEnvironment) -> TimeStep:
     """Returns the current time step.
 
     Raises:
         ResetNeeded: there is none yet.
     """
     try:
-        return environment.current_time_step()
+        return env.current_time_step()
     except ValueError as error:
         raise ResetNeeded(str(error)) from error
 
 
-def is_bandit(environment: PyEnvironment) -> bool:
+def is_bandit(env: PyEnvironment) -> bool:
     """Whether it is a bandit, or a wrapper of one. A bandit checks its actions by itself."""
-    return hasattr(environment, "num_actions")
+    return hasattr(env, "num_actions")
 
 
-def is_stream(environment: PyEnvironment) -> bool:
+def is_stream(env: PyEnvironment) -> bool:
     """Whether it is a bandit without a horizon, which is not reset between its pulls."""
-    return getattr(environment, "horizon", math.inf) is None
+    return getattr(env, "horizon", math.inf) is None
 
 
-def bandit_info(environment: PyEnvironment) -> dict[str, NDArray[Any]]:
+def bandit_info(env: PyEnvironment) -> dict[str, NDArray[Any]]:
     """Returns the `best_arm` [B] and the `expected_rewards` [B, K] of the current state, read-only.
 
     Of an environment that is no bandit, or does not know them, this is an empty dict.
     """
-    bandit: Any = environment
-    if not is_bandit(environment):
+    bandit: Any = env
+    if not is_bandit(env):
         return {}
     try:
         return {

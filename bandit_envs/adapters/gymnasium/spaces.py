@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from gymnasium import Space, spaces
 
+from bandit_envs.adapters.batch_of_one import ACCEPTED_KINDS
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, is_continuous, is_discrete
-
-ACCEPTED_KINDS = {"b": "b", "i": "iu", "u": "iu", "f": "fiu"}
-"""For each kind of dtype, the kinds of numbers that may be given for it."""
 
 
 def space_from_spec(spec: Nest) -> Space[Any]:
@@ -84,7 +82,7 @@ def split_batch(space: Space[Any], arrays: Nest) -> list[Any]:
 
 
 def stack_rows(spec: Nest, elements: Any, batch_size: int) -> Nest:
-    """Returns elements of a space, one or a batch of them, as arrays [B, ...] as `spec` says.
+    """Returns an element of a batched space as arrays [B, ...] as `spec` says.
 
     Raises:
         TypeError: a number is of another kind than the spec's.

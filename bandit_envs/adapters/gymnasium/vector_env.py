@@ -59,16 +59,16 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         B: the environment's batch size, `num_envs`.
 
     Args:
-        environment: what to adapt.
+        env: what to adapt.
         autoreset_mode: an `AutoresetMode`, or its value.
         render_mode: "rgb_array" or "ansi"; None to show nothing.
 
     Attributes:
-        environment: the environment adapted.
+        env: the environment adapted.
         reward_range: the smallest and the largest reward.
 
     Raises:
-        TypeError: `environment` is no `PyEnvironment`.
+        TypeError: `env` is no `PyEnvironment`.
         ValueError: `autoreset_mode` or `render_mode` is another one.
 
     Source: Gymnasium's `VectorEnv` and its page on autoreset modes.
@@ -85,32 +85,32 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
 
     def __init__(
         self,
-        environment: PyEnvironment,
+        env: PyEnvironment,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
-        self.environment = checked_environment(environment)
-        self.num_envs = environment.batch_size
+        self.env = checked_environment(env)
+        self.num_envs = env.batch_size
         self.render_mode = checked_render_mode(render_mode, self.metadata)
         self.metadata = {**self.metadata, "autoreset_mode": _checked_autoreset_mode(autoreset_mode)}
-        self.single_action_space = space_from_spec(environment.action_spec())
+        self.single_action_space = space_from_spec(env.action_spec())
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self.single_observation_space = space_from_spec(environment.observation_spec())
+        self.single_observation_space = space_from_spec(env.observation_spec())
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.reward_range = environment.reward_range
+        self.reward_range = env.reward_range
         self._np_random_seed = UNKNOWN_SEED
         self._no_rows = np.zeros(self.num_envs, np.bool_)
         self._all_rows = read_only(np.ones(self.num_envs, np.bool_))
-        self._is_bandit = is_bandit(environment)
-        self._is_stream = is_stream(environment)
+        self._is_bandit = is_bandit(env)
+        self._is_stream = is_stream(env)
 
     @property
     def _np_random(self) -> np.random.Generator:
-        return self.environment.np_random
+        return self.env.np_random
 
     @_np_random.setter
     def _np_random(self, value: np.random.Generator) -> None:
-        self.environment.seed(value)
+        self.env.seed(value)
 
     def reset(
         self, *, seed: Seed = None, options: dict[str, Any] | None = None
@@ -133,7 +133,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         """
         rows = self._reset_mask(options)
         if seed is not None:
-            self.environment.seed(seed)
+            self.env.seed(seed)
             self._np_random_seed = known_seed(seed)
         time_step = self._restarted(rows)
         return self._observations(time_step), self._infos()
@@ -156,15 +156,15 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             ValueError: `actions` is no element of `action_space`. Nothing has changed.
         """
         mode = self.metadata["autoreset_mode"]
-        current = last_time_step(self.environment)
+        current = last_time_step(self.env)
         ended = self._no_rows if self._is_stream else current.is_last()
         if not ended.any():
-            time_step = self.environment.step(self._batch(actions))
+            time_step = self.env.step(self._batch(actions))
         elif mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f"rows {np.flatnonzero(ended)} have ended; reset them first")
         else:
             if not ended.all():
-                self.environment.step(self._batch(actions))
+                self.env.step(self._batch(actions))
             time_step = self._restarted(ended)
         rewards = np.array(time_step.reward, np.float64)
         last = time_step.is_last()
@@ -191,13 +191,13 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         if self.render_mode is None:
             render_nothing()
             return None
-        return tuple(self.environment.render(self.render_mode, row) for row in range(self.num_envs))
+        return tuple(self.env.render(self.render_mode, row) for row in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
-        self.environment.close()
+        self.env.close()
 
     def _restarted(self, rows: NDArray[np.bool_]) -> TimeStep:
-        return self.environment.reset() if rows.all() else self.environment.reset_rows(rows)
+        return self.env.reset() if rows.all() else self.env.reset_rows(rows)
 
     def _reset_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
         if options is None or "reset_mask" not in options:
@@ -215,14 +215,14 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             return actions
         if not self.action_space.contains(actions):
             raise ValueError(f"actions is {actions!r}; expected an element of {self.action_space}")
-        return stack_rows(self.environment.action_spec(), actions, self.num_envs)
+        return stack_rows(self.env.action_spec(), actions, self.num_envs)
 
     def _observations(self, time_step: TimeStep) -> Any:
         return copy_batch(self.observation_space, time_step.observation)
 
     def _infos(self) -> dict[str, Any]:
         infos: dict[str, Any] = {}
-        for key, values in bandit_info(self.environment).items():
+        for key, values in bandit_info(self.env).items():
             infos[key], infos[f"_{key}"] = values, self._all_rows
         return infos
 
