@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs import ArraySpec, BoundedArraySpec, PyEnvironment, rewards, sampling
+from bandit_envs import (
+    ArraySpec,
+    BanditPyEnvironment,
+    BoundedArraySpec,
+    PyEnvironment,
+    rewards,
+    sampling,
+)
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
 from bandit_envs.trajectories import restart, transition
 from bandit_envs.wrappers import Wrapper
@@ -71,3 +78,43 @@ def per_arm_bandit(seed=0, batch_size=3, num_actions=4):
         batch_size,
         seed=seed,
     )
+
+
+class Coins(BanditPyEnvironment):
+    """Coins that pay 0 or 1: the rewards' range is bounded, and their means are known."""
+
+    def __init__(self, batch_size=3, seed=None, horizon=None):
+        spec = BoundedArraySpec((), np.float32, 0.0, 1.0, "reward")
+        super().__init__(
+            ArraySpec((1,), np.float32), 3, spec, batch_size=batch_size, seed=seed, horizon=horizon
+        )
+
+    def _initial_state(self, rng):
+        return rng.random((self.batch_size, 3), np.float32)
+
+    def _observe(self, state):
+        return np.ones((self.batch_size, 1), np.float32)
+
+    def _expected_rewards(self, state):
+        return state
+
+    def _draw_rewards(self, rng, state, action):
+        chances = state[np.arange(self.batch_size), action]
+        return (rng.random(self.batch_size) < chances).astype(np.float32)
+
+
+CONCATENATED = ArraySpec((4, 5), np.float32, "concatenated")
+
+
+def concatenated(observation):
+    """Joins the features of user and item, for every item."""
+    users = np.repeat(observation["global"][:, np.newaxis], 4, axis=1)
+    return np.concatenate([users, observation["per_arm"]], axis=2)
+
+
+def rounded(observation):
+    """Rounds everything but the number of actions."""
+    return {
+        key: array if key == "num_actions" else np.round(array)
+        for key, array in observation.items()
+    }

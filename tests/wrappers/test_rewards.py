@@ -103,15 +103,15 @@ def test_rewards_within_their_range_end_up_within_the_new_one(bounds, ends, shar
     assert np.all(np.diff(rescaled) >= -slack)
 
 
-def bernoulli_like(seed=0):
-    """A bandit whose rewards are declared to be from -2 to 4."""
+def bounded_bandit(seed=0):
+    """A bandit, some of whose actions are not available, that says its rewards are from -2 to 4."""
     env = per_arm_bandit(seed)
     env.reward_spec = lambda: BoundedArraySpec((), np.float32, -2.0, 4.0, "reward")
     return env
 
 
 def test_the_expected_rewards_of_a_bounded_bandit_are_rescaled_exactly():
-    bare, env = bernoulli_like(), RescaleReward(bernoulli_like(), (0.0, 1.0))
+    bare, env = bounded_bandit(), RescaleReward(bounded_bandit(), (0.0, 1.0))
     bare.reset()
     env.reset()
     available = np.isfinite(bare.expected_rewards())
