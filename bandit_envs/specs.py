@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -44,7 +45,10 @@ class ArraySpec:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, shape: Iterable[int], dtype: DTypeLike, name: str | None = None) -> None:
-        self._shape = tuple(int(size) for size in shape)
+        try:
+            self._shape = tuple(map(operator.index, shape))
+        except TypeError:
+            raise TypeError(f"shape is {shape!r}; expected an iterable of integers") from None
         self._dtype = np.dtype(dtype)
         self._name = name
 
