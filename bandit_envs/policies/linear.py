@@ -4,47 +4,30 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.checks import checked_number, checked_positive
+from bandit_envs.policies.linear_model import LinearModel
 from bandit_envs.policies.policy import Policy, argmax_random_ties
 from bandit_envs.specs import ArraySpec
 from bandit_envs.state import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class LinearModel(NamedTuple):
-    """A ridge regression of rewards on features [global, per_arm] of dimension D = G + P.
-
-    Fields:
-        gram: [D, D], the discounted sum of x x^T.
-        moment: [D], the discounted sum of r x.
-        theta: [D], the estimate: (gram + tikhonov_weight I)^-1 moment.
-        whitening: [D, D], lower triangular W with W^T W = (gram + tikhonov_weight I)^-1.
-    """
-
-    gram: NDArray[np.float64]
-    moment: NDArray[np.float64]
-    theta: NDArray[np.float64]
-    whitening: NDArray[np.float64]
-
-
 class LinearPolicy(Policy, abc.ABC):
     """A policy with a linear model of the reward, which learns from all rows at once.
 
-    After every step with features x [B, D] and rewards r [B],
+    Of the features x = [global, per_arm] of the arms chosen and their rewards r, it keeps
 
-        gram   = gamma * gram + x^T x,    moment = gamma * moment + x^T r
-        theta  = (gram + tikhonov_weight I)^-1 moment
+        A     = sum x x^T + tikhonov_weight I,    theta = A^-1 sum r x
+
+    where gamma < 1 gives what was seen t steps ago the weight gamma^t. `LinearModel` says why this
+    stays accurate however many updates there are.
 
     A row's actions are 0 to its `num_actions` - 1 if the observation has that key.
-
-    Numerical safety: the sums are kept in float64 and are never inverted in place, so that errors
-    do not build up from update to update. After each update the sum is scaled to a unit diagonal
-    and factorised by Cholesky; squared widths are sums of squares and cannot be negative.
 
     Shapes:
         B: batch_size.
@@ -84,9 +67,7 @@ class LinearPolicy(Policy, abc.ABC):
         return {"observation_spec": env.observation_spec(), "batch_size": env.batch_size}
 
     def _initial(self) -> LinearModel:
-        dim = self._dim
-        whitening = np.eye(dim) / np.sqrt(self._tikhonov_weight)
-        return LinearModel(np.zeros((dim, dim)), np.zeros(dim), np.zeros(dim), whitening)
+        return LinearModel.initial(self._dim, self._tikhonov_weight)
 
     def _select(
         self, rng: np.random.Generator, learned: LinearModel, time_step: TimeStep
@@ -102,13 +83,7 @@ class LinearPolicy(Policy, abc.ABC):
         observation = trajectory.observation
         chosen = observation["per_arm"][self._rows, trajectory.action]
         features = np.concatenate((observation["global"], chosen), axis=1, dtype=np.float64)
-        gram = self._gamma * learned.gram + features.T @ features
-        moment = self._gamma * learned.moment + trajectory.reward @ features
-        precision = gram + self._tikhonov_weight * np.eye(self._dim)
-        scale = 1.0 / np.sqrt(np.diagonal(precision))
-        factor = np.linalg.cholesky(precision * (scale[:, np.newaxis] * scale))
-        whitening = np.linalg.inv(factor) * scale
-        return LinearModel(gram, moment, whitening.T @ (whitening @ moment), whitening)
+        return learned.updated(features, trajectory.reward, self._gamma, self._tikhonov_weight)
 
     def _means(
         self, theta: NDArray[np.float64], context: NDArray[Any], arms: NDArray[Any]
@@ -137,9 +112,9 @@ class LinearPolicy(Policy, abc.ABC):
 class LinUCBPolicy(LinearPolicy):
     """Chooses the arm with the largest upper confidence bound of a linear model.
 
-        argmax_a  theta . x_a + alpha * sqrt(x_a^T (gram + tikhonov_weight I)^-1 x_a)
+        argmax_a  theta . x_a + alpha * sqrt(x_a^T A^-1 x_a)
 
-    The model is that of `LinearPolicy`, on the global and the arm's features together.
+    theta and A are those of `LinearPolicy`, x_a is the global and the arm's features together.
 
     Args:
         alpha: width of the confidence bound, at least 0.
@@ -196,7 +171,7 @@ class LinUCBPolicy(LinearPolicy):
 class LinearThompsonSamplingPolicy(LinearPolicy):
     """Draws a model from the posterior for each row and chooses the arm that is best under it.
 
-        theta' ~ N(theta, alpha^2 (gram + tikhonov_weight I)^-1),    argmax_a  theta' . x_a
+        theta' ~ N(theta, alpha^2 A^-1),    argmax_a  theta' . x_a
 
     With rewards of noise N(0, s^2) and a prior theta ~ N(0, s^2 / tikhonov_weight I), alpha = s
     makes this the posterior.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_integer
+from bandit_envs.checks import checked_actions, checked_integer
 from bandit_envs.state import Seed, Stateful, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -85,11 +85,14 @@ class Policy(Stateful, abc.ABC):
         """Learns from the rewards [B] of the actions [B] of a trajectory.
 
         Raises:
-            ValueError: `trajectory` has another number of rows.
+            TypeError: the actions are not integers. Nothing has changed.
+            ValueError: `trajectory` has another number of rows, or an action that is not from 0 to
+                K - 1. Nothing has changed.
         """
         self._check_rows("trajectory", trajectory.step_type)
+        action = checked_actions(trajectory.action, self._batch_size, self._num_actions)
         rng, learned = self._state
-        self._state = PolicyState(rng, self._learn(learned, trajectory))
+        self._state = PolicyState(rng, self._learn(learned, trajectory._replace(action=action)))
 
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
