@@ -109,6 +109,8 @@ class AddActionMask(Wrapper):
         TypeError: `env` is not a `PyEnvironment`.
         ValueError: its actions or its observation are others, or there is an `action_mask` already.
 
+    Source: the masks of TF-Agents' `observation_and_action_constraint_splitter`.
+
     >>> from bandit_envs import rewards, sampling
     >>> from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
     >>> user, reward = sampling.Normal(1), rewards.LinearReward(np.ones(2))

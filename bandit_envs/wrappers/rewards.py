@@ -105,6 +105,8 @@ class AffineReward(Wrapper):
         TypeError: `env` is not a `PyEnvironment`, or `scale` or `shift` is not a number.
         ValueError: `scale` is not positive, or a number is not finite.
 
+    Source: Gymnasium's `TransformReward`, for functions that a mean can be put through.
+
     >>> from bandit_envs import KArmedTestbed
     >>> testbed = KArmedTestbed(seed=0)
     >>> env = AffineReward(testbed, scale=2.0, shift=-1.0)

@@ -32,10 +32,12 @@ class Wrapper(PyEnvironment):
     One that has to remember something overrides the hooks of `PyEnvironment` (`_reset`, `_step`,
     `_reset_rows`) instead, steps `self._env` in them, and finds in `self._state.hidden` what it
     returned as its memory. It draws, if it draws, from `self.np_random`, the generator of the
-    wrapped environment.
+    wrapped environment; and if it changes rewards, it overrides `_map_means` too.
 
     If a hook raises, nothing has changed: the wrapped environment is put back too. From the moment
     it is wrapped, an environment should be reset and stepped through its wrapper only.
+
+    `render` shows the wrapped environment, and what its rewards are there.
 
     The reward of a row that has just been reset says nothing: it is 0, or as near to 0 as the
     reward's spec allows.
