@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_integer
+from bandit_envs.checks import checked_actions, checked_integer
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
 from bandit_envs.state import Seed
@@ -240,32 +240,7 @@ class BanditPyEnvironment(PyEnvironment):
         return BanditState(problem, pulls, None, None), map_structure(merged, first, time_step)
 
     def _checked(self, action: Nest) -> NDArray[np.intp]:
-        try:
-            array = np.asarray(action)
-        except ValueError as error:
-            raise ValueError(f"action is {action!r}; expected one integer for each row") from error
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"action is {array.dtype}: {action!r}; expected integers")
-        if array.shape != self._batch_shape:
-            if array.shape != () or self._batch_size != 1:
-                raise ValueError(
-                    f"action has shape {array.shape}; expected {self._batch_shape}, "
-                    f"one action for each row"
-                )
-            array = array.reshape(1)
-        checked = array.astype(np.intp)
-        if self._batch_size == 1:
-            inside = 0 <= checked.item() < self._num_actions
-        else:
-            # As unsigned numbers, negative ones are huge: one comparison finds both ends.
-            unsigned = checked.view(np.uintp)
-            inside = unsigned.item(unsigned.argmax()) < self._num_actions
-        if not inside:
-            row = int(np.flatnonzero((checked < 0) | (checked >= self._num_actions))[0])
-            raise ValueError(
-                f"action[{row}] is {array[row]}; expected 0 <= action < {self._num_actions}"
-            )
-        return checked
+        return checked_actions(action, self._batch_size, self._num_actions)
 
     def _checked_rewards(self, reward: NDArray[Any]) -> NDArray[Any]:
         reward = np.asarray(reward, self._reward_spec.dtype)

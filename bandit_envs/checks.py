@@ -84,3 +84,35 @@ def checked_mask(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.bo
     if mask.shape != shape:
         raise ValueError(f"{name} has shape {mask.shape}; expected {shape}")
     return mask
+
+
+def checked_actions(action: Any, batch_size: int, num_actions: int) -> NDArray[np.intp]:
+    """Returns `action` as an array [batch_size] that shares no memory with it.
+
+    Raises:
+        TypeError: it is not of integers.
+        ValueError: it is not one integer for each row, or one is not from 0 to num_actions - 1.
+    """
+    try:
+        array = np.asarray(action)
+    except ValueError as error:
+        raise ValueError(f"action is {action!r}; expected one integer for each row") from error
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"action is {array.dtype}: {action!r}; expected integers")
+    if array.shape != (batch_size,):
+        if array.shape != () or batch_size != 1:
+            raise ValueError(
+                f"action has shape {array.shape}; expected {(batch_size,)}, one action for each row"
+            )
+        array = array.reshape(1)
+    checked = array.astype(np.intp)
+    if batch_size == 1:
+        inside = 0 <= checked.item() < num_actions
+    else:
+        # As unsigned numbers, negative ones are huge: one comparison finds both ends.
+        unsigned = checked.view(np.uintp)
+        inside = unsigned.item(unsigned.argmax()) < num_actions
+    if not inside:
+        row = int(np.flatnonzero((checked < 0) | (checked >= num_actions))[0])
+        raise ValueError(f"action[{row}] is {array[row]}; expected 0 <= action < {num_actions}")
+    return checked
