@@ -175,6 +175,23 @@ def test_another_batch_size_is_refused_and_nothing_changes(make, teach, time_ste
 
 
 @pytest.mark.parametrize(
+    ("action", "error", "message"),
+    [
+        ([0, 1, 2, 3, 4, 0, 0], ValueError, r"action\[4\] is 4; expected 0 <= action < 4"),
+        ([0, 1, -1, 3, 0, 0, 0], ValueError, r"action\[2\] is -1; expected 0 <= action < 4"),
+        ([[0]] * 7, ValueError, r"action has shape \(7, 1\); expected \(7,\)"),
+        ([0.0] * 7, TypeError, "action is float64: .*; expected integers"),
+    ],
+)
+def test_actions_that_the_policy_does_not_have_are_refused(make, teach, action, error, message):
+    policy = make()
+    before = policy.get_state()
+    with pytest.raises(error, match=message):
+        teach(policy, [np.array(action)], np.ones((1, 7)))
+    assert_equal_states(policy.get_state(), before)
+
+
+@pytest.mark.parametrize(
     ("sizes", "error", "message"),
     [
         ({"num_actions": 0}, ValueError, "num_actions is 0; expected at least 1"),
