@@ -24,8 +24,8 @@ def test_a_vectorized_step_is_far_cheaper_than_one_sub_environment_after_the_oth
     ratio = paired_ratio(
         stepping(gymnasium.make_vec(ID, num_envs=2000), actions),
         stepping(gymnasium.make_vec(ID, num_envs=2000, vectorization_mode="sync"), actions),
-        rounds=60,
-        number=2,
+        rounds=20,
+        number=10,
     )
     expect("make_vec step, 2000 testbeds / SyncVectorEnv of them", ratio, 1 / 100)
 
