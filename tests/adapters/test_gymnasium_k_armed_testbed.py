@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-pytest.importorskip("gymnasium")
+pytest.importorskip("gymnasium", minversion="1.1")
 
 import gymnasium
 from gymnasium.utils.env_checker import check_env

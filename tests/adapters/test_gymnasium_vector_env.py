@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-pytest.importorskip("gymnasium")
+pytest.importorskip("gymnasium", minversion="1.1")
 
 import gymnasium
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
