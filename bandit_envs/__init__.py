@@ -25,14 +25,25 @@ from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.saving import load_state, save_state
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import StepType, TimeStep, Trajectory
+from bandit_envs.wrappers import (
+    AddActionMask,
+    AffineReward,
+    ClipReward,
+    RescaleReward,
+    TransformObservation,
+    Wrapper,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AddActionMask",
+    "AffineReward",
     "ArraySpec",
     "AverageRewardMetric",
     "BanditPyEnvironment",
     "BoundedArraySpec",
+    "ClipReward",
     "EpsilonGreedyPolicy",
     "GaussianThompsonSamplingPolicy",
     "GradientBanditPolicy",
@@ -46,13 +57,16 @@ __all__ = [
     "PyEnvironment",
     "RandomPolicy",
     "RegretMetric",
+    "RescaleReward",
     "StationaryStochasticPerArmPyEnvironment",
     "Statistics",
     "StepDriver",
     "StepType",
     "TimeStep",
     "Trajectory",
+    "TransformObservation",
     "UCBPolicy",
+    "Wrapper",
     "load_state",
     "save_state",
 ]
