@@ -249,9 +249,9 @@ class BanditPyEnvironment(PyEnvironment):
                 f"{self._name}._draw_rewards returned shape {reward.shape}; "
                 f"expected {self._batch_shape}"
             )
-        # The sum of squares is NaN exactly if a reward is, for squares of infinities do not cancel.
-        if math.isnan(reward.item() if self._batch_size == 1 else reward.dot(reward)):
-            row = int(np.flatnonzero(np.isnan(reward))[0])
+        # For argmax, NaN is the largest number there is, and the first of several is found.
+        row = 0 if self._batch_size == 1 else int(reward.argmax())
+        if math.isnan(reward.item(row)):
             raise ValueError(f"{self._name}._draw_rewards returned NaN as the reward of row {row}")
         return read_only(reward)
 

@@ -133,6 +133,38 @@ class RareRewards(BanditPyEnvironment):
         return np.where(rng.random(self.batch_size) < 0.001, 100.0, 0.0)
 
 
+class Table(BanditPyEnvironment):
+    """Pays exactly what its table says. The state counts the steps; the observation shows it."""
+
+    def __init__(self, rewards, dtype=np.float32, *, batch_size=None, seed=0, horizon=None):
+        self._rewards = np.asarray(rewards)
+        super().__init__(
+            BoundedArraySpec((), np.int64, 0, 1000),
+            self._rewards.shape[-1],
+            ArraySpec((), dtype),
+            batch_size=len(self._rewards) if batch_size is None else batch_size,
+            seed=seed,
+            horizon=horizon,
+            name="table",
+        )
+
+    def _initial_state(self, rng):
+        return np.zeros(self.batch_size, np.int64)
+
+    def _observe(self, state):
+        return state
+
+    def _expected_rewards(self, state):
+        return self._rewards
+
+    def _draw_rewards(self, rng, state, action):
+        rng.random()
+        return self._rewards[np.arange(len(self._rewards)), action]
+
+    def _next_state(self, rng, state, action):
+        return state + 1
+
+
 class Doubling(PyEnvironment):
     """A wrapper that doubles rewards and counts its steps; its state is (its own, the other's)."""
 

@@ -1,0 +1,217 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandit_envs import ArraySpec, BanditPyEnvironment, BoundedArraySpec
+from bandit_envs.testing import assert_identical
+from tests.testing.sound_environments import Preferences, Table
+
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8"]
+
+
+class Recorded(Preferences):
+    """Notes the order of its hooks in the generator's own numbers."""
+
+    def _draw_rewards(self, rng, state, action):
+        return np.full(self.batch_size, rng.random())
+
+    def _next_state(self, rng, state, action):
+        return np.full((self.batch_size, self.num_actions), rng.random(), np.float32)
+
+
+def reset(env):
+    env.reset()
+    return env
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error_type", "message"),
+    [
+        ({"num_actions": 0}, ValueError, "num_actions is 0; expected at least 1"),
+        ({"batch_size": 0}, ValueError, "batch_size is 0; expected at least 1"),
+        ({"horizon": 0}, ValueError, "horizon is 0; expected at least 1"),
+        ({"horizon": 1.0}, TypeError, "horizon is 1.0; expected an integer"),
+        ({"horizon": True}, TypeError, "horizon is True; expected an integer"),
+        ({"seed": -1}, ValueError, "seed is -1; expected a non-negative integer"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, error_type, message):
+    with pytest.raises(error_type) as error:
+        Preferences(**arguments)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("num_actions", "reward_shape", "error_type", "message"),
+    [
+        (2.5, (), TypeError, "num_actions is 2.5; expected an integer"),
+        (2, (2,), ValueError, "reward_spec has shape (2,); expected ()"),
+    ],
+)
+def test_bad_arguments_of_a_subclass_are_refused(num_actions, reward_shape, error_type, message):
+    class Vector(Preferences):
+        def __init__(self):
+            spec = ArraySpec(reward_shape, np.float32)
+            BanditPyEnvironment.__init__(self, ArraySpec((), np.float32), num_actions, spec)
+
+    with pytest.raises(error_type) as error:
+        Vector()
+    assert str(error.value) == message
+
+
+@given(st.integers(1, 50), st.integers(1, 20), st.none() | st.integers(1, 9))
+def test_a_bandit_says_what_it_was_made_with(num_actions, batch_size, horizon):
+    env = Preferences(num_actions, batch_size=batch_size, horizon=horizon)
+    assert (env.num_actions, env.batch_size, env.horizon) == (num_actions, batch_size, horizon)
+    assert_identical(
+        env.action_spec(), BoundedArraySpec((), np.int32, 0, num_actions - 1, "action")
+    )
+    assert env.observation_spec() == ArraySpec((num_actions,), np.float32)
+    assert env.name == "Preferences"
+
+
+def test_a_stream_returns_last_and_the_next_observation():
+    env = Table([[1, 2]])
+    assert env.step(None).observation == [0]
+    for index in range(1, 5):
+        time_step = env.step(1)
+        assert_identical(time_step.step_type, np.array([2], np.int32))
+        assert_identical(time_step.discount, np.array([0], np.float32))
+        assert_identical(time_step.reward, np.array([2], np.float32))
+        assert_identical(time_step.observation, np.array([index]))
+        assert not env.should_reset(time_step)
+
+
+@given(st.integers(1, 5), st.integers(1, 3))
+def test_an_episode_is_cut_off_at_its_horizon(horizon, batch_size):
+    env = Table(np.ones((batch_size, 2)), horizon=horizon)
+    action = np.zeros(batch_size, np.int32)
+    for _ in range(2):
+        time_steps = [env.step(action) for _ in range(horizon + 1)]
+        expected = [0] + [1] * (horizon - 1) + [2]
+        assert [int(time_step.step_type[0]) for time_step in time_steps] == expected
+        assert all((time_step.discount == 1).all() for time_step in time_steps)
+        assert [int(time_step.observation[0]) for time_step in time_steps] == [*range(horizon + 1)]
+        assert env.should_reset(time_steps[-1])
+
+
+@pytest.mark.parametrize("ignored", [None, [7, 7], "x", [0.5, 0.5]])
+def test_a_step_that_resets_does_not_look_at_its_action(ignored):
+    env = Table(np.ones((2, 2)), horizon=1)
+    assert env.step(ignored).is_first().all()
+    assert env.step([0, 1]).is_last().all()
+    assert env.step(ignored).is_first().all()
+
+
+def test_rewards_are_drawn_before_the_next_state():
+    env, rng = Recorded(batch_size=2, seed=3), np.random.default_rng(3)
+    rng.standard_normal((2, 4), np.float32)
+    env.reset()
+    time_step = env.step([0, 1])
+    assert_identical(time_step.reward, np.full(2, rng.random(), np.float32))
+    assert_identical(time_step.observation, np.full((2, 4), rng.random(), np.float32))
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.sampled_from(INTEGERS))
+def test_integers_of_every_dtype_are_accepted(actions, dtype):
+    table = np.arange(5.0) + 10 * np.arange(len(actions))[:, np.newaxis]
+    expected = table[np.arange(len(actions)), actions].astype(np.float32)
+    for action in (np.array(actions, dtype), actions, tuple(actions)):
+        assert_identical(reset(Table(table)).step(action).reward, expected)
+
+
+@pytest.mark.parametrize("action", [2, np.int8(2), np.array(2), np.array([2]), [2], (np.int64(2),)])
+def test_a_batch_of_one_takes_a_number(action):
+    assert reset(Table([[1, 2, 3]])).step(action).reward == 3
+
+
+def test_rows_of_another_array_are_accepted():
+    actions = np.array([[0, 9], [1, 9]])
+    assert reset(Table(np.array([[1, 2], [3, 4]]))).step(actions[:, 0]).reward.tolist() == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("action", "error_type", "message"),
+    [
+        ([0, 1, 5], ValueError, "action[2] is 5; expected 0 <= action < 5"),
+        ([0, -1, 9], ValueError, "action[1] is -1; expected 0 <= action < 5"),
+        ([2**40, 0, 0], ValueError, "action[0] is 1099511627776; expected 0 <= action < 5"),
+        (
+            np.array([0, 0, 2**64 - 1], np.uint64),
+            ValueError,
+            "action[2] is 18446744073709551615; expected 0 <= action < 5",
+        ),
+        ([0, 1], ValueError, "action has shape (2,); expected (3,), one action for each row"),
+        (1, ValueError, "action has shape (); expected (3,), one action for each row"),
+        ([[0, 1, 2]], ValueError, "action has shape (1, 3); expected (3,), one action for each"),
+        ([0.0, 1.0, 2.0], TypeError, "action is float64: [0.0, 1.0, 2.0]; expected integers"),
+        ([True, False, True], TypeError, "action is bool: [True, False, True]; expected integers"),
+        (None, TypeError, "action is object: None; expected integers"),
+        ("012", TypeError, "action is <U3: '012'; expected integers"),
+        ([2**70, 0, 0], TypeError, "action is object: [1180591620717411303424, 0, 0]; expected"),
+        ([[0], [0, 1], 2], ValueError, "action is [[0], [0, 1], 2]; expected one integer for each"),
+        ([], TypeError, "action is float64: []; expected integers"),
+    ],
+)
+def test_a_bad_action_is_told_what_was_expected(action, error_type, message):
+    env = reset(Preferences(5, batch_size=3, seed=0))
+    before = env.get_state()
+    with pytest.raises(error_type) as error:
+        env.step(action)
+    assert str(error.value).startswith(message)
+    assert_identical(env.get_state(), before)
+
+
+@pytest.mark.parametrize("action", [-1, 5, 2**40, np.uint64(2**63), [5], np.array([-1])])
+def test_a_bad_action_of_a_batch_of_one_is_told_so(action):
+    env = reset(Preferences(5, batch_size=1, seed=0))
+    with pytest.raises(ValueError) as error:
+        env.step(action)
+    number = int(np.asarray(action).item())
+    assert str(error.value) == f"action[0] is {number}; expected 0 <= action < 5"
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("rows", [[1], [0, 3], [2]])
+def test_a_nan_reward_is_refused_with_its_row_and_function(dtype, rows):
+    table = np.zeros((4, 2))
+    table[rows, 1] = np.nan
+    env = reset(Table(table, dtype))
+    before = env.get_state()
+    with pytest.raises(ValueError) as error:
+        env.step([1, 1, 1, 1])
+    message = f"table._draw_rewards returned NaN as the reward of row {rows[0]}"
+    assert str(error.value) == message
+    assert_identical(env.get_state(), before)
+    assert env.step([0, 0, 0, 0]).observation.tolist() == [1, 1, 1, 1]
+
+
+def test_a_nan_reward_of_a_batch_of_one_is_refused():
+    with pytest.raises(ValueError, match=r"table._draw_rewards returned NaN .* of row 0"):
+        reset(Table([[np.nan]])).step(0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rewards", [[np.inf, -np.inf], [3e38, -3e38], [np.inf, np.inf], [0, 0]])
+def test_infinite_and_huge_rewards_are_not_nan(dtype, rewards):
+    table = np.array(rewards)[:, np.newaxis]
+    assert_identical(reset(Table(table, dtype)).step([0, 0]).reward, np.array(rewards, dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32, np.uint8, np.bool_])
+def test_rewards_have_the_dtype_of_their_spec(dtype):
+    env = Table(np.array([[0, 1], [0, 1]]), dtype)
+    assert_identical(env.reset().reward, np.zeros(2, dtype))
+    assert_identical(env.step([0, 1]).reward, np.array([0, 1], dtype))
+
+
+def test_rewards_of_another_shape_are_refused():
+    class Column(Preferences):
+        def _draw_rewards(self, rng, state, action):
+            return state[:, :1]
+
+    with pytest.raises(ValueError) as error:
+        reset(Column()).step([0, 0, 0])
+    assert str(error.value) == "Column._draw_rewards returned shape (3, 1); expected (3,)"

@@ -1,0 +1,114 @@
+"""What a bandit says of its rewards, and what it does with some of its rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandit_envs.testing import assert_identical
+from tests.testing.sound_environments import FewerActions, Preferences, Table
+
+MEANS = [[1, 3, 3], [-1, -2, -np.inf]]
+
+
+class SharedState(Table):
+    """Its state is one number for all rows."""
+
+    def _initial_state(self, rng):
+        return np.array(rng.integers(5))
+
+    def _observe(self, state):
+        return np.full(self.batch_size, state)
+
+
+def test_the_first_of_the_best_actions_is_the_optimal_one():
+    env = Table(MEANS)
+    env.reset()
+    assert_identical(env.expected_rewards(), np.array(MEANS))
+    assert_identical(env.optimal_action(), np.array([1, 0], np.int32))
+    assert_identical(env.optimal_reward(), np.array([3.0, -1.0]))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 4))
+def test_info_is_of_the_state_that_the_action_met(seed, batch_size, num_actions):
+    env = Preferences(num_actions, batch_size=batch_size, seed=seed)
+    assert env.get_info() is None
+    env.reset()
+    assert env.get_info() is None
+    rows, action = np.arange(batch_size), np.arange(batch_size) % num_actions
+    expected, optimal = env.expected_rewards(), env.optimal_action()
+    env.step(action)
+    info = env.get_info()
+    assert list(info) == ["expected_reward", "optimal_reward", "optimal_action"]
+    assert_identical(info["expected_reward"], expected[rows, action])
+    assert_identical(info["optimal_reward"], expected.max(axis=1))
+    assert_identical(info["optimal_action"], optimal)
+    env.reset()
+    assert env.get_info() is None
+
+
+@pytest.mark.parametrize("ask", ["expected_rewards", "optimal_action", "optimal_reward"])
+def test_there_are_no_expected_rewards_before_a_reset(ask):
+    with pytest.raises(ValueError) as error:
+        getattr(Table(MEANS), ask)()
+    assert str(error.value) == "table has no state yet; call reset() first"
+
+
+@pytest.mark.parametrize(
+    "ask", ["expected_rewards", "optimal_action", "optimal_reward", "get_info"]
+)
+def test_a_bandit_that_does_not_know_its_means_says_so(ask):
+    env = FewerActions(seed=0)
+    env.reset()
+    env.step([0, 0, 0])
+    with pytest.raises(NotImplementedError) as error:
+        getattr(env, ask)()
+    assert str(error.value) == "FewerActions does not know its expected rewards"
+
+
+def test_a_token_of_another_horizon_is_refused():
+    with pytest.raises(ValueError, match=r"horizon=2\); expected one of .* horizon=None\)$"):
+        Table(MEANS).set_state(Table(MEANS, horizon=2).get_state())
+
+
+def test_rows_that_are_reset_have_an_episode_of_their_own():
+    env = Table(np.ones((3, 2)), horizon=3)
+    env.reset()
+    env.step([0, 0, 0])
+    time_step = env.reset_rows([False, True, False])
+    assert time_step.step_type.tolist() == [1, 0, 1]
+    assert time_step.reward.tolist() == [1, 0, 1]
+    assert time_step.observation.tolist() == [1, 0, 1]
+    assert env.get_info() is None
+    assert env.step([0, 0, 0]).step_type.tolist() == [1, 1, 1]
+    assert env.step([0, 0, 0]).step_type.tolist() == [2, 1, 2]
+    assert env.reset_rows([True, False, False]).step_type.tolist() == [0, 1, 2]
+    assert env.step([0, 0, 0]).step_type.tolist() == [1, 2, 2]
+    for _ in range(2):
+        time_step = env.step([0, 0, 0])
+    assert time_step.step_type.tolist() == [2, 2, 2]
+    assert env.step([0, 0, 0]).step_type.tolist() == [0, 0, 0]
+    assert [int(env.step([0, 0, 0]).step_type[0]) for _ in range(3)] == [1, 1, 2]
+
+
+def test_rows_of_a_stream_that_are_reset_are_new_problems():
+    env = Preferences(batch_size=3, seed=0)
+    env.reset()
+    before = env.expected_rewards()
+    time_step = env.reset_rows([True, False, True])
+    after = env.expected_rewards()
+    assert_identical(time_step.observation, after.copy())
+    assert_identical(after[1], before[1])
+    assert not np.any(after[[0, 2]] == before[[0, 2]])
+
+
+def test_a_state_that_all_rows_share_cannot_be_reset_in_part():
+    env = SharedState(np.ones((3, 2)), seed=0)
+    env.reset()
+    env.step([0, 1, 0])
+    before = env.get_state()
+    with pytest.raises(NotImplementedError) as error:
+        env.reset_rows([True, False, False])
+    assert str(error.value) == "table has state that all of its rows share"
+    assert_identical(env.get_state(), before)
+    assert env.reset_rows([True, True, True]).is_first().all()

@@ -1,0 +1,116 @@
+"""Seeds and saved states of environments."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandit_envs import ArraySpec
+from bandit_envs.testing import assert_identical
+from tests.testing.sound_environments import Corridor, Unbounded
+
+GOOD = {
+    "move": np.array([1, 0]),
+    "push": (np.zeros((2, 2), np.float32), np.array([True, False])),
+}
+
+
+def corridor(auto_reset=False, **kwargs):
+    return Corridor(auto_reset, **{"batch_size": 2, "seed": 0, **kwargs})
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        lambda: 7,
+        lambda: np.uint8(7),
+        lambda: [7, 8],
+        lambda: np.random.SeedSequence(7),
+        lambda: np.random.PCG64DXSM(7),
+        lambda: np.random.default_rng(7),
+        lambda: np.random.RandomState(7),
+    ],
+)
+def test_every_kind_of_seed_can_be_used_saved_and_replayed(seed):
+    env, other = corridor(seed=seed()), corridor(seed=seed())
+    assert_identical(env.reset(), other.reset())
+    token = env.get_state()
+    expected = [env.step(GOOD) for _ in range(3)]
+    env.set_state(token)
+    assert_identical([env.step(GOOD) for _ in range(3)], expected)
+    assert_identical([other.step(GOOD) for _ in range(3)], expected)
+
+
+def test_a_generator_given_as_a_seed_is_the_environments_own():
+    rng = np.random.default_rng(0)
+    env = corridor(seed=rng)
+    assert env.np_random is rng
+
+
+def test_no_seed_is_fresh_entropy():
+    assert not np.array_equal(
+        corridor(seed=None).reset().observation["position"],
+        corridor(seed=None).reset().observation["position"],
+    )
+
+
+@given(st.integers(0, 2**70))
+def test_seed_does_what_the_constructor_does(seed):
+    env = corridor()
+    assert env.seed(seed) == [seed]
+    assert_identical(env.reset(), corridor(seed=seed).reset())
+
+
+def test_the_entropy_that_seed_drew_can_be_used_again():
+    env = corridor()
+    (entropy,) = env.seed()
+    assert_identical(corridor(seed=entropy).reset(), env.reset())
+    assert env.seed() != env.seed()
+
+
+def test_seed_keeps_the_time_step():
+    env = corridor()
+    time_step = env.reset()
+    env.seed(7)
+    assert env.current_time_step() is time_step
+
+
+@pytest.mark.parametrize(("seed", "error_type"), [(-1, ValueError), ("x", TypeError)])
+def test_a_bad_seed_changes_nothing(seed, error_type):
+    env = corridor()
+    env.reset()
+    before = env.get_state()
+    with pytest.raises(error_type, match=r"^seed is"):
+        env.seed(seed)
+    assert_identical(env.get_state(), before)
+
+
+def test_what_is_no_token_is_refused():
+    with pytest.raises(TypeError) as error:
+        corridor().set_state({})
+    assert str(error.value) == "state is a dict; expected what get_state() returns"
+
+
+class OtherCorridor(Corridor):
+    def observation_spec(self):
+        return {**super().observation_spec(), "more": ArraySpec((), np.float32)}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        corridor(batch_size=3),
+        corridor(auto_reset=True),
+        OtherCorridor(batch_size=2),
+        Unbounded(batch_size=2),
+    ],
+)
+def test_a_token_of_another_environment_is_refused(other):
+    env = corridor()
+    env.reset()
+    before = env.get_state()
+    with pytest.raises(ValueError) as error:
+        env.set_state(other.get_state())
+    assert f"state is of {type(other).__name__}(batch_size={other.batch_size}" in str(error.value)
+    assert "expected one of Corridor(batch_size=2" in str(error.value)
+    assert_identical(env.get_state(), before)
