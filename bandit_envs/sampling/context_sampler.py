@@ -88,7 +88,7 @@ def first_nan(values: NDArray[Any]) -> tuple[int, ...] | None:
     """Returns the index of the first NaN; None if there is none."""
     if values.dtype.kind != "f" or values.size == 0:
         return None
-    flat_index = values.argmin()  # to NumPy, NaN is less than all numbers
-    if not math.isnan(values.item(flat_index)):
+    # The sum of squares is NaN exactly if a value is, for squares of infinities do not cancel.
+    if not math.isnan(np.vdot(values, values)):
         return None
-    return tuple(int(index) for index in np.unravel_index(flat_index, values.shape))
+    return tuple(int(index) for index in np.unravel_index(values.argmin(), values.shape))
