@@ -195,7 +195,7 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(testbed, drawn, number
     assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG\r\n")
     assert [axis.get_ylabel() for axis in drawn[-1].axes] == panels
     assert all(len(axis.lines) == len(FIGURES[number]) for axis in drawn[-1].axes)
-    assert drawn[-1].get_suptitle().startswith(f"Figure {number}")
+    assert drawn[-1].texts[0].get_text().startswith(f"Figure {number}")
     assert f"Figure {number}" in out
 
 

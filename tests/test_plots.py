@@ -65,7 +65,7 @@ def test_panels_stand_in_the_order_asked_for(draw):
         *("% Optimal action", "Cumulative regret", "Average reward", "Average regret")
     ]
     assert figure.axes[-1].get_xlabel() == "Steps"
-    assert figure.get_suptitle() == "A study"
+    assert figure.texts[0].get_text() == "A study"
 
 
 def test_curves_are_the_means_over_steps_1_to_n(draw):
