@@ -1,0 +1,183 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandit_envs import KArmedTestbed
+from bandit_envs.testing import EnvironmentContract, assert_identical
+
+
+class TestStreamOfOne(EnvironmentContract):
+    def make_environment(self, seed):
+        return KArmedTestbed(seed=seed)
+
+
+class TestBatchOfEpisodes(EnvironmentContract):
+    def make_environment(self, seed):
+        return KArmedTestbed(k=4, batch_size=5, horizon=3, seed=seed)
+
+
+class TestDrift(EnvironmentContract):
+    def make_environment(self, seed):
+        return KArmedTestbed(k=3, batch_size=2, drift_std=0.5, dtype=np.float64, seed=seed)
+
+
+class TestScaled(EnvironmentContract):
+    def make_environment(self, seed):
+        return KArmedTestbed(
+            k=3, batch_size=50, value_mean=-4.0, value_std=2.0, reward_std=3.0, seed=seed
+        )
+
+
+class TestOneArmWithoutNoise(EnvironmentContract):
+    def make_environment(self, seed):
+        return KArmedTestbed(k=1, reward_std=0.0, horizon=1, seed=seed)
+
+
+@given(st.integers(1, 30), st.integers(0, 2**64), st.lists(st.integers(0, 2**32), max_size=8))
+def test_a_float64_batch_of_one_draws_exactly_what_is_promised(k, seed, actions):
+    env = KArmedTestbed(k, batch_size=1, seed=seed, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    for _ in range(2):
+        env.reset()
+        means = rng.normal(size=k)
+        assert_identical(env.expected_rewards(), means[np.newaxis])
+        for action in actions:
+            reward = env.step(action % k).reward
+            assert_identical(reward, np.array([means[action % k] + rng.normal()]))
+
+
+def test_the_numbers_are_those_of_other_testbeds_with_the_seed_42():
+    env = KArmedTestbed(seed=42, dtype=np.float64)
+    env.reset()
+    assert env.expected_rewards()[0, :5].tolist() == [
+        0.30471707975443135,
+        -1.0399841062404955,
+        0.7504511958064572,
+        0.9405647163912139,
+        -1.9510351886538364,
+    ]
+    assert env.optimal_action() == [3]
+    assert env.step(0).reward == [1.1841150546172599]
+
+
+@given(st.integers(1, 8), st.integers(1, 6), st.sampled_from([np.float32, np.float64]))
+def test_batches_draw_row_by_row_in_their_dtype(k, batch_size, dtype):
+    env = KArmedTestbed(k, batch_size=batch_size, seed=5, dtype=dtype)
+    rng = np.random.default_rng(5)
+    env.reset()
+    means = rng.standard_normal((batch_size, k), dtype)
+    assert_identical(env.expected_rewards(), means)
+    action = np.arange(batch_size) % k
+    expected = means[np.arange(batch_size), action] + rng.standard_normal(batch_size, dtype)
+    assert_identical(env.step(action).reward, expected)
+    assert_identical(env.expected_rewards(), means)
+
+
+def within_standard_errors(values, mean, std):
+    """Whether mean and standard deviation of normal `values` are within 5 standard errors."""
+    size = values.size
+    of_mean, of_std = std / math.sqrt(size), std / math.sqrt(2 * size)
+    return abs(values.mean() - mean) < 5 * of_mean and abs(values.std() - std) < 5 * of_std
+
+
+@pytest.mark.parametrize(("mean", "std"), [(0.0, 1.0), (3.0, 0.5)])
+def test_arm_values_are_normal(mean, std):
+    env = KArmedTestbed(batch_size=2000, value_mean=mean, value_std=std, seed=0)
+    env.reset()
+    assert within_standard_errors(env.expected_rewards().astype(np.float64), mean, std)
+
+
+@pytest.mark.parametrize("std", [1.0, 2.5])
+def test_rewards_are_normal_about_their_arms_values(std):
+    env = KArmedTestbed(batch_size=20_000, reward_std=std, seed=0)
+    env.reset()
+    actions = np.arange(20_000) % 10
+    noise = env.step(actions).reward - env.expected_rewards()[np.arange(20_000), actions]
+    assert within_standard_errors(noise.astype(np.float64), 0.0, std)
+
+
+def test_arm_values_walk_at_random_after_every_step():
+    env = KArmedTestbed(batch_size=2000, drift_std=0.1, dtype=np.float64, seed=0)
+    env.reset()
+    before = env.expected_rewards()
+    env.step(np.zeros(2000, np.int32))
+    assert within_standard_errors(env.expected_rewards() - before, 0.0, 0.1)
+    for _ in range(24):
+        env.step(np.zeros(2000, np.int32))
+    assert within_standard_errors(env.expected_rewards() - before, 0.0, 0.5)
+
+
+def test_the_step_of_a_walk_follows_the_reward():
+    env = KArmedTestbed(3, drift_std=0.1, dtype=np.float64, seed=0)
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=3)
+    env.reset()
+    assert_identical(env.step(1).reward, np.array([means[1] + rng.normal()]))
+    assert_identical(env.expected_rewards()[0], rng.standard_normal(3) * 0.1 + means)
+
+
+def test_a_reset_draws_new_arm_values_and_keeps_the_constants():
+    env = KArmedTestbed(3, value_mean=100.0, seed=0)
+    env.reset()
+    before = env.expected_rewards()
+    env.reset()
+    assert not np.any(env.expected_rewards() == before)
+    assert np.all(env.expected_rewards() > 90)
+
+
+def test_without_deviations_all_is_known():
+    env = KArmedTestbed(3, batch_size=2, value_mean=1.5, value_std=0.0, reward_std=0.0, seed=0)
+    env.reset()
+    assert_identical(env.step([0, 2]).reward, np.array([1.5, 1.5], np.float32))
+    assert env.optimal_action().tolist() == [0, 0]
+
+
+@given(st.integers(1, 5), st.integers(0, 3))
+def test_the_observation_tells_nothing(batch_size, num_steps):
+    env = KArmedTestbed(batch_size=batch_size, seed=0)
+    time_step = env.reset()
+    for _ in range(num_steps):
+        time_step = env.step([3] * batch_size)
+    assert_identical(time_step.observation, np.ones((batch_size, 1), np.float32))
+
+
+def test_the_defaults_are_those_of_the_book():
+    env = KArmedTestbed()
+    assert (env.num_actions, env.batch_size, env.horizon) == (10, 1, None)
+    assert env.name == "k_armed_testbed"
+    assert env.reset().reward.dtype == np.float32
+    assert KArmedTestbed(name="mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error_type", "message"),
+    [
+        ({"k": 0}, ValueError, "k is 0; expected at least 1"),
+        ({"k": -1}, ValueError, "k is -1; expected at least 1"),
+        ({"k": 2.5}, TypeError, "k is 2.5; expected an integer"),
+        ({"batch_size": 0}, ValueError, "batch_size is 0; expected at least 1"),
+        ({"horizon": 0}, ValueError, "horizon is 0; expected at least 1"),
+        ({"value_mean": math.nan}, ValueError, "value_mean is nan; expected a finite number"),
+        ({"value_std": -1}, ValueError, "value_std is -1; expected at least 0"),
+        ({"reward_std": -0.5}, ValueError, "reward_std is -0.5; expected at least 0"),
+        ({"drift_std": math.inf}, ValueError, "drift_std is inf; expected a finite number"),
+        ({"value_std": None}, TypeError, "value_std is None; expected a number"),
+        ({"reward_std": "1"}, TypeError, "reward_std is '1'; expected a number"),
+        ({"dtype": np.float16}, ValueError, "dtype is float16; expected float32 or float64"),
+        ({"dtype": int}, ValueError, "dtype is int64; expected float32 or float64"),
+        ({"seed": 0.5}, TypeError, "seed is 0.5; expected a non-negative integer"),
+        ({"seed": -1}, ValueError, "seed is -1; expected a non-negative integer"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, error_type, message):
+    with pytest.raises(error_type) as error:
+        KArmedTestbed(**arguments)
+    assert str(error.value).startswith(message)
+
+
+def test_all_but_k_is_by_keyword():
+    with pytest.raises(TypeError, match="positional"):
+        KArmedTestbed(10, 5)
