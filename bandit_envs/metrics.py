@@ -79,6 +79,11 @@ class MetricResult(NamedTuple):
     Fields:
         per_step: statistics [T] over rows of each step's value.
         cumulative: statistics [T] over rows of the sum of the row's values up to each step.
+
+    >>> steps = np.array([[1.0, 3.0], [3.0, 5.0]])  # two rows, and a step a column
+    >>> result = MetricResult(Statistics.of(steps), Statistics.of(steps.cumsum(axis=1)))
+    >>> result.per_step.mean, float(result.mean.mean)
+    (array([2., 4.]), 3.0)
     """
 
     per_step: Statistics
@@ -157,6 +162,19 @@ class Metric(Stateful, abc.ABC):
             means.append(mean)
             deviations.append(float(centred.dot(centred)))
         self._state = _Seen(columns, total, len(values))
+
+    def set_state(self, state: Any) -> None:
+        """Returns to the state of a token, which may be used again.
+
+        Args:
+            state: a token from `get_state` of a metric of the same kind.
+
+        Raises:
+            TypeError: `state` is not a token of a metric. Nothing has changed.
+        """
+        if not isinstance(state, _Seen):
+            raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
+        super().set_state(state)
 
     def result(self) -> MetricResult:
         """Returns the statistics of every step seen so far."""

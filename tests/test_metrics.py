@@ -280,6 +280,15 @@ def test_a_metric_saved_within_a_run_goes_on_from_there(rewards):
             np.testing.assert_array_equal(one.squared_deviation, other.squared_deviation)
 
 
+def test_what_is_no_token_of_a_metric_is_refused_and_nothing_changes(rewards):
+    metric = AverageRewardMetric()
+    show(metric, rewards)
+    before = metric.result()
+    with pytest.raises(TypeError, match="state is a tuple; expected what get_state"):
+        metric.set_state(())
+    np.testing.assert_array_equal(metric.result().cumulative.mean, before.cumulative.mean)
+
+
 def test_reset_forgets(rewards):
     metric = AverageRewardMetric()
     show(metric, rewards)

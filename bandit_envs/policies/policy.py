@@ -94,6 +94,24 @@ class Policy(Stateful, abc.ABC):
         rng, learned = self._state
         self._state = PolicyState(rng, self._learn(learned, trajectory._replace(action=action)))
 
+    def set_state(self, state: Any) -> None:
+        """Returns to the state of a token, which may be used again.
+
+        Args:
+            state: a token from `get_state` of a policy constructed with the same arguments.
+
+        Raises:
+            TypeError: `state` is not a token of a policy. Nothing has changed.
+            ValueError: the token is of another kind of policy, or of one with another batch size or
+                number of actions. Nothing has changed.
+        """
+        if not isinstance(state, PolicyState):
+            raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
+        there, expected = _form(state.learned), _form(self._state.learned)
+        if there != expected:
+            raise ValueError(f"state holds {there}; expected {expected}, of {type(self).__name__}")
+        super().set_state(state)
+
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
         self._state = PolicyState(self._state.rng, self._initial())
@@ -117,6 +135,12 @@ class Policy(Stateful, abc.ABC):
             raise ValueError(
                 f"{name} has {len(step_type)} rows; expected {self._batch_size}, the batch_size"
             )
+
+
+def _form(learned: Any) -> str:
+    """Returns what `learned` is, as text: its class, and the shapes of what it consists of."""
+    shapes = ", ".join(str(np.shape(part)) for part in learned or ())
+    return f"{type(learned).__name__}({shapes})"
 
 
 def argmax_random_ties(rng: np.random.Generator, values: NDArray[Any]) -> NDArray[np.intp]:

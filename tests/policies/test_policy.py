@@ -107,6 +107,32 @@ def test_a_policy_saved_within_a_run_replays_it_exactly(make, travel, steps_befo
         assert_equal_states(again.get_state(), learned)
 
 
+@pytest.mark.parametrize("token", [None, (), "token", np.zeros(3)])
+def test_what_is_no_token_is_refused_and_nothing_changes(make, token):
+    policy = make()
+    before = policy.get_state()
+    with pytest.raises(TypeError, match="; expected what get_state"):
+        policy.set_state(token)
+    assert_equal_states(policy.get_state(), before)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_token_of_another_size_or_kind_is_refused(name):
+    policy = POLICIES[name](num_actions=K, batch_size=B, seed=0)
+    others = [
+        POLICIES[name](num_actions=K, batch_size=B + 1, seed=0),
+        POLICIES[name](num_actions=K + 1, batch_size=B, seed=0),
+        RandomPolicy(num_actions=K, batch_size=B, seed=0),
+    ]
+    before = policy.get_state()
+    for other in others:
+        with pytest.raises(
+            ValueError, match=rf"state holds .*; expected .*\(7, 4\).* of {type(policy).__name__}"
+        ):
+            policy.set_state(other.get_state())
+        assert_equal_states(policy.get_state(), before)
+
+
 def test_what_is_learned_later_does_not_reach_a_token(make, teach, lesson):
     policy = make()
     teach(policy, *lesson)
