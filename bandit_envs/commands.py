@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -165,9 +167,14 @@ def _do(folder: ResultsFolder, with_speed: bool) -> int:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=errors) as progress:
+    with (
+        warnings.catch_warnings(),
+        Progress(*columns, console=errors) as progress,
+        contextlib.closing(run_tasks(folder, tasks)) as outcomes,
+    ):
+        warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
         bar = progress.add_task("tasks", total=len(tasks))
-        for task, error in run_tasks(folder, tasks):
+        for task, error in outcomes:
             progress.advance(bar)
             left[task.cell.position] -= 1
             if error is not None:

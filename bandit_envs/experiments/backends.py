@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import Any
 
 import joblib
+from joblib._dask import DaskDistributedBackend
+
+IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""What Dask's workers run first, for a terminal sends Ctrl-C to every process."""
 
 
 @contextlib.contextmanager
@@ -36,16 +43,43 @@ def backend(name: str, workers: int, address: str | None = None) -> Iterator[Non
         yield
 
 
+class _DaskBackend(DaskDistributedBackend):  # type: ignore[misc]  # joblib has no types
+    """Joblib's, but a task that Dask gives up is an error, where joblib's would wait forever."""
+
+    def submit(
+        self, func: Callable[[], Any], callback: Callable[[Any], None] | None = None
+    ) -> Future[Any]:
+        future: Future[Any] = super().submit(func, callback)
+
+        def given_up(future: Future[Any]) -> None:
+            if callback is not None and future.exception() is not None:
+                callback(future)
+
+        future.add_done_callback(given_up)
+        return future
+
+    def retrieve_result_callback(self, out: Any) -> Any:
+        return super().retrieve_result_callback(out.result() if isinstance(out, Future) else out)
+
+
 @contextlib.contextmanager
 def _dask(workers: int, address: str | None) -> Iterator[None]:
     distributed = importlib.import_module("distributed")
     if address is None:
         cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+            preload=[IGNORE_INTERRUPTS],
         )
     else:
         cluster = contextlib.nullcontext(address)
-    with cluster as where, distributed.Client(where), joblib.parallel_config(backend="dask"):
+    with (
+        cluster as where,
+        distributed.Client(where) as client,
+        joblib.parallel_config(backend=_DaskBackend(client=client)),
+    ):
         yield
 
 
@@ -54,7 +88,8 @@ def _ray(workers: int, address: str | None) -> Iterator[None]:
     ray = importlib.import_module("ray")
     importlib.import_module("ray.util.joblib").register_ray()
     here = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
-    ray.init(address=address or "local", log_to_driver=False, **here)
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    ray.init(address=address or "local", **quiet, **here)
     try:
         with joblib.parallel_config(backend="ray", n_jobs=workers if address is None else -1):
             yield

@@ -6,7 +6,8 @@ import functools
 import itertools
 import os
 import platform
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import joblib
@@ -18,8 +19,8 @@ from bandit_envs.experiments.task_files import TaskFiles
 from bandit_envs.experiments.tasks import run_task
 from bandit_envs.experiments.versions import described, versions
 
-GROUP = 8
-"""Tasks a worker, that are handed over at once where outcomes come only when all are done."""
+GROUP_SECONDS = 5.0
+"""How long the tasks should take that are handed over at once, where outcomes come all at once."""
 
 
 class Outcome(NamedTuple):
@@ -49,7 +50,7 @@ def missing_tasks(folder: ResultsFolder) -> list[Task]:
     ]
 
 
-def run_tasks(folder: ResultsFolder, tasks: Iterable[Task]) -> Iterator[Outcome]:
+def run_tasks(folder: ResultsFolder, tasks: Iterable[Task]) -> Generator[Outcome, None, None]:
     """Does tasks and writes their files, and yields their outcomes in the order they finish.
 
     Where they are done is joblib's affair: enter `joblib.parallel_config` to choose. The processes
@@ -74,9 +75,12 @@ def _outcomes(calls: Iterator[Any]) -> Iterator[Outcome]:
         parallel = joblib.Parallel(return_as="generator_unordered")
     except ValueError:  # the backend has no generators: outcomes come when all are done
         with joblib.Parallel() as parallel:
-            size = GROUP * joblib.effective_n_jobs(parallel.n_jobs)
+            size = joblib.effective_n_jobs(parallel.n_jobs)
             while group := list(itertools.islice(calls, size)):
-                yield from parallel(group)
+                started = time.monotonic()
+                outcomes = parallel(group)
+                size *= 1 if time.monotonic() - started > GROUP_SECONDS else 2
+                yield from outcomes
     else:
         yield from parallel(calls)
 
