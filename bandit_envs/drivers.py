@@ -95,7 +95,9 @@ class StepDriver(Stateful):
         """Returns to the state of a token of this run.
 
         Raises:
-            ValueError: the token has another number of parts, or one of them refuses its own.
+            TypeError: a part refuses its token as none. Nothing has changed.
+            ValueError: the token has another number of parts, or a part refuses its token. Nothing
+                has changed.
         """
         if not isinstance(state, tuple) or len(state) != len(self._parts):
             raise ValueError(f"state is not of a run with {len(self._parts)} parts")
