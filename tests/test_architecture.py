@@ -44,7 +44,7 @@ LOADED_WHEN_NEEDED = {("rendering", "plots")}  # for a window; pictures and text
 FOREIGN = {
     "experiments": {"filelock", "joblib", "threadpoolctl"},
     "plots": {"matplotlib"},
-    "commands": {"rich", "tomli"},
+    "commands": {"rich", "tomli", "tomllib"},  # tomllib is no standard module of 3.10
 }
 
 
