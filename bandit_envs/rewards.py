@@ -111,7 +111,8 @@ class LinearReward(RewardModel):
         noise = rng.standard_normal(len(global_features), np.float32)
         if self._noise_std != 1.0:
             noise *= self._noise_std
-        return np.asarray(self._score(global_features, arm_features) + noise)
+        rewards: NDArray[Any] = self._score(global_features, arm_features) + noise
+        return rewards
 
 
 class LogisticReward(RewardModel):
@@ -260,20 +261,20 @@ class _LinearScore:
 
     def __call__(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
         """Returns [B], or [B, K] if `arm_features` is [B, K, P]."""
-        split, num_arm = global_features.shape[-1], arm_features.shape[-1]
-        if len(self._theta) != split + num_arm:
+        # In float32 if the features are, lest a large batch of arms is copied to a wider one.
+        narrow = arm_features.dtype.char == "f" and global_features.dtype.char == "f"
+        theta = self._theta_float32 if narrow else self._theta
+        num_global = global_features.shape[1]
+        try:
+            score: NDArray[Any] = global_features.dot(theta[:num_global])
+            if arm_features.ndim == 2:
+                score += arm_features.dot(theta[num_global:])
+                return score
+            rows, num_arms, num_arm = arm_features.shape
+            arm_score = arm_features.reshape(rows * num_arms, num_arm).dot(theta[num_global:])
+        except ValueError as error:
             raise ValueError(
-                f"theta has {len(self._theta)} entries; expected {split + num_arm}, "
-                f"for {split} global and {num_arm} arm features"
-            )
-        score: NDArray[Any] = global_features.dot(self._weights(global_features)[:split])
-        weights = self._weights(arm_features)[split:]
-        if arm_features.ndim == 2:
-            return np.asarray(score + arm_features.dot(weights))
-        rows, num_arms, _ = arm_features.shape
-        arm_score: NDArray[Any] = arm_features.reshape(rows * num_arms, num_arm).dot(weights)
+                f"theta has {len(theta)} entries; expected one for each of {num_global} global "
+                f"and {arm_features.shape[-1]} arm features"
+            ) from error
         return np.asarray(score[:, np.newaxis] + arm_score.reshape(rows, num_arms))
-
-    def _weights(self, features: NDArray[Any]) -> NDArray[Any]:
-        # In the features' precision, lest a large batch of arms is copied to a wider one.
-        return self._theta_float32 if features.dtype == np.float32 else self._theta

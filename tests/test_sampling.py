@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from bandit_envs.sampling import (
     BatchFunction,
     Catalog,
+    CheckedSampler,
     ContextSampler,
     Integers,
     Normal,
     RowFunction,
     Uniform,
     as_sampler,
-    draw_contexts,
 )
 
 TABLE = np.arange(12.0).reshape(6, 2)
@@ -183,7 +183,6 @@ class Source:
 )
 def test_any_function_without_arguments_is_a_row_function(function, dim):
     sampler = as_sampler("fn", function, (1, 7))
-    assert isinstance(sampler, RowFunction)
     assert sampler.spec.shape == (dim,)
     assert sampler(np.random.default_rng(0), (2, 3)).shape == (2, 3, dim)
 
@@ -233,6 +232,25 @@ def test_a_function_of_rng_and_size_has_to_be_wrapped():
         as_sampler("fn", lambda rng, size: rng.random((*size, 3)), (1,))
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda sampler: type(sampler).__name__)
+def test_a_sampler_draws_the_same_checked_or_not(sampler):
+    checked = as_sampler("fn", sampler, (1, 5))
+    draws = [each(np.random.default_rng(3), (4, 5)) for each in (sampler, checked)]
+    np.testing.assert_array_equal(*draws)
+    assert checked.spec == sampler.spec
+
+
+@pytest.mark.parametrize("sampler_class", [Normal, Integers])
+def test_a_subclass_of_a_sampler_is_looked_at(sampler_class):
+    class Wrong(sampler_class):
+        def __call__(self, rng, size):
+            return np.full((*size, 1), np.nan, np.float32)
+
+    wrong = Wrong(1) if sampler_class is Normal else Wrong(1, 0, 2)
+    with pytest.raises((TypeError, ValueError), match="fn returned"):
+        as_sampler("fn", wrong, (1,))
+
+
 @pytest.mark.parametrize("function", [None, np.zeros(3), "normal"])
 def test_what_is_neither_sampler_nor_function_is_refused(function):
     with pytest.raises(TypeError, match=r"fn is .*; expected a ContextSampler or a function"):
@@ -258,12 +276,12 @@ def test_a_sampler_is_tried_before_it_is_taken():
 )
 def test_a_draw_that_is_not_as_the_spec_says_is_refused(values, error, message):
     with pytest.raises(error, match=message):
-        draw_contexts("fn", Fixed(values, dim=1), np.random.default_rng(0), (2, 3))
+        CheckedSampler(Fixed(values, dim=1), "fn")(np.random.default_rng(0), (2, 3))
 
 
 def test_infinite_features_are_not_nan():
     values = np.array([[np.inf, -np.inf], [1e200, 1.0]])
-    drawn = draw_contexts("fn", Fixed(values, dim=2), np.random.default_rng(0), (2,))
+    drawn = CheckedSampler(Fixed(values, dim=2), "fn")(np.random.default_rng(0), (2,))
     np.testing.assert_array_equal(drawn, values)
 
 
@@ -274,7 +292,9 @@ def test_infinite_features_are_not_nan():
         (lambda: Normal(2.0), TypeError, "dim is 2.0"),
         (lambda: Normal(2, scale=-1.0), ValueError, "scale is -1"),
         (lambda: Normal(2, loc=np.nan), ValueError, "loc is nan"),
+        (lambda: Normal(2, scale=1e38), ValueError, "scale is 1e[+]38"),
         (lambda: Uniform(2, 1.0, 0.0), ValueError, "high is 0"),
+        (lambda: Uniform(2, -1e38, 0.0), ValueError, "low is -1e[+]38"),
         (lambda: Integers(2, 3, 3), ValueError, "high is 3; expected at least 4"),
         (lambda: Integers(2, 0, 2**31 + 1), ValueError, "high is 2147483649"),
         (lambda: Integers(2, 0.5, 3), TypeError, "low is 0.5"),

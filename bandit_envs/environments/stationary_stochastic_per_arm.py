@@ -11,7 +11,7 @@ from bandit_envs import rendering
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.checks import checked_integer
 from bandit_envs.rewards import RewardFunction, as_reward_model
-from bandit_envs.sampling import ContextSampler, SamplingFunction, as_sampler, draw_contexts
+from bandit_envs.sampling import ContextSampler, SamplingFunction, as_sampler
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,
@@ -23,10 +23,6 @@ from bandit_envs.state import Seed
 from bandit_envs.trajectories import read_only
 
 Observation = dict[str, NDArray[Any]]
-
-GLOBAL_FN = "global_context_sampling_fn"
-ARM_FN = "arm_context_sampling_fn"
-NUM_ACTIONS_FN = "num_actions_fn"
 
 
 class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
@@ -99,8 +95,8 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         horizon: int | None = None,
     ) -> None:
         num_arms = checked_integer("max_num_actions", max_num_actions, minimum=1)
-        sample_global = as_sampler(GLOBAL_FN, global_context_sampling_fn, (1,))
-        sample_arms = as_sampler(ARM_FN, arm_context_sampling_fn, (1, num_arms))
+        sample_global = as_sampler("global_context_sampling_fn", global_context_sampling_fn, (1,))
+        sample_arms = as_sampler("arm_context_sampling_fn", arm_context_sampling_fn, (1, num_arms))
         self._sample_global = sample_global
         self._sample_arms = sample_arms
         self._sample_num_actions = None
@@ -159,11 +155,12 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
 
     def _initial_state(self, rng: np.random.Generator) -> Observation:
         rows, num_arms = self._batch_size, self._num_actions
-        users = draw_contexts(GLOBAL_FN, self._sample_global, rng, (rows,))
-        items = draw_contexts(ARM_FN, self._sample_arms, rng, (rows, num_arms))
-        contexts = {"global": read_only(users), "per_arm": read_only(items)}
+        contexts = {
+            "global": read_only(self._sample_global(rng, (rows,))),
+            "per_arm": read_only(self._sample_arms(rng, (rows, num_arms))),
+        }
         if self._sample_num_actions is not None:
-            numbers = draw_contexts(NUM_ACTIONS_FN, self._sample_num_actions, rng, (rows,))
+            numbers = self._sample_num_actions(rng, (rows,))
             most = min(num_arms, np.iinfo(numbers.dtype).max)  # a uint8 never exceeds 255 arms
             available = numbers.reshape(rows).clip(1, most).astype(np.int32)
             contexts["num_actions"] = read_only(available)
@@ -197,22 +194,22 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
 
     def _checked(self, action: Nest) -> NDArray[np.intp]:
         checked = super()._checked(action)
-        available = self._problem().get("num_actions")
-        if available is not None and (checked >= available).any():
-            row = int(np.flatnonzero(checked >= available)[0])
-            raise ValueError(
-                f"action[{row}] is {checked[row]}; expected 0 <= action < {available[row]}, "
-                f"the num_actions of its row"
-            )
+        if self._sample_num_actions is not None:
+            available = self._problem()["num_actions"]
+            if (checked >= available).any():
+                row = int(np.flatnonzero(checked >= available)[0])
+                raise ValueError(
+                    f"action[{row}] is {checked[row]}; expected 0 <= action < {available[row]}, "
+                    f"the num_actions of its row"
+                )
         return checked
 
 
 def _integer_sampler(function: SamplingFunction) -> ContextSampler:
-    sampler = as_sampler(NUM_ACTIONS_FN, function, (1,))
-    if sampler.spec.dtype.kind not in "iu":
-        raise TypeError(f"{NUM_ACTIONS_FN} returned {sampler.spec.dtype}; expected integers")
-    if sampler.spec.shape != (1,):
-        raise ValueError(
-            f"{NUM_ACTIONS_FN} returned shape {sampler.spec.shape}; expected one integer a row"
-        )
+    sampler = as_sampler("num_actions_fn", function, (1,))
+    dtype, shape = sampler.spec.dtype, sampler.spec.shape
+    if dtype.kind not in "iu":
+        raise TypeError(f"num_actions_fn returned {dtype}; expected integers")
+    if shape != (1,):
+        raise ValueError(f"num_actions_fn returned shape {shape}; expected one integer a row")
     return sampler

@@ -56,32 +56,40 @@ class ContextSampler(abc.ABC):
         """
 
 
-def draw_contexts(
-    name: str, sampler: ContextSampler, rng: np.random.Generator, size: tuple[int, ...]
-) -> NDArray[Any]:
-    """Returns what `sampler` draws, [*size, dim], or refuses it.
+class CheckedSampler(ContextSampler):
+    """A sampler whose contexts are looked at before anyone else sees them.
 
     Args:
-        name: of the sampler, for messages.
         sampler: what draws.
-        rng: what it draws from.
-        size: the batch shape.
+        name: what to call it in messages.
 
     Raises:
-        TypeError: the contexts are of another dtype than the sampler's spec.
-        ValueError: they are of another shape, or one is NaN; the message names its row.
+        TypeError: when it is called, the contexts are of another dtype than the sampler's spec.
+        ValueError: when it is called, they are of another shape, or one is NaN; the message names
+            its row.
+
+    >>> from bandit_envs.sampling import Normal
+    >>> CheckedSampler(Normal(3), "arm_context_sampling_fn")(np.random.default_rng(0), (2,)).shape
+    (2, 3)
     """
-    contexts = np.asarray(sampler(rng, size))
-    spec = sampler.spec
-    if contexts.dtype != spec.dtype:
-        raise TypeError(f"{name} returned {contexts.dtype}; expected {spec.dtype}")
-    if contexts.shape != size + spec.shape:
-        raise ValueError(f"{name} returned shape {contexts.shape}; expected {size + spec.shape}")
-    index = first_nan(contexts)
-    if index is not None:
-        place = f"row {index[0]}" + (f", arm {index[1]}" if len(size) > 1 else "")
-        raise ValueError(f"{name} returned NaN for {place}")
-    return contexts
+
+    def __init__(self, sampler: ContextSampler, name: str) -> None:
+        super().__init__(sampler.spec.shape[0], sampler.spec.dtype)
+        self._sampler = sampler
+        self._name = name
+
+    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+        contexts = np.asarray(self._sampler(rng, size))
+        name, dtype, shape = self._name, self._spec.dtype, (*size, self._dim)
+        if contexts.dtype != dtype:
+            raise TypeError(f"{name} returned {contexts.dtype}; expected {dtype}")
+        if contexts.shape != shape:
+            raise ValueError(f"{name} returned shape {contexts.shape}; expected {shape}")
+        index = first_nan(contexts)
+        if index is not None:
+            place = f"row {index[0]}" + (f", arm {index[1]}" if len(size) > 1 else "")
+            raise ValueError(f"{name} returned NaN for {place}")
+        return contexts
 
 
 def first_nan(values: NDArray[Any]) -> tuple[int, ...] | None:

@@ -9,6 +9,8 @@ from bandit_envs.checks import checked_integer, checked_number
 from bandit_envs.sampling.context_sampler import ContextSampler
 
 INT32 = np.iinfo(np.int32)
+LARGEST = 1e37
+"""The largest parameter of a float32 draw, so that no draw overflows."""
 
 
 class Normal(ContextSampler):
@@ -21,7 +23,7 @@ class Normal(ContextSampler):
 
     Raises:
         TypeError: an argument is not a number.
-        ValueError: `dim` or `scale` is negative, or a number is not finite.
+        ValueError: `dim` or `scale` is negative, or a number is beyond 1e37.
 
     Source: TF-Agents' per-arm tutorial, which draws its features so.
 
@@ -31,8 +33,8 @@ class Normal(ContextSampler):
 
     def __init__(self, dim: int, loc: float = 0.0, scale: float = 1.0) -> None:
         super().__init__(dim)
-        self._loc = checked_number("loc", loc)
-        self._scale = checked_number("scale", scale, minimum=0.0)
+        self._loc = checked_number("loc", loc, -LARGEST, LARGEST)
+        self._scale = checked_number("scale", scale, 0.0, LARGEST)
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.standard_normal((*size, self._dim), np.float32)
@@ -53,7 +55,7 @@ class Uniform(ContextSampler):
 
     Raises:
         TypeError: an argument is not a number.
-        ValueError: `dim` is negative, a number is not finite, or `low` exceeds `high`.
+        ValueError: `dim` is negative, `low` exceeds `high`, or one of them is beyond 1e37.
 
     Source: `numpy.random.Generator.uniform`.
 
@@ -64,8 +66,8 @@ class Uniform(ContextSampler):
 
     def __init__(self, dim: int, low: float, high: float) -> None:
         super().__init__(dim)
-        self._low = checked_number("low", low)
-        self._width = checked_number("high", high, minimum=self._low) - self._low
+        self._low = checked_number("low", low, -LARGEST, LARGEST)
+        self._width = checked_number("high", high, self._low, LARGEST) - self._low
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.random((*size, self._dim), np.float32)

@@ -9,7 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.sampling.context_sampler import NUMBERS, ContextSampler, draw_contexts
+from bandit_envs.sampling.catalog import Catalog
+from bandit_envs.sampling.context_sampler import NUMBERS, CheckedSampler, ContextSampler
+from bandit_envs.sampling.distributions import Integers, Normal, Uniform
+
+RELIABLE = (Normal, Uniform, Integers, Catalog)
+"""The samplers that need no check, for they cannot draw anything but what their specs say."""
 
 
 class BatchFunction(ContextSampler):
@@ -102,7 +107,9 @@ SamplingFunction: TypeAlias = ContextSampler | Callable[[], ArrayLike]
 
 
 def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> ContextSampler:
-    """Returns `function` as a sampler, having called it once to see that it works.
+    """Returns a sampler that draws what `function` does, and nothing that its spec does not say.
+
+    `function` is called once to see that it works.
 
     Args:
         name: of the argument, for messages.
@@ -115,11 +122,12 @@ def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> 
         ValueError: what it draws is of a wrong shape, or NaN.
     """
     if isinstance(function, ContextSampler):
-        draw_contexts(name, function, np.random.default_rng(0), size)
-        return function
+        sampler = function if type(function) in RELIABLE else CheckedSampler(function, name)
+        sampler(np.random.default_rng(0), size)
+        return sampler
     if not callable(function):
         raise TypeError(f"{name} is {function!r}; expected a ContextSampler or a function")
-    return RowFunction(function, name)
+    return CheckedSampler(RowFunction(function, name), name)
 
 
 def _stacked(name: str, contexts: Any) -> NDArray[Any]:

@@ -384,7 +384,7 @@ def test_there_may_be_no_features():
         ({"users": [1.0]}, TypeError, "global_context_sampling_fn is"),
         ({"items": lambda: np.zeros((2, 3))}, ValueError, "arm_context_sampling_fn returned shape"),
         ({"items": Catalog(np.eye(4))}, ValueError, "4 items; expected at least 5"),
-        ({"reward": LinearReward(THETA[:-1])}, ValueError, "theta has 4 entries; expected 5"),
+        ({"reward": LinearReward(THETA[:-1])}, ValueError, "theta has 4 entries; expected one"),
         ({"reward": THETA}, TypeError, "reward_fn is"),
         ({"users": lambda: [0.0, 1j]}, TypeError, "global_context_sampling_fn returned complex"),
     ],
