@@ -66,6 +66,8 @@ def _number(name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}; expected a number") from None
+    except OverflowError:
+        raise ValueError(f"{name} is beyond all floats; expected a finite number") from None
     if not math.isfinite(number):
         raise ValueError(f"{name} is {number}; expected a finite number")
     return number

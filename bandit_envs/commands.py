@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
 import time
 import warnings
@@ -181,7 +182,8 @@ def _do(folder: ResultsFolder, with_speed: bool) -> int:
                 failures += 1
                 errors.print(f"failed: {task}: {error}", markup=False, soft_wrap=True)
             # Tables are written anew for each policy, unless that would take most of the time.
-            elif left[task.cell.position] == 0 and time.monotonic() >= rest_until:
+            finished = left[task.cell.position] == 0 and not progress.finished
+            if error is None and finished and time.monotonic() >= rest_until:
                 started = time.monotonic()
                 write_tables(folder, with_speed)
                 rest_until = time.monotonic() + 10 * (time.monotonic() - started)
@@ -220,7 +222,8 @@ def _show(folder: ResultsFolder, with_speed: bool) -> None:
         for name, statistics in numbers.items():
             form = COLUMNS[name][1]
             mean, error = float(statistics.mean), float(statistics.standard_error)
-            cells.append(f"{form.format(mean)} ±{form.format(error)}")
+            spread = "" if math.isnan(error) else f" ±{form.format(error)}"
+            cells.append(f"{form.format(mean)}{spread}")
         if with_speed:
             speed = steps_per_second(folder, result)
             cells.append(f"{speed / 1e6:.1f}M" if speed > 1e5 else f"{speed:,.0f}")

@@ -24,6 +24,7 @@ from bandit_envs.rendering import Arms
 # Okabe & Ito's palette: told apart by readers who do not see all colours.
 COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 LINE_STYLES = ("-", "--", ":", "-.")
+MOST_CURVES = len(COLORS) * len(LINE_STYLES)
 PANELS = {
     "reward": "Average reward",
     "percent_optimal": "% Optimal action",
@@ -40,9 +41,10 @@ def study_figure(study: Study, results: Iterable[tuple[Cell, Result]]) -> bytes:
         results: what is there of its cells.
 
     Returns:
-        A PNG: with panels, a curve for each cell over steps, as in Figure 2.2 of the book, but at
-        most 32 of them; without, the mean reward over the parameter that is varied, as in Figure
-        2.6. Bands are one standard error wide to each side.
+        A PNG: with panels, a curve for each cell over steps, as in Figure 2.2 of the book; without,
+        the mean reward over the last parameter that a policy is given several values of, as in
+        Figure 2.6. It holds 32 curves, or the first 32. Bands are one standard error wide to each
+        side.
     """
     if study.panels:
         return _learning_curves(study, results)
@@ -102,7 +104,7 @@ def _learning_curves(study: Study, results: Iterable[tuple[Cell, Result]]) -> by
             axis.yaxis.set_major_formatter("{x:.0f}%")
         _tidy(axis)
     axes[-1].set_xlabel("Steps")
-    axes[-1].legend(loc="best", frameon=False)
+    _legend(axes[-1], study.num_cells())
     return _png(figure)
 
 
@@ -110,43 +112,56 @@ def _parameter_study(study: Study, results: Iterable[tuple[Cell, Result]]) -> by
     figure = Figure(figsize=(8.0, 4.6), layout="constrained")
     figure.suptitle(study.title, fontsize=12)
     axis = figure.subplots()
-    lines: dict[tuple[str, str], list[tuple[Cell, Statistics]]] = {}
+    varied = {name: _varied(study, name) for name in {spec.name for spec in study.policies}}
+    lines: dict[str, list[tuple[Cell, Statistics]]] = {}
     for cell, result in results:
-        line = str(cell.environment), cell.policy.name
+        line = study.label(cell, without=varied[cell.policy.name])
         lines.setdefault(line, []).append((cell, result.metrics["reward"].mean))
-    symbols = []
-    for ((_, name), points), style in zip(lines.items(), _styles()):
-        means = [mean for _, mean in points]
-        # Of all policies, for those that have finished may not differ in it yet.
-        key = _varied([policy for policy in study.policies if policy.name == name])
-        label = study.label(points[0][0], without=key)
-        if key:
-            symbols.append(SYMBOLS.get(key, key))
-            label += f", over {symbols[-1]}"
-            style["marker"] = "o"
-            x = np.array([cell.policy.parameters.get(key) or np.nan for cell, _ in points])
-            order = np.argsort(x)
-            _band(axis, x[order], _stack(means).at(order), label=label, **style)
-        else:  # nothing to be drawn over: a line from edge to edge
-            style["transform"] = axis.get_yaxis_transform()
-            _band(axis, np.array([0.0, 1.0]), _stack(means * 2), label=label, **style)
-    if symbols:
-        axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols)))
+    symbols, every_value = [], []
+    for (line, points), style in zip(lines.items(), _styles()):
+        key = varied[points[0][0].policy.name]
+        symbols += [SYMBOLS.get(key, key)] if key else []
+        label = f"{line}, over {symbols[-1]}" if key else line
+        numbers = [_number(cell.policy, key) for cell, _ in points]
+        order = np.argsort(numbers)
+        values = np.array(numbers)[order]
+        every_value += numbers
+        means = _stack([points[index][1] for index in order])
+        _band(axis, values, means, label=label, marker="o", **style)
+    if min(every_value, default=1.0) > 0.0:
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
         axis.xaxis.set_major_formatter(lambda value, position: _fraction(value))
+    axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols)))
     axis.set_ylabel(f"Average reward over first {study.steps} steps")
     _tidy(axis)
-    axis.legend(loc="best", frameon=False)
+    _legend(axis, len(lines))
     return _png(figure)
 
 
-def _varied(specs: Sequence[Spec]) -> str:
-    """Returns the last parameter in which specs of one name differ; "" if there is none."""
+def _varied(study: Study, name: str) -> str:
+    """Returns the last parameter in which policies of a name differ; "" if there is none."""
+    specs = [spec for spec in study.policies if spec.name == name]
     for key in reversed(specs[0].family.parameters()):
-        if len({spec.parameters.get(key) for spec in specs}) > 1:
+        if len({spec.value(key) for spec in specs}) > 1:
             return key
     return ""
+
+
+def _number(spec: Spec, key: str) -> float:
+    """Returns where a point stands; NaN, and so nowhere, if that is not at a number."""
+    value = spec.value(key) if key else None
+    return np.nan if value is None else float(value)
+
+
+def _legend(axis: Axes, curves: int) -> None:
+    axis.legend(
+        loc="best",
+        frameon=False,
+        title=f"the first {MOST_CURVES} of {curves}" if curves > MOST_CURVES else None,
+        fontsize="medium" if curves <= 12 else "xx-small",
+        ncols=1 if curves <= 12 else 2,
+    )
 
 
 def _band(axis: Axes, x: Any, statistics: Statistics, *, color: str, **style: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.checks import checked_number
-from bandit_envs.environments import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
+from bandit_envs.experiments import problems
 from bandit_envs.policies import (
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
@@ -23,8 +23,6 @@ from bandit_envs.policies import (
     RandomPolicy,
     UCBPolicy,
 )
-from bandit_envs.rewards import LinearReward
-from bandit_envs.sampling import Normal
 
 SpecType = TypeVar("SpecType", bound="Spec")
 
@@ -98,7 +96,7 @@ class Spec:
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        if self.name not in self.families:
+        if not isinstance(self.name, str) or self.name not in self.families:
             expected = ", ".join(self.families)
             raise ValueError(f"{self.what} is {self.name!r}; expected one of {expected}")
         allowed = self.family.parameters()
@@ -147,12 +145,16 @@ class Spec:
         Args:
             without: a parameter to leave out.
         """
-        values = [
-            f"{SYMBOLS.get(key, key)}={_format(value)}"
-            for key, value in self.parameters.items()
-            if key != without
-        ]
-        return ", ".join([self.family.title, *values])
+        keys = [key for key in self.parameters if key != without]
+        return ", ".join([self.family.title, *map(self.written, keys)])
+
+    def value(self, key: str) -> Any:
+        """Returns the value of a parameter, or its default."""
+        return self.parameters.get(key, self.family.parameters()[key].default)
+
+    def written(self, key: str) -> str:
+        """Returns a parameter as a legend writes it, such as `ε=0.1`."""
+        return f"{SYMBOLS.get(key, key)}={_format(self.value(key))}"
 
     def __str__(self) -> str:
         values = ",".join(f"{key}={_format(value)}" for key, value in self.parameters.items())
@@ -191,7 +193,7 @@ class PolicySpec(Spec):
         try:
             sizes = policy_class.sizes(env)  # type: ignore[attr-defined]
             policy: Policy = policy_class(**arguments, **sizes, seed=np.random.default_rng(seed))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, MemoryError) as error:
             raise ValueError(f"policy {self}: {error}") from error
         return policy
 
@@ -205,7 +207,10 @@ class EnvironmentSpec(Spec):
     """
 
     what = "environment"
-    families: ClassVar[Mapping[str, EnvironmentFamily]]
+    families: ClassVar[Mapping[str, EnvironmentFamily]] = {
+        "testbed": EnvironmentFamily("k-armed testbed", problems.make_testbed, rows_are_runs=True),
+        "per_arm": EnvironmentFamily("per-arm bandit", problems.make_per_arm, rows_are_runs=False),
+    }
 
     def make(self, runs: int, seed: np.random.SeedSequence) -> BanditPyEnvironment:
         """Returns an environment in which `runs` runs can be made as one batch.
@@ -215,7 +220,7 @@ class EnvironmentSpec(Spec):
         """
         try:
             env: BanditPyEnvironment = self.family.make(**self.parameters, runs=runs, seed=seed)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, MemoryError) as error:
             raise ValueError(f"environment {self}: {error}") from error
         return env
 
@@ -228,65 +233,6 @@ class EnvironmentSpec(Spec):
     def rows_are_runs(self) -> bool:
         """Whether the rows of a batch are independent runs; else a batch is one run."""
         return self.families[self.name].rows_are_runs
-
-
-def _testbed(
-    k: float = 10,
-    value_mean: float = 0.0,
-    value_std: float = 1.0,
-    reward_std: float = 1.0,
-    drift_std: float = 0.0,
-    *,
-    runs: int,
-    seed: np.random.SeedSequence,
-) -> KArmedTestbed:
-    return KArmedTestbed(
-        _whole("k", k),
-        batch_size=runs,
-        seed=seed,
-        value_mean=value_mean,
-        value_std=value_std,
-        reward_std=reward_std,
-        drift_std=drift_std,
-    )
-
-
-def _per_arm(
-    global_dim: float = 40,
-    arm_dim: float = 50,
-    arms: float = 70,
-    batch_size: float = 20,
-    noise: float = 1.0,
-    *,
-    runs: int,
-    seed: np.random.SeedSequence,
-) -> StationaryStochasticPerArmPyEnvironment:
-    """Standard normal features; a theta drawn so that the mean reward has variance 1."""
-    theta_seed, env_seed = seed.spawn(2)
-    users, items = Normal(_whole("global_dim", global_dim)), Normal(_whole("arm_dim", arm_dim))
-    dim = users.spec.shape[0] + items.spec.shape[0]
-    theta = np.random.default_rng(theta_seed).standard_normal(dim) / np.sqrt(dim)
-    return StationaryStochasticPerArmPyEnvironment(
-        users,
-        items,
-        _whole("arms", arms),
-        LinearReward(theta, checked_number("noise", noise, minimum=0.0)),
-        batch_size=_whole("batch_size", batch_size),
-        seed=env_seed,
-    )
-
-
-def _whole(name: str, value: float) -> int:
-    number = checked_number(name, value)
-    if number != int(number):
-        raise ValueError(f"{name} is {number:g}; expected an integer")
-    return int(number)
-
-
-EnvironmentSpec.families = {
-    "testbed": EnvironmentFamily("k-armed testbed", _testbed, rows_are_runs=True),
-    "per_arm": EnvironmentFamily("per-arm bandit", _per_arm, rows_are_runs=False),
-}
 
 
 def _parse_value(key: str, value: str) -> Any:
@@ -309,6 +255,6 @@ def _checked_value(name: str, value: Any) -> Any:
 
 
 def _format(value: Any) -> str:
-    if isinstance(value, float):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return str(value).lower()

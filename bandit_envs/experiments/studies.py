@@ -14,6 +14,7 @@ from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec, Spec
 
 METRICS = ("reward", "percent_optimal", "regret")
 PANELS = (*METRICS, "cumulative_regret")
+MOST_TASKS = 1_000_000
 
 
 class Cell(NamedTuple):
@@ -57,9 +58,10 @@ class Study:
             Without panels, the mean reward is drawn over the parameter that is varied.
 
     Raises:
-        TypeError: `runs`, `steps` or `seed` is not an integer.
-        ValueError: one of them is too small, there is nothing to run, something is there twice, a
-            metric or panel is unknown, or a policy refuses a parameter or an environment.
+        TypeError: `title` is not a string, or `runs`, `steps` or `seed` not an integer.
+        ValueError: one of them is too small, there is nothing to run or more than a million tasks,
+            something is there twice, a metric or panel is unknown, or a policy refuses a parameter
+            or an environment.
     """
 
     title: str
@@ -72,11 +74,15 @@ class Study:
     panels: tuple[str, ...] = ("reward", "percent_optimal")
 
     def __post_init__(self) -> None:
+        if not isinstance(self.title, str):
+            raise TypeError(f"title is {self.title!r}; expected a string")
         checked_integer("runs", self.runs, minimum=1)
         checked_integer("steps", self.steps, minimum=1)
         checked_integer("seed", self.seed, minimum=0)
         _check_specs("environment", self.environments)
         _check_specs("policy", self.policies)
+        if self.num_tasks() > MOST_TASKS:
+            raise ValueError(f"there are {self.num_tasks()} tasks; expected at most {MOST_TASKS}")
         _check_names("metric", self.metrics, METRICS)
         if not self.metrics:
             raise ValueError(f"metrics is empty; expected some of {', '.join(METRICS)}")
@@ -113,19 +119,23 @@ class Study:
 
     def name(self, cell: Cell) -> str:
         """Returns what to call a cell: its policy, and its environment if there are several."""
-        return f"{cell.policy}{self._suffix(str(cell.environment))}"
+        several = len(self.environments) > 1
+        return f"{cell.policy}, {cell.environment}" if several else str(cell.policy)
 
     def label(self, cell: Cell, without: str = "") -> str:
-        """Returns the cell as a legend writes it.
+        """Returns the cell as a legend writes it: of its environment, only what tells it apart.
 
         Args:
             cell: the cell.
             without: a parameter of the policy to leave out.
         """
-        return f"{cell.policy.label(without)}{self._suffix(cell.environment.label())}"
-
-    def _suffix(self, environment: str) -> str:
-        return "" if len(self.environments) == 1 else f", {environment}"
+        environment, others = cell.environment, self.environments
+        alike = [other for other in others if other.name == environment.name]
+        told_apart = [environment.family.title] if len(alike) < len(others) else []
+        for key in environment.family.parameters():
+            if any(other.value(key) != environment.value(key) for other in alike):
+                told_apart.append(environment.written(key))
+        return ", ".join([cell.policy.label(without), *told_apart])
 
     def to_json(self) -> dict[str, Any]:
         """Returns what `from_json` makes this study of again."""
@@ -179,7 +189,9 @@ class Study:
         for key, value in values.items():
             if key not in known or key in ("environments", "policies"):
                 raise ValueError(f"the study has {key!r}; expected a key of a study")
-            if isinstance(value, list):
+            if key in ("metrics", "panels"):
+                if not isinstance(value, list):
+                    raise TypeError(f"{key} is {value!r}; expected a list of names")
                 values[key] = tuple(value)
         return cls(environments=environments, policies=policies, **values)
 
@@ -193,6 +205,8 @@ def _expand(spec: type[Any], tables: Any) -> tuple[Any, ...]:
             raise ValueError(f"an {spec.what} has no name; expected one of {list(spec.families)}")
         keys = [key for key in table if key != "name"]
         lists = [table[key] if isinstance(table[key], list) else [table[key]] for key in keys]
+        if [] in lists:
+            raise ValueError(f"{spec.what} {table['name']} got an empty list; expected values")
         for combination in itertools.product(*lists):
             specs.append(spec(table["name"], dict(zip(keys, combination))))
     return tuple(specs)
