@@ -127,7 +127,8 @@ from bandit_envs.cli import main
 
 sys.exit(main(sys.argv[1:]))
 """
-    process = python("testbed", "--output", str(tmp_path / "results"), code=code)
+    command = [sys.executable, "-c", code, "testbed", "--output", str(tmp_path / "results")]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
     assert process.returncode == 2
     assert process.stdout == ""
     assert process.stderr == (
