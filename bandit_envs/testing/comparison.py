@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 # Types whose `==` is exact, and those of which there is one object only.
 EXACT = (int, str, bytes, type(None), type(Ellipsis), slice, range, set, frozenset, np.dtype)
-UNIQUE = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+UNIQUE = (type, types.FunctionType, types.ModuleType)
 
 
 def require(condition: object, message: str) -> None:
