@@ -6,7 +6,7 @@ import abc
 import copy
 import dataclasses
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -67,19 +67,32 @@ class ContractPart(abc.ABC):
             action = (action % observation["num_actions"]).astype(action.dtype)
         return action
 
-    def play(self, environment: PyEnvironment, num_steps: int | None = None) -> Play:
-        """Resets the environment and takes actions that depend on nothing but its time steps."""
+    def play(
+        self,
+        environment: PyEnvironment,
+        num_steps: int | None = None,
+        after_each: Callable[[], object] = lambda: None,
+    ) -> Play:
+        """Resets the environment and takes actions that depend on nothing but its time steps.
+
+        Args:
+            environment: is reset first.
+            num_steps: how many actions to take; default: the contract's.
+            after_each: is called after the reset and after every step.
+        """
         rng = np.random.default_rng(0)
-        actions, time_steps = [], [copy.deepcopy(environment.reset())]
+        play = Play([], [copy.deepcopy(environment.reset())])
+        after_each()
         for _ in range(self.num_steps if num_steps is None else num_steps):
-            actions.append(self.draw_action(rng, environment))
-            time_steps.append(copy.deepcopy(environment.step(actions[-1])))
-        return Play(actions, time_steps)
+            play.actions.append(self.draw_action(rng, environment))
+            play.time_steps.append(copy.deepcopy(environment.step(play.actions[-1])))
+            after_each()
+        return play
 
     def in_an_episode(self, environment: PyEnvironment) -> PyEnvironment:
-        """Returns the environment after a reset and a step, and after neither where that ends it.
+        """Returns the environment after a step, or after a reset if the step ended the episode.
 
-        The next `step` is not one that ignores its action.
+        So its next `step` is one that heeds its action.
         """
         self.play(environment, num_steps=1)
         if environment.should_reset(environment.current_time_step()):

@@ -149,13 +149,8 @@ class ReplayContract(ContractPart):
 
     def _saved_play(self, environment: PyEnvironment) -> tuple[Play, list[Any]]:
         """Plays, with a token from before every step and one from after the last."""
-        rng = np.random.default_rng(0)
-        play = Play([], [copy.deepcopy(environment.reset())])
-        tokens = [environment.get_state()]
-        for _ in range(self.num_steps):
-            play.actions.append(self.draw_action(rng, environment))
-            play.time_steps.append(copy.deepcopy(environment.step(play.actions[-1])))
-            tokens.append(environment.get_state())
+        tokens: list[Any] = []
+        play = self.play(environment, after_each=lambda: tokens.append(environment.get_state()))
         return play, tokens
 
 

@@ -45,9 +45,9 @@ class SafetyContract(ContractPart):
             names = []
             try:
                 for name, array in returned_arrays(environment):
-                    more = list(_overwrite(array))
+                    more = _overwrite(array)
                     written += more
-                    names += [name] if more else []
+                    names += [name] * len(more)
                 try:
                     play.replay(environment, "the run", start=self._half())
                 except AssertionError as error:
@@ -102,23 +102,24 @@ def _require_refusal(environment: PyEnvironment, description: str, bad: Any) -> 
     raise AssertionError(f"an action of {description} was accepted: {bad!r}")
 
 
-def _overwrite(array: NDArray[Any]) -> Iterator[Written]:
-    """Writes garbage into the array and all it rests on, if need be by raising the write flag."""
+def _overwrite(array: NDArray[Any]) -> list[Written]:
+    """Writes garbage into the array or what it rests on, if need be by raising the write flag."""
     chain: list[NDArray[Any]] = []
     node: Any = array
     while isinstance(node, np.ndarray):
         chain.append(node)
         node = node.base
-    for owner in reversed(chain):  # a view can be made writable only after what it rests on
+    for owner in reversed(chain):  # the one that owns the memory first: the others are its views
         was_writable = owner.flags.writeable
         try:
             owner.setflags(write=True)
         except ValueError:
             continue
         if owner.dtype.kind in "biufc":
-            yield owner, owner.copy(), was_writable
-            garbage = ~owner if owner.dtype == np.bool_ else owner + owner.dtype.type(42)
-            owner[...] = garbage
+            content = owner.copy()
+            owner[...] = ~owner if owner.dtype == np.bool_ else owner + owner.dtype.type(42)
+            return [(owner, content, was_writable)]
+    return []
 
 
 def _restore(written: list[Written]) -> None:
