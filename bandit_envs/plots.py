@@ -117,22 +117,28 @@ def _parameter_study(study: Study, results: Iterable[tuple[Cell, Result]]) -> by
     for cell, result in results:
         line = study.label(cell, without=varied[cell.policy.name])
         lines.setdefault(line, []).append((cell, result.metrics["reward"].mean))
-    symbols, every_value = [], []
+    symbols: list[str] = []
+    every_value: list[float] = []
     for (line, points), style in zip(lines.items(), _styles()):
+        means = _stack([mean for _, mean in points])
         key = varied[points[0][0].policy.name]
-        symbols += [SYMBOLS.get(key, key)] if key else []
-        label = f"{line}, over {symbols[-1]}" if key else line
-        numbers = [_number(cell.policy, key) for cell, _ in points]
+        if not key:  # nothing to be drawn over: a line from edge to edge
+            edges = means.at([0, 0])
+            style["transform"] = axis.get_yaxis_transform()
+            _band(axis, np.array([0.0, 1.0]), edges, label=line, **style)
+            continue
+        symbols.append(SYMBOLS.get(key, key))
+        numbers = np.array([_number(cell.policy, key) for cell, _ in points])
         order = np.argsort(numbers)
-        values = np.array(numbers)[order]
-        every_value += numbers
-        means = _stack([points[index][1] for index in order])
-        _band(axis, values, means, label=label, marker="o", **style)
-    if min(every_value, default=1.0) > 0.0:
+        label = f"{line}, over {symbols[-1]}"
+        _band(axis, numbers[order], means.at(order), label=label, marker="o", **style)
+        every_value += numbers[~np.isnan(numbers)].tolist()
+    if every_value and min(every_value) > 0.0:
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
         axis.xaxis.set_major_formatter(lambda value, position: _fraction(value))
-    axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols)))
+    if symbols:
+        axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols)))
     axis.set_ylabel(f"Average reward over first {study.steps} steps")
     _tidy(axis)
     _legend(axis, len(lines))
@@ -150,7 +156,7 @@ def _varied(study: Study, name: str) -> str:
 
 def _number(spec: Spec, key: str) -> float:
     """Returns where a point stands; NaN, and so nowhere, if that is not at a number."""
-    value = spec.value(key) if key else None
+    value = spec.value(key)
     return np.nan if value is None else float(value)
 
 

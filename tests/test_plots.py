@@ -184,8 +184,17 @@ def test_a_policy_of_which_nothing_is_varied_is_a_line_from_edge_to_edge(draw):
     box = axis.get_window_extent()
     assert (left[0], right[0]) == pytest.approx((box.x0, box.x1))
     assert axis.get_legend().get_texts()[0].get_text() == "random"
+    assert axis.get_xscale() == "log"
 
 
 def test_a_parameter_study_of_one_policy_is_drawn_all_the_same(draw):
     figure, _ = draw(study("greedy", panels=()))
     assert len(figure.axes[0].lines) == 1
+
+
+def test_values_that_have_no_logarithm_are_drawn_on_a_plain_axis(draw):
+    policies = [f"greedy:initial_value={value}" for value in (-1, 0, 1)]
+    figure, _ = draw(study(*policies, panels=()))
+    (axis,) = figure.axes
+    assert axis.get_xscale() == "linear"
+    assert axis.lines[0].get_xdata().tolist() == [-1, 0, 1]
