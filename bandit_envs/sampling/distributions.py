@@ -25,7 +25,7 @@ class Normal(ContextSampler):
         TypeError: an argument is not a number.
         ValueError: `dim` or `scale` is negative, or a number is beyond 1e37.
 
-    Source: TF-Agents' per-arm tutorial, which draws its features so.
+    Source: `numpy.random.Generator.normal`.
 
     >>> Normal(3)(np.random.default_rng(0), (2, 5)).shape
     (2, 5, 3)

@@ -240,8 +240,8 @@ def regrets_of_a_script(environment_class, baseline, iterations=30):
     theta = np.random.randint(0, 8, num_global + num_arm).astype(np.float32)
 
     env = environment_class(
-        lambda: np.random.normal(scale=2.0, size=num_global).astype(np.float32),
-        lambda: np.random.normal(scale=3.0, size=num_arm).astype(np.float32),
+        lambda: np.random.randint(-10, 10, [num_global]).astype(np.float32),
+        lambda: np.random.randint(-2, 3, [num_arm]).astype(np.float32),
         num_arms,
         lambda vector: np.random.normal(vector @ theta, 1.0),
         batch_size=batch_size,
