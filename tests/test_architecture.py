@@ -1,9 +1,11 @@
 """What the modules may import, and what each of them has to offer a reader."""
 
 import ast
+import dataclasses
 import doctest
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +42,10 @@ ORDER = [
     "testing",
     "adapters",
 ]
+SHAPE = re.compile(r"\[[A-Z][\w, .+*-]*\]|\[[a-z]\w*, |\[\.\.\.|\b[Ss]hapes?\b|\bnests?\b")
+RAISE = re.compile(r"^\s+raise \w", re.MULTILINE)
+OURS = {"BatchFunction", "CheckedSampler", "MetricResult"}  # of no model elsewhere
+DESCRIBED_TOGETHER = {"TFAgentsBanditEnvironment", "TFAgentsEnvironment"}  # by `as_tf_agents`
 LOADED_WHEN_NEEDED = {("rendering", "plots")}  # for a window; pictures and text need NumPy alone
 FOREIGN = {
     "experiments": {"filelock", "joblib", "threadpoolctl"},
@@ -207,6 +213,56 @@ def test_every_public_name_has_a_docstring(name):
                     assert inspect.getdoc(place) or inspect.getdoc(member), (
                         f"{name}.{key}.{attribute} has no docstring"
                     )
+
+
+def public(name):
+    """Yields the classes and functions that a module offers by `__all__`, with their names."""
+    module = load(name)
+    for key in getattr(module, "__all__", ()):
+        value = getattr(module, key)
+        if key not in DESCRIBED_TOGETHER and (inspect.isclass(value) or inspect.isfunction(value)):
+            yield f"{name}.{key}", value
+
+
+def routines(name):
+    """Yields the functions that a module offers, and the methods of the classes that it offers.
+
+    Each comes with its name and with what a reader is told of it; of a method, its class says some.
+    """
+    for place, value in public(name):
+        if inspect.isfunction(value):
+            yield place, value, inspect.getdoc(value) or ""
+            continue
+        for key, member in vars(value).items():
+            if key == "__init__" and not dataclasses.is_dataclass(value):
+                yield f"{place}.{key}", member, inspect.getdoc(value)
+            elif inspect.isfunction(member) and not key.startswith("_"):
+                told = inspect.getdoc(getattr(value, key))
+                yield f"{place}.{key}", member, f"{told}\n{inspect.getdoc(value)}"
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_takes_or_returns_arrays_says_their_shapes(name):
+    for place, routine, told in routines(name):
+        if "NDArray" in str(inspect.signature(routine)):
+            assert SHAPE.search(told), f"{place} does not say the shapes of its arrays"
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_raises_says_so(name):
+    for place, routine, told in routines(name):
+        takes_arguments = len(inspect.signature(routine).parameters) > 1
+        if (place.endswith(".__init__") and takes_arguments) or RAISE.search(
+            inspect.getsource(routine)
+        ):
+            assert "Raises:" in told, f"{place} does not say what it raises"
+
+
+@pytest.mark.parametrize("name", READ)
+def test_public_classes_name_their_source(name):
+    for place, value in public(name):
+        if inspect.isclass(value) and not inspect.isabstract(value) and value.__name__ not in OURS:
+            assert "Source:" in inspect.getdoc(value), f"{place} does not name its source"
 
 
 @pytest.mark.parametrize("name", bandit_envs.__all__)
