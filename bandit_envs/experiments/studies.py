@@ -202,7 +202,8 @@ def _expand(spec: type[Any], tables: Any) -> tuple[Any, ...]:
     specs = []
     for table in tables:
         if "name" not in table:
-            raise ValueError(f"an {spec.what} has no name; expected one of {list(spec.families)}")
+            names = ", ".join(spec.families)
+            raise ValueError(f"one {spec.what} has no name; expected one of {names}")
         keys = [key for key in table if key != "name"]
         lists = [table[key] if isinstance(table[key], list) else [table[key]] for key in keys]
         if [] in lists:
