@@ -4,16 +4,7 @@ import pytest
 from bandit_envs import BoundedArraySpec, PyEnvironment
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import DISCOUNT_SPEC, REWARD_SPEC, restart
-from tests.testing.sound_environments import Corridor
-
-GOOD = {
-    "move": np.array([1, 0]),
-    "push": (np.zeros((2, 2), np.float32), np.array([True, False])),
-}
-
-
-def corridor(auto_reset=False, **kwargs):
-    return Corridor(auto_reset, **{"batch_size": 2, "seed": 0, **kwargs})
+from tests.testing.sound_environments import GOOD, Corridor, corridor
 
 
 class Breaking(Corridor):

@@ -7,16 +7,7 @@ from hypothesis import strategies as st
 
 from bandit_envs import ArraySpec
 from bandit_envs.testing import assert_identical
-from tests.testing.sound_environments import Corridor, Unbounded
-
-GOOD = {
-    "move": np.array([1, 0]),
-    "push": (np.zeros((2, 2), np.float32), np.array([True, False])),
-}
-
-
-def corridor(auto_reset=False, **kwargs):
-    return Corridor(auto_reset, **{"batch_size": 2, "seed": 0, **kwargs})
+from tests.testing.sound_environments import GOOD, Corridor, Unbounded, corridor
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,16 @@ class Corridor(PyEnvironment):
         return {"position": position, "seen": [seen]}
 
 
+GOOD = {  # an action of two rows
+    "move": np.array([1, 0]),
+    "push": (np.zeros((2, 2), np.float32), np.array([True, False])),
+}
+
+
+def corridor(auto_reset=False, **kwargs):
+    return Corridor(auto_reset, **{"batch_size": 2, "seed": 0, **kwargs})
+
+
 class Unbounded(PyEnvironment):
     """Specs without bounds, a vector as action, a reward of its own."""
 
