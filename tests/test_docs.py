@@ -1,10 +1,15 @@
 """The documentation: every page is run as it stands, and every link in it leads somewhere."""
 
+import importlib
+import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import bandit_envs
 from tests import documents
 
 DOCS = documents.ROOT / "colab" / "docs"
@@ -47,3 +52,35 @@ def test_links_to_files_lead_somewhere(text):
 def anchors(text: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", text.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_site_builds_without_a_warning_and_has_every_public_name(tmp_path):
+    for needed in ("sphinx", "furo", "myst_parser", "sphinx_copybutton"):
+        pytest.importorskip(needed)
+    options = ["-q", "-W", "--keep-going", "-d", str(tmp_path / "doctrees")]
+    finished = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, str(DOCS), str(tmp_path / "site")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    pages = "".join(page.read_text("utf-8") for page in (tmp_path / "site/api").glob("*.html"))
+    described = set(re.findall(r'id="bandit_envs\.[\w.]*?(\w+)"', pages))
+    assert public_names() - described == set()
+
+
+def public_names() -> set[str]:
+    """Returns the names that packages and modules offer by `__all__`, where they can be imported.
+
+    Names for types are left out: they need no description beyond the one in their module.
+    """
+    names = set(bandit_envs.__all__)
+    for module in pkgutil.walk_packages(bandit_envs.__path__, "bandit_envs."):
+        if not module.name.endswith("__main__"):
+            try:
+                offered = importlib.import_module(module.name)
+            except ImportError:
+                continue
+            names.update(getattr(offered, "__all__", ()))
+    return names - {"SamplingFunction"}
