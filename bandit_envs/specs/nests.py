@@ -1,0 +1,124 @@
+"""Nests: a leaf, or a dict, list, tuple or named tuple of nests; of arrays, or of their specs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.specs.array_spec import ArraySpec, BoundedArraySpec, is_continuous
+
+Nest = Any
+"""A leaf, or a dict, list, tuple or named tuple of nests."""
+
+
+def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Nest:
+    """Applies `function` to the leaves of nests of one structure and returns the nest of results.
+
+    Args:
+        function: takes one leaf of each nest.
+        nest: gives the structure: whatever is not a dict, list or tuple is a leaf.
+        *others: nests with the same keys, lengths and containers.
+
+    Raises:
+        TypeError: a container of one nest is of another kind in another nest.
+        ValueError: the keys or lengths differ.
+    """
+    if isinstance(nest, dict):
+        for other in others:
+            _require(isinstance(other, dict), nest, other)
+            if other.keys() != nest.keys():
+                raise ValueError(f"keys are {list(other)}; expected {list(nest)}")
+        return {
+            key: map_structure(function, nest[key], *(other[key] for other in others))
+            for key in nest
+        }
+    if isinstance(nest, (list, tuple)):
+        for other in others:
+            _require(isinstance(other, list) == isinstance(nest, list), nest, other)
+            _require(isinstance(other, (list, tuple)), nest, other)
+            if len(other) != len(nest):
+                raise ValueError(f"length is {len(other)}; expected {len(nest)}")
+        results = [map_structure(function, *leaves) for leaves in zip(nest, *others)]
+        if hasattr(nest, "_fields"):
+            return type(nest)(*results)
+        return type(nest)(results)
+    return function(nest, *others)
+
+
+def _require(same: bool, nest: Nest, other: Nest) -> None:
+    if not same:
+        raise TypeError(f"found a {type(other).__name__}; expected a {type(nest).__name__}")
+
+
+def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
+    """Checks that a nest of arrays conforms to a nest of specs.
+
+    Raises:
+        TypeError: the containers differ, or a leaf of `spec` is not a spec.
+        ValueError: keys or lengths differ, or an array is not what its spec says; the message
+            gives the array's shape and dtype and the spec.
+    """
+
+    def check(leaf: Any, array: Any) -> None:
+        if not isinstance(leaf, ArraySpec):
+            raise TypeError(f"spec is {leaf!r}; expected an ArraySpec")
+        if not leaf.check_array(array):
+            shown = (
+                f"{array.dtype} array of shape {array.shape}: {array}"
+                if isinstance(array, np.ndarray)
+                else repr(array)
+            )
+            raise ValueError(f"found {shown}; expected {leaf}")
+
+    map_structure(check, spec, arrays)
+
+
+def check_arrays_nest(arrays: Nest, spec: Nest) -> bool:
+    """Whether a nest of arrays has the structure, shapes, dtypes and bounds of a nest of specs."""
+    try:
+        assert_arrays_nest(arrays, spec)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def add_outer_dims_nest(spec: Nest, outer_dims: Iterable[int]) -> Nest:
+    """Returns the nest of specs with `outer_dims`, such as `(batch_size,)`, before each shape."""
+    outer = tuple(outer_dims)
+
+    def add(leaf: ArraySpec) -> ArraySpec:
+        # Bounds of full shape still broadcast, for the new dimensions are on the left.
+        return leaf.replace(shape=outer + leaf.shape)
+
+    return map_structure(add, spec)
+
+
+def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[int] = ()) -> Nest:
+    """Draws a nest of arrays uniformly within the bounds of a nest of specs.
+
+    Args:
+        rng: draws the values, leaf by leaf.
+        spec: the nest of specs; an unbounded spec is drawn from its dtype's whole range.
+        outer_dims: dimensions to put before each spec's shape.
+
+    Returns:
+        A nest of arrays of shape `outer_dims + spec.shape`, in each spec's dtype.
+    """
+
+    def sample(leaf: ArraySpec) -> NDArray[Any]:
+        bounded = BoundedArraySpec.from_spec(leaf)
+        low, high = bounded.minimum, bounded.maximum
+        if is_continuous(bounded):
+            # Halved, so that the width of the widest interval is still finite.
+            with np.errstate(under="ignore"):
+                middle, radius = low / 2 + high / 2, high / 2 - low / 2
+            values = middle + radius * rng.uniform(-1.0, 1.0, bounded.shape)
+            return np.asarray(np.clip(values, low, high), bounded.dtype)
+        return np.asarray(
+            rng.integers(low, high, bounded.shape, dtype=bounded.dtype.type, endpoint=True)
+        )
+
+    return map_structure(sample, add_outer_dims_nest(spec, outer_dims))
