@@ -60,8 +60,8 @@ def run_tasks(folder: ResultsFolder, tasks: Iterable[Task]) -> Generator[Outcome
     Raises:
         EngineError: a worker died, a file could not be written, or the backend failed.
     """
-    do = joblib.delayed(_do)
-    calls = (do(task, folder.files, _process(), versions()) for task in tasks)
+    do, here, expected = joblib.delayed(_do), _process(), versions()
+    calls = (do(task, folder.files, here, expected) for task in tasks)
     with threadpoolctl.threadpool_limits(1):
         try:
             yield from _outcomes(calls)
