@@ -54,7 +54,7 @@ class TaskFiles:
             header, arrays = read_archive(self._file(task))
             values, seconds = header.pop("values"), header.pop("seconds")
             groups = arrays["curves"].reshape(len(task.metrics), 2, 2, task.steps)
-        except (FileNotFoundError, ValueError, KeyError, AttributeError):
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
             return None
         if header != self._header(task):
             return None
