@@ -20,10 +20,8 @@ from bandit_envs.state import Seed
 from bandit_envs.trajectories import TimeStep, termination
 
 
-class Adapted:
+class Adapted(py_environment.PyEnvironment):
     """What both kinds of adapted environment share: everything is passed on to ours."""
-
-    _current_time_step: Any
 
     def _adapt(self, env: PyEnvironment) -> None:
         self._env = env
@@ -73,7 +71,7 @@ class Adapted:
             self._current_time_step = None
 
 
-class TFAgentsEnvironment(Adapted, py_environment.PyEnvironment):
+class TFAgentsEnvironment(Adapted):
     """An environment with episodes, as a `PyEnvironment` of TF-Agents; see `as_tf_agents`.
 
     Args:
