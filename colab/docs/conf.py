@@ -94,6 +94,16 @@ def process_docstring(  # noqa: PLR0917 - Sphinx's order
 ) -> None:
     """Makes reStructuredText of a docstring, before its Google sections are read."""
     lines[:] = with_rest_markup(lines)
+    if what in ("attribute", "data", "property") and lines:
+        # What stands before a colon would be taken for the type if there were more on the line.
+        lines[:1] = lines[0].replace(": ", ":\n").split("\n")
+
+
+def skip_member(  # noqa: PLR0917 - Sphinx's order
+    app: Any, what: str, name: str, obj: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leaves out the fields of named tuples, which their class describes."""
+    return True if isinstance(obj, type(bandit_envs.TimeStep.reward)) else None
 
 
 def process_signature(  # noqa: PLR0917 - Sphinx's order
@@ -114,3 +124,4 @@ def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", process_docstring, priority=400)
     app.connect("autodoc-process-signature", process_signature)
+    app.connect("autodoc-skip-member", skip_member)
