@@ -66,7 +66,7 @@ def load_state(path: str | os.PathLike[str]) -> Any:
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}; expected {FORMAT!r}")
         return _decode(header["state"], arrays)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} holds no state: {error}") from error
 
 
