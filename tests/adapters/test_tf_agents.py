@@ -8,39 +8,14 @@ pytest.importorskip("tf_agents")
 
 import tensorflow as tf
 from tf_agents.bandits.environments import bandit_py_environment
-from tf_agents.drivers import dynamic_step_driver
-from tf_agents.environments import py_environment, tf_py_environment, utils, wrappers
-from tf_agents.policies import random_tf_policy
+from tf_agents.environments import py_environment, tf_py_environment, utils
 from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs import KArmedTestbed, PyEnvironment, StationaryStochasticPerArmPyEnvironment
-from bandit_envs.adapters.tf_agents import as_tf_agents, optimal_action_fn, optimal_reward_fn
-from bandit_envs.rewards import LinearReward
-from bandit_envs.sampling import BatchFunction, Integers, Normal
-from bandit_envs.wrappers import AffineReward, TransformObservation
-
-B, K = 2, 5
-THETA = np.arange(-3.0, 4.0)
-
-
-def per_arm(num_actions=None, reward=None, **keywords):
-    reward = LinearReward(THETA, noise_std=0.0) if reward is None else reward
-    keywords = {"batch_size": B, "seed": 0, **keywords}
-    return StationaryStochasticPerArmPyEnvironment(
-        Normal(3), Normal(4), K, reward, num_actions, **keywords
-    )
-
-
-def k_armed(**keywords):
-    return KArmedTestbed(K, **{"batch_size": B, "seed": 0, **keywords})
-
-
-def twice_wrapped(env):
-    return AffineReward(
-        TransformObservation(env, lambda seen: seen, env.observation_spec()), scale=2.0
-    )
-
+from bandit_envs import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
+from bandit_envs.adapters.tf_agents import as_tf_agents
+from bandit_envs.sampling import BatchFunction, Integers
+from tests.adapters.tf_agents_examples import B, K, k_armed, per_arm
 
 ENVIRONMENTS = {
     "testbed": k_armed,
@@ -228,115 +203,6 @@ def test_a_bad_action_is_refused_and_nothing_changes():
 def test_what_is_no_environment_of_this_package_is_refused(env):
     with pytest.raises(TypeError, match="expected a PyEnvironment of bandit_envs"):
         as_tf_agents(env)
-
-
-def test_an_unbatched_environment_is_refused():
-    class Unbatched(KArmedTestbed):
-        batched = False
-
-    with pytest.raises(ValueError, match="k_armed_testbed is not batched"):
-        as_tf_agents(Unbatched())
-
-
-def test_an_environment_that_is_no_bandit_is_reset_after_its_episodes():
-    class Episode(PyEnvironment):
-        def action_spec(self):
-            return k_armed().action_spec()
-
-        def observation_spec(self):
-            return k_armed().observation_spec()
-
-        def _reset(self):
-            return None, k_armed().reset()
-
-        def _step(self, action):
-            env = k_armed()
-            env.reset()
-            return None, env.step([0, 0])
-
-    adapted = as_tf_agents(Episode(batch_size=B))
-    assert not isinstance(adapted, bandit_py_environment.BanditPyEnvironment)
-    action = np.zeros(B, np.int32)
-    assert [int(adapted.step(action).step_type[0]) for _ in range(4)] == [0, 2, 0, 2]
-
-
-def iterations(adapted, num_steps):
-    """How many iterations a driver takes for `num_steps`; without end, it would take 50."""
-    environment = tf_py_environment.TFPyEnvironment(adapted)
-    seen = []
-    driver = dynamic_step_driver.DynamicStepDriver(
-        environment,
-        random_tf_policy.RandomTFPolicy(environment.time_step_spec(), environment.action_spec()),
-        observers=[seen.append],
-        num_steps=num_steps,
-    )
-    driver.run(maximum_iterations=50)
-    return len(seen)
-
-
-@pytest.mark.parametrize("make", [k_armed, lambda: per_arm(reward=sum)])
-def test_a_driver_ends_whatever_wrappers_of_ours_there_are(make):
-    assert iterations(as_tf_agents(twice_wrapped(make())), num_steps=6) == 3
-
-
-def test_a_driver_ends_with_one_row():
-    assert iterations(as_tf_agents(k_armed(batch_size=1)), num_steps=6) == 6
-
-
-def test_a_driver_ends_with_a_wrapper_of_tf_agents():
-    wrapped = wrappers.PyEnvironmentBaseWrapper(as_tf_agents(k_armed()))
-    assert iterations(wrapped, num_steps=6) == 3
-
-
-def test_a_driver_ends_with_two_wrappers_of_tf_agents_if_there_is_a_horizon():
-    wrapped = as_tf_agents(twice_wrapped(k_armed(horizon=2)))
-    for _ in range(2):
-        wrapped = wrappers.PyEnvironmentBaseWrapper(wrapped)
-    assert iterations(wrapped, num_steps=8) == 5  # the reset between two episodes does not count
-
-
-@pytest.mark.parametrize("adapt", [as_tf_agents, lambda env: env], ids=["adapted", "as it is"])
-@pytest.mark.parametrize("num_actions", [None, Integers(1, 1, K + 1)])
-def test_baselines_of_a_per_arm_environment_are_functions_of_the_observation(adapt, num_actions):
-    env = adapt(per_arm(num_actions))
-    optimal_reward, optimal_action = optimal_reward_fn(env), optimal_action_fn(env)
-    other = per_arm(num_actions, batch_size=7, seed=1)
-    observation = tf.nest.map_structure(tf.constant, other.reset().observation)
-    for function in (lambda fn: fn, tf.function):
-        rewards, actions = (function(fn)(observation) for fn in (optimal_reward, optimal_action))
-        np.testing.assert_allclose(rewards, other.optimal_reward(), rtol=1e-6)
-        np.testing.assert_array_equal(actions, other.optimal_action())
-        assert (rewards.dtype, actions.dtype) == (tf.float32, tf.int32)
-
-
-@pytest.mark.parametrize("make", [k_armed, lambda: AffineReward(k_armed(), scale=3.0)])
-def test_baselines_of_any_other_bandit_are_what_is_optimal_now(make):
-    env = make()
-    optimal_reward, optimal_action = optimal_reward_fn(env), optimal_action_fn(env)
-    for time_step in (env.reset(), env.step([0] * B), env.step([1] * B), env.reset()):
-        observation = tf.constant(time_step.observation)
-        np.testing.assert_array_equal(optimal_reward(observation), env.optimal_reward())
-        np.testing.assert_array_equal(optimal_action(observation), env.optimal_action())
-
-
-@pytest.mark.parametrize("make", [lambda: k_armed(drift_std=1.0), lambda: twice_wrapped(per_arm())])
-def test_a_baseline_that_changes_and_cannot_be_told_is_refused(make):
-    env = make()
-    optimal_reward = optimal_reward_fn(env)
-    env.reset()
-    observation = tf.nest.map_structure(tf.constant, env.step([0] * B).observation)
-    with pytest.raises(Exception, match=r"the optimal_reward of .* changes from step to step"):
-        optimal_reward(observation)
-
-
-@pytest.mark.parametrize("baseline", [optimal_reward_fn, optimal_action_fn])
-def test_a_baseline_of_what_has_none_is_refused(baseline):
-    with pytest.raises(NotImplementedError, match="such as LinearReward"):
-        baseline(per_arm(reward=lambda vector: vector.sum()))
-    with pytest.raises(ValueError, match="k_armed_testbed has a horizon"):
-        baseline(k_armed(horizon=3))
-    with pytest.raises(TypeError, match="expected an environment of bandit_envs, or one adapted"):
-        baseline(tf_py_environment.TFPyEnvironment(as_tf_agents(k_armed())))
 
 
 def test_an_unavailable_arm_is_refused_here_as_everywhere():

@@ -1,0 +1,208 @@
+"""What a per-arm bandit can be made of, and what it refuses."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
+from bandit_envs.rewards import LinearReward, RewardModel
+from bandit_envs.sampling import BatchFunction, Catalog, Integers, Normal
+from tests.environments.per_arm import THETA, B, G, K, P, make, means
+
+
+def test_the_signature_is_that_of_tf_agents_with_keywords_added():
+    parameters = inspect.signature(StationaryStochasticPerArmPyEnvironment).parameters
+    assert list(parameters) == [
+        "global_context_sampling_fn",
+        "arm_context_sampling_fn",
+        "max_num_actions",
+        "reward_fn",
+        "num_actions_fn",
+        "batch_size",
+        "name",
+        "seed",
+        "horizon",
+    ]
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    assert defaults["num_actions_fn"] is None
+    assert defaults["batch_size"] == 1
+    assert defaults["name"] == "stationary_stochastic_per_arm"
+    assert parameters["seed"].kind is parameters["horizon"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize(
+    ("numbers", "num_arms", "clipped"),
+    [
+        ([-5, 0, 1, 2], K, [1, 1, 1, 2]),
+        ([100, 10**12, K, 4], K, [K, K, K, 4]),
+        (np.array([0, 1, 200, 255], np.uint8), 300, [1, 1, 200, 255]),
+        ([np.array(3), np.int64(2), 1, True], K, [3, 2, 1, 1]),
+    ],
+)
+def test_numbers_of_actions_are_clipped_as_tf_agents_does(numbers, num_arms, clipped):
+    returned = iter([numbers[0], *numbers])
+    env = make(num_actions=lambda: next(returned), num_arms=num_arms)
+    num_actions = env.reset().observation["num_actions"]
+    np.testing.assert_array_equal(num_actions, clipped)
+    assert num_actions.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (lambda: 2.9, TypeError, "num_actions_fn returned float64; expected integers"),
+        (lambda: True, TypeError, "num_actions_fn returned bool; expected integers"),
+        (lambda: None, TypeError, "num_actions_fn returned object"),
+        (lambda: [1, 2], ValueError, r"num_actions_fn returned shape \(2,\); expected one"),
+        (Integers(2, 1, 3), ValueError, r"num_actions_fn returned shape \(2,\); expected one"),
+        (Normal(1), TypeError, "num_actions_fn returned float32; expected integers"),
+        (3, TypeError, "num_actions_fn is 3; expected a ContextSampler or a function"),
+    ],
+)
+def test_numbers_of_actions_that_are_no_integers_are_refused(function, error, message):
+    with pytest.raises(error, match=message):
+        make(num_actions=function)
+
+
+def recorded(calls, name, result):
+    def function(*arguments):
+        calls.append(name)
+        return result
+
+    return function
+
+
+def test_functions_are_called_in_the_order_of_tf_agents():
+    calls = []
+    env = make(
+        users=recorded(calls, "global", [1.0, 2.0]),
+        items=recorded(calls, "arm", [1.0, 2.0, 3.0]),
+        reward=recorded(calls, "reward", 0.5),
+        num_actions=recorded(calls, "number", K),
+    )
+    assert calls == ["global", "arm", "number"]
+    drawn = ["global"] * B + ["arm"] * (B * K) + ["number"] * B
+    calls.clear()
+    env.reset()
+    assert calls == drawn
+    calls.clear()
+    env.step([0] * B)
+    assert calls == ["reward"] * B + drawn
+
+
+def test_functions_may_return_lists_tuples_and_numbers():
+    env = make(users=lambda: (1, 2), items=lambda: 3.0, reward=sum)
+    observation = env.reset().observation
+    np.testing.assert_array_equal(observation["global"], [[1, 2]] * B)
+    assert observation["per_arm"].shape == (B, K, 1)
+    np.testing.assert_array_equal(env.step([0] * B).reward, [6.0] * B)
+
+
+def test_function_and_sampler_may_be_mixed():
+    env = make(users=lambda: [1.0, 2.0], items=Integers(P, 0, 3))
+    time_step = env.reset()
+    expected = means(time_step.observation)[:, 0]
+    np.testing.assert_allclose(env.step([0] * B).reward, expected)
+
+
+def test_of_a_function_the_expected_rewards_are_not_known():
+    env = make(reward=lambda vector: vector @ THETA)
+    env.reset()
+    env.step([0] * B)
+    for unknown in (env.expected_rewards, env.optimal_action, env.optimal_reward, env.get_info):
+        with pytest.raises(NotImplementedError, match=r"pass a RewardModel .* LinearReward"):
+            unknown()
+
+
+def test_a_nan_context_is_refused_by_name_and_row_and_nothing_changes():
+    values = {"arm": 0.0}
+
+    def items(rng, size):
+        contexts = rng.random((*size, P))
+        contexts[-1, -1] += values["arm"]
+        return contexts
+
+    env = make(items=BatchFunction(items, P))
+    env.reset()
+    before = pickle.dumps(env.get_state())
+    values["arm"] = np.nan
+    with pytest.raises(ValueError, match="arm_context_sampling_fn returned NaN for row 3, arm 4"):
+        env.step([0] * B)
+    assert pickle.dumps(env.get_state()) == before
+
+
+def test_a_nan_reward_is_refused_by_name_and_row():
+    env = make(reward=lambda vector: np.nan if vector[0] == 2 else 1.0, users=iter_of([0, 1, 2, 3]))
+    env.reset()
+    with pytest.raises(ValueError, match="reward_fn returned NaN for row 2"):
+        env.step([0] * B)
+
+
+def iter_of(users):
+    numbers = iter([users[0], *users])
+    return lambda: [next(numbers), 0]
+
+
+@pytest.mark.parametrize(
+    ("observation", "error", "message"),
+    [
+        (np.zeros((B, G)), TypeError, "observation does not fit .*: found a ndarray"),
+        ({"global": np.zeros((B, G), np.float32)}, ValueError, "keys are"),
+        (
+            {"global": np.zeros((B, G)), "per_arm": np.zeros((B, K, P), np.float32)},
+            ValueError,
+            "float64 array",
+        ),
+        (
+            {"global": np.zeros((2, G), np.float32), "per_arm": np.zeros((3, K, P), np.float32)},
+            ValueError,
+            r"expected ArraySpec\(shape=\(2, 5, 3\)",
+        ),
+    ],
+)
+def test_an_observation_of_another_kind_is_refused(observation, error, message):
+    with pytest.raises(error, match=message):
+        make().expected_rewards_for(observation)
+
+
+def test_a_mean_of_a_wrong_shape_is_refused():
+    class Wrong(RewardModel):
+        def mean(self, global_features, arm_features):
+            return np.zeros(len(global_features))
+
+        def draw(self, rng, global_features, arm_features):
+            return np.zeros(len(global_features))
+
+    env = make(reward=Wrong())
+    env.reset()
+    with pytest.raises(ValueError, match=r"reward_fn has a mean of shape \(4,\); expected \(4, 5"):
+        env.expected_rewards()
+
+
+def test_there_may_be_no_features():
+    env = make(users=Normal(0), items=Normal(0), reward=LinearReward([], noise_std=0.0))
+    assert env.reset().observation["per_arm"].shape == (B, K, 0)
+    np.testing.assert_array_equal(env.step([0] * B).reward, np.zeros(B))
+    np.testing.assert_array_equal(env.expected_rewards(), np.zeros((B, K)))
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"num_arms": 0}, ValueError, "max_num_actions is 0; expected at least 1"),
+        ({"num_arms": 2.0}, TypeError, "max_num_actions is 2.0; expected an integer"),
+        ({"batch_size": 0}, ValueError, "batch_size is 0"),
+        ({"batch_size": None}, TypeError, "batch_size is None"),
+        ({"users": [1.0]}, TypeError, "global_context_sampling_fn is"),
+        ({"items": lambda: np.zeros((2, 3))}, ValueError, "arm_context_sampling_fn returned shape"),
+        ({"items": Catalog(np.eye(4))}, ValueError, "4 items; expected at least 5"),
+        ({"reward": LinearReward(THETA[:-1])}, ValueError, "theta has 4 entries; expected one"),
+        ({"reward": THETA}, TypeError, "reward_fn is"),
+        ({"users": lambda: [0.0, 1j]}, TypeError, "global_context_sampling_fn returned complex"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(keywords, error, message):
+    with pytest.raises(error, match=message):
+        make(**keywords)

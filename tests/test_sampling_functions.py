@@ -1,0 +1,122 @@
+"""Functions as samplers: of whole batches, and of TF-Agents' kind."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from bandit_envs.sampling import (
+    BatchFunction,
+    RowFunction,
+    as_sampler,
+)
+
+
+def test_a_batch_function_may_return_the_same_array_again():
+    buffer = np.zeros((2, 3), np.float32)
+    contexts = BatchFunction(lambda rng, size: buffer, 3)(np.random.default_rng(0), (2,))
+    buffer += 1.0
+    assert contexts.max() == 0.0
+
+
+def test_a_batch_function_may_return_a_view():
+    arms = np.arange(6.0).reshape(3, 2)
+    sampler = BatchFunction(lambda rng, size: np.broadcast_to(arms, (*size, 2)), 2)
+    contexts = sampler(np.random.default_rng(0), (4, 3))
+    np.testing.assert_array_equal(contexts, np.tile(arms, (4, 1, 1)))
+    assert contexts.flags.c_contiguous
+
+
+def test_a_batch_function_refuses_to_cut_floats_to_integers():
+    sampler = BatchFunction(lambda rng, size: rng.random((*size, 1)), 1, np.int32)
+    with pytest.raises(TypeError, match="function returned float64; expected int32"):
+        sampler(np.random.default_rng(0), (2,))
+
+
+class Source:
+    def method(self):
+        return np.arange(3.0)
+
+    def __call__(self):
+        return np.arange(2.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "dim"),
+    [
+        (lambda: np.zeros(4), 4),
+        (lambda: [1, 2], 2),
+        (lambda: (1.0, 2.0), 2),
+        (lambda: 3, 1),
+        (lambda: np.float32(3.0), 1),
+        (lambda: np.array(3.0), 1),
+        (lambda: np.zeros(0), 0),
+        (functools.partial(np.random.default_rng(0).normal, size=5), 5),
+        (functools.partial(np.zeros, 3, dtype=np.int32), 3),
+        (Source().method, 3),
+        (Source(), 2),
+        (np.random.default_rng(0).random, 1),
+        (np.random.random_sample, 1),
+        (lambda scale=2.0: scale * np.ones(2), 2),
+    ],
+)
+def test_any_function_without_arguments_is_a_row_function(function, dim):
+    sampler = as_sampler("fn", function, (1, 7))
+    assert sampler.spec.shape == (dim,)
+    assert sampler(np.random.default_rng(0), (2, 3)).shape == (2, 3, dim)
+
+
+def test_a_row_function_is_called_once_and_then_once_a_context_in_order():
+    numbers = iter(range(100))
+    sampler = RowFunction(lambda: [next(numbers)])
+    contexts = sampler(np.random.default_rng(0), (2, 3))
+    np.testing.assert_array_equal(contexts[..., 0], [[1, 2, 3], [4, 5, 6]])
+    assert next(numbers) == 7
+
+
+def test_a_row_function_draws_nothing_from_the_generator():
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    RowFunction(lambda: [1.0])(rng, (3,))
+    assert rng.bit_generator.state == before
+
+
+def test_a_row_function_keeps_the_dtype_of_its_first_context():
+    contexts = iter([np.zeros(2, np.float32), np.ones(2), [1, 2]])
+    sampler = RowFunction(lambda: next(contexts))
+    assert sampler(np.random.default_rng(0), (2,)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "message"),
+    [
+        ([None], TypeError, "fn returned object"),
+        (["text"], TypeError, "fn returned <U4"),
+        ([[[1.0, 2.0]]], ValueError, r"fn returned shape \(1, 2\); expected a vector or a number"),
+        ([[[1.0], [1.0, 2.0]]], ValueError, "fn returned contexts of different shapes"),
+        ([[1.0], [1.0, 2.0]], ValueError, r"fn returned shape \(2,\); expected \(1,\), as at"),
+        ([[1.0], [1.0], [1.0, 2.0]], ValueError, "fn returned contexts of different shapes"),
+        ([1.0, [1.0]], ValueError, r"fn returned shape \(1,\); expected \(\), as at first"),
+        ([[1], [0.5]], TypeError, "fn returned float64; expected int64"),
+    ],
+)
+def test_a_row_function_refuses_by_name_what_is_no_context(returned, error, message):
+    contexts = iter(returned)
+    with pytest.raises(error, match=message):
+        RowFunction(lambda: next(contexts), "fn")(np.random.default_rng(0), (len(returned) - 1,))
+
+
+def test_a_function_of_rng_and_size_has_to_be_wrapped():
+    with pytest.raises(TypeError, match=r"fn was called without .* BatchFunction\(function, dim\)"):
+        as_sampler("fn", lambda rng, size: rng.random((*size, 3)), (1,))
+
+
+@pytest.mark.parametrize("function", [None, np.zeros(3), "normal"])
+def test_what_is_neither_sampler_nor_function_is_refused(function):
+    with pytest.raises(TypeError, match=r"fn is .*; expected a ContextSampler or a function"):
+        as_sampler("fn", function, (1,))
+
+
+def test_a_sampler_is_tried_before_it_is_taken():
+    with pytest.raises(ValueError, match=r"fn returned shape \(1, 2\); expected \(1, 3\)"):
+        as_sampler("fn", BatchFunction(lambda rng, size: np.zeros((*size, 2)), dim=3), (1,))
