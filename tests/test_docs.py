@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import bandit_envs
+from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
 from tests import documents
 
 DOCS = documents.ROOT / "colab" / "docs"
@@ -22,7 +23,7 @@ def name(path: Path) -> str:
     return str(path.relative_to(documents.ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [*PAGES, documents.ROOT / "README.md"], ids=name)
 def test_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -35,6 +36,14 @@ def test_the_environment_that_the_page_makes_passes_all_of_the_contract(tmp_path
         documents.write(block, tmp_path)
     said = documents.run_command("pytest test_news_page.py", tmp_path)
     assert re.search(r"\d+ passed in", said), said  # and none skipped
+
+
+def test_the_page_on_sweeps_names_what_a_study_may():
+    text = (DOCS / "sweeps.md").read_text(encoding="utf-8")
+    for families in (EnvironmentSpec.families, PolicySpec.families):
+        for name, family in families.items():
+            parameters = ", ".join(f"`{key}`" for key in family.parameters())
+            assert f"| `{name}` | {parameters} |".replace("|  |", "| |") in text
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=name)
