@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -70,7 +71,7 @@ def _dask(workers: int, address: str | None) -> Iterator[None]:
             n_workers=workers,
             threads_per_worker=1,
             dashboard_address=None,
-            silence_logs=logging.ERROR,
+            silence_logs=logging.CRITICAL,  # what ends the run is said by the run
             preload=[IGNORE_INTERRUPTS],
         )
     else:
@@ -86,6 +87,8 @@ def _dask(workers: int, address: str | None) -> Iterator[None]:
 @contextlib.contextmanager
 def _ray(workers: int, address: str | None) -> Iterator[None]:
     ray = importlib.import_module("ray")
+    if address is not None:
+        _check_reachable(address)
     importlib.import_module("ray.util.joblib").register_ray()
     here = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -95,3 +98,13 @@ def _ray(workers: int, address: str | None) -> Iterator[None]:
             yield
     finally:
         ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Raises OSError if nothing listens at HOST:PORT, for which Ray would wait many minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if port.isdecimal():
+        try:
+            socket.create_connection((host, int(port)), timeout=10.0).close()
+        except OSError as error:
+            raise OSError(f"nothing answers at address {address}: {error}") from error
