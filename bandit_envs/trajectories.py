@@ -273,6 +273,8 @@ def read_only_nest(nest: Nest) -> Nest:
     """Returns the nest with each of its arrays made `read_only`."""
     if type(nest) is np.ndarray:
         return read_only(nest)
+    if type(nest) is dict:  # faster so than by map_structure
+        return {key: read_only_nest(leaf) for key, leaf in nest.items()}
     return map_structure(lambda leaf: read_only(np.asarray(leaf)), nest)
 
 
@@ -291,9 +293,5 @@ def read_only_time_step(time_step: TimeStep) -> TimeStep:
             return time_step  # as a bandit's usually is: nothing to wrap
     except AttributeError:
         pass  # one of them does not rest on a buffer yet
-    return TimeStep(
-        read_only(step_type),
-        read_only_nest(reward),
-        read_only(discount),
-        read_only_nest(observation),
-    )
+    observation = read_only_nest(observation)
+    return TimeStep(read_only(step_type), read_only_nest(reward), read_only(discount), observation)
