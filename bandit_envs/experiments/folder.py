@@ -39,7 +39,8 @@ class ResultsFolder:
         self.study = study
         self._made_by = {"study": study.to_json(), "versions": versions()}
         identity = json.dumps(self._made_by, sort_keys=True).encode()
-        self.files = TaskFiles(path / "tasks", hashlib.sha256(identity).hexdigest())
+        # Absolute, for the processes that write there may have been started in another folder.
+        self.files = TaskFiles(path.absolute() / "tasks", hashlib.sha256(identity).hexdigest())
 
     @classmethod
     def read(cls, path: Path) -> ResultsFolder:
@@ -107,7 +108,7 @@ class ResultsFolder:
             there = _read_config(self.path)
         except (FileNotFoundError, NotADirectoryError):
             # A run may have been killed before it wrote anything.
-            visible = self.path.glob("[!.]*") if self.path.exists() else ()
+            visible = self.path.absolute().glob("[!.]*") if self.path.exists() else ()
             same = all(file == self.files.path and not any(file.iterdir()) for file in visible)
         except ValueError:
             same = False
