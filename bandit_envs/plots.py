@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,8 @@ def _learning_curves(study: Study, results: Iterable[tuple[Cell, Result]]) -> by
         for panel, axis in zip(study.panels, axes):
             metric = result.metrics[panel.removeprefix("cumulative_")]
             curve = metric.cumulative if panel.startswith("cumulative_") else metric.per_step
-            _band(axis, steps, curve, label=study.label(cell), **style)
+            mean, error = curve.mean, curve.standard_error
+            _band(axis, steps, mean, error, label=study.label(cell), **style)
     for panel, axis in zip(study.panels, axes):
         axis.set_ylabel(PANELS[panel])
         if panel == "percent_optimal":
@@ -120,18 +121,20 @@ def _parameter_study(study: Study, results: Iterable[tuple[Cell, Result]]) -> by
     symbols: list[str] = []
     every_value: list[float] = []
     for (line, points), style in zip(lines.items(), _styles()):
-        means = _stack([mean for _, mean in points])
+        # Of an unfinished study, points may be means of different numbers of runs.
+        means = np.array([float(value.mean) for _, value in points])
+        errors = np.array([float(value.standard_error) for _, value in points])
         key = varied[points[0][0].policy.name]
         if not key:  # nothing to be drawn over: a line from edge to edge
-            edges = means.at([0, 0])
             style["transform"] = axis.get_yaxis_transform()
-            _band(axis, np.array([0.0, 1.0]), edges, label=line, **style)
+            edges = np.array([0.0, 1.0])
+            _band(axis, edges, means.repeat(2), errors.repeat(2), label=line, **style)
             continue
         symbols.append(SYMBOLS.get(key, key))
         numbers = np.array([_number(cell.policy, key) for cell, _ in points])
         order = np.argsort(numbers)
         label = f"{line}, over {symbols[-1]}"
-        _band(axis, numbers[order], means.at(order), label=label, marker="o", **style)
+        _band(axis, numbers[order], means[order], errors[order], label=label, marker="o", **style)
         every_value += numbers[~np.isnan(numbers)].tolist()
     if every_value and min(every_value) > 0.0:
         axis.set_xscale("log", base=2)
@@ -170,9 +173,11 @@ def _legend(axis: Axes, curves: int) -> None:
     )
 
 
-def _band(axis: Axes, x: Any, statistics: Statistics, *, color: str, **style: Any) -> None:
-    mean, error = statistics.mean, np.nan_to_num(statistics.standard_error)
+def _band(
+    axis: Axes, x: Any, mean: NDArray[Any], error: NDArray[Any], *, color: str, **style: Any
+) -> None:
     (line,) = axis.plot(x, mean, color=color, linewidth=1.0, **style)
+    error = np.nan_to_num(error)
     axis.fill_between(
         x,
         mean - error,
@@ -181,14 +186,6 @@ def _band(axis: Axes, x: Any, statistics: Statistics, *, color: str, **style: An
         alpha=0.25,
         linewidth=0,
         transform=line.get_transform(),
-    )
-
-
-def _stack(statistics: Sequence[Statistics]) -> Statistics:
-    return Statistics(
-        statistics[0].count,
-        np.array([one.mean for one in statistics]),
-        np.array([one.squared_deviation for one in statistics]),
     )
 
 
