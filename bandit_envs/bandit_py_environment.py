@@ -243,7 +243,9 @@ class BanditPyEnvironment(PyEnvironment):
         return checked_actions(action, self._batch_size, self._num_actions)
 
     def _checked_rewards(self, reward: NDArray[Any]) -> NDArray[Any]:
-        reward = np.asarray(reward, self._reward_spec.dtype)
+        reward = np.asarray(reward)
+        if reward.dtype != self._reward_spec.dtype:
+            reward = self._cast(reward)
         if reward.shape != self._batch_shape:
             raise ValueError(
                 f"{self._name}._draw_rewards returned shape {reward.shape}; "
@@ -254,6 +256,17 @@ class BanditPyEnvironment(PyEnvironment):
         if math.isnan(reward.item(row)):
             raise ValueError(f"{self._name}._draw_rewards returned NaN as the reward of row {row}")
         return read_only(reward)
+
+    def _cast(self, reward: NDArray[Any]) -> NDArray[Any]:
+        """Returns `reward` in its spec's dtype; only floating dtypes may round it."""
+        dtype = self._reward_spec.dtype
+        with np.errstate(invalid="ignore"):
+            cast = reward.astype(dtype)
+        if dtype.kind != "f" and not np.array_equal(cast, reward):
+            raise ValueError(
+                f"{self._name}._draw_rewards returned {reward}, which {dtype} does not hold"
+            )
+        return cast
 
     def _problem(self) -> Any:
         if self._state.hidden is None:

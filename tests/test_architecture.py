@@ -179,10 +179,10 @@ def test_all_but_commands_and_adapters_works_with_numpy_alone():
 
 
 def load(name):
-    """Imports a module, or skips the test where what it needs is not installed."""
+    """Imports a module, or skips the test where what it needs is not installed, or too old."""
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         if error.name.split(".")[0] == "bandit_envs":
             raise
         pytest.skip(f"{name} needs {error.name}")
@@ -207,7 +207,9 @@ def test_every_public_name_has_a_docstring(name):
             assert inspect.getdoc(value), f"{name}.{key} has no docstring"
         if inspect.isclass(value):
             for attribute, member in vars(value).items():
-                described = inspect.isroutine(member) or isinstance(member, property)
+                # gym 0.25 puts a function of its own, without docstring, in the place of `render`.
+                ours = getattr(member, "__module__", name).startswith("bandit_envs")
+                described = ours and (inspect.isroutine(member) or isinstance(member, property))
                 if described and not attribute.startswith(("_", "test_")):
                     place = getattr(value, attribute)
                     assert inspect.getdoc(place) or inspect.getdoc(member), (

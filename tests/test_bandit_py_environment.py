@@ -207,6 +207,15 @@ def test_rewards_have_the_dtype_of_their_spec(dtype):
     assert_identical(env.step([0, 1]).reward, np.array([0, 1], dtype))
 
 
+@pytest.mark.parametrize("reward", [0.5, np.nan, np.inf, 300])
+def test_rewards_that_an_integer_spec_does_not_hold_are_refused(reward):
+    env = reset(Table(np.array([[0.0, reward], [0.0, 0.0]]), np.uint8))
+    before = env.get_state()
+    with pytest.raises(ValueError, match="which uint8 does not hold"):
+        env.step([1, 0])
+    assert_identical(env.get_state(), before)
+
+
 def test_rewards_of_another_shape_are_refused():
     class Column(Preferences):
         def _draw_rewards(self, rng, state, action):
