@@ -111,13 +111,13 @@ def test_every_bit_generator_goes_on_and_spawns_as_before(tmp_path, name):
     for seed in (0, np.random.SeedSequence([2, 3], spawn_key=(4,)), None):
         generator = np.random.Generator(make(seed))
         generator.random(5, np.float32)  # an odd number of 32-bit draws: one half is kept back
-        generator.bit_generator.seed_seq.spawn(2)
+        generator.bit_generator._seed_seq.spawn(2)  # without the underscore from NumPy 1.25 on
         loaded = saved(tmp_path, generator)
         assert type(loaded.bit_generator) is make
         assert_same(loaded, generator)
         assert loaded.random(3, np.float32).tobytes() == generator.random(3, np.float32).tobytes()
         assert loaded.normal(size=9).tobytes() == generator.normal(size=9).tobytes()
-        (left,), (right,) = (of.bit_generator.seed_seq.spawn(1) for of in (loaded, generator))
+        (left,), (right,) = (of.bit_generator._seed_seq.spawn(1) for of in (loaded, generator))
         assert left.generate_state(4).tolist() == right.generate_state(4).tolist()
 
 
