@@ -5,6 +5,11 @@ import sys
 
 import pytest
 
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
 from tests.experiments.sweeps import (
     CONTEXTUAL,
     TESTBED,

@@ -5,9 +5,15 @@ import itertools
 import os
 import threading
 
-import joblib
 import numpy as np
 import pytest
+
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
+import joblib
 
 from bandit_envs.experiments import engine
 from bandit_envs.experiments.engine import EngineError, missing_tasks, run_tasks

@@ -8,6 +8,11 @@ import shutil
 import numpy as np
 import pytest
 
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
 from bandit_envs.experiments.engine import missing_tasks
 from bandit_envs.experiments.folder import ResultsFolder
 from tests.experiments.sweeps import (

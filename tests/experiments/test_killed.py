@@ -8,6 +8,11 @@ import time
 import numpy as np
 import pytest
 
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
 from tests.experiments.sweeps import finish, start, sweep, tables, task_files, write
 
 KILLS = 24

@@ -5,6 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
 from tests.experiments.sweeps import CONTEXTUAL, TESTBED, sweep
 from tests.experiments.test_sweep_command import rows
 

@@ -6,9 +6,14 @@ import json
 
 import pytest
 
-from tests.experiments.sweeps import run, sweep, tables, task_files
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
 
-matplotlib_figure = pytest.importorskip("matplotlib.figure")
+import matplotlib.figure as matplotlib_figure
+
+from tests.experiments.sweeps import run, sweep, tables, task_files
 
 SMALL = (
     *("--global-dim", "4", "--arm-dim", "5", "--arms", "6", "--batch-size", "3"),

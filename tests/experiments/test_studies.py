@@ -12,10 +12,7 @@ from bandit_envs.experiments.studies import Study
 from bandit_envs.experiments.tasks import run_task
 from tests.experiments.sweeps import TINY
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+tomllib = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
 def parse(text):

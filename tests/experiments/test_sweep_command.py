@@ -10,6 +10,11 @@ import tracemalloc
 
 import pytest
 
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
 from bandit_envs.experiments.estimate import estimate
 from bandit_envs.experiments.tasks import run_task
 from tests.experiments.sweeps import (
