@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -36,12 +37,19 @@ def backend(name: str, workers: int, address: str | None = None) -> Iterator[Non
         context = _dask(workers, address)
     elif name == "ray":
         context = _ray(workers, address)
-    elif address is None:
-        context = joblib.parallel_config(backend=name, n_jobs=workers)
-    else:
+    elif address is not None:
         raise ValueError(f"address is {address}; expected none, as {name} has no cluster")
+    elif name == "loky":
+        context = joblib.parallel_config("loky", n_jobs=workers, initializer=_ignore_interrupts)
+    else:
+        context = joblib.parallel_config(name, n_jobs=workers)
     with context:
         yield
+
+
+def _ignore_interrupts() -> None:
+    """What loky's workers run first: the process that they work for ends them itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class _DaskBackend(DaskDistributedBackend):  # type: ignore[misc]  # joblib has no types
