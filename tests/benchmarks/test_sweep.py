@@ -21,7 +21,7 @@ from tests.experiments.test_studies import parse
 STUDY = """
 title = "64 tasks"
 runs = 8
-steps = 250
+steps = 100
 metrics = ["reward", "regret"]
 panels = ["regret"]
 
