@@ -260,9 +260,11 @@ class BanditPyEnvironment(PyEnvironment):
     def _cast(self, reward: NDArray[Any]) -> NDArray[Any]:
         """Returns `reward` in its spec's dtype; only floating dtypes may round it."""
         dtype = self._reward_spec.dtype
+        if dtype.kind == "f":
+            return reward.astype(dtype)
         with np.errstate(invalid="ignore"):
             cast = reward.astype(dtype)
-        if dtype.kind != "f" and not np.array_equal(cast, reward):
+        if not np.array_equal(cast, reward):
             raise ValueError(
                 f"{self._name}._draw_rewards returned {reward}, which {dtype} does not hold"
             )

@@ -111,7 +111,8 @@ class LinearReward(RewardModel):
         noise = rng.standard_normal(len(global_features), np.float32)
         if self._noise_std != 1.0:
             noise *= self._noise_std
-        rewards: NDArray[Any] = self._score(global_features, arm_features) + noise
+        score = self._score(global_features, arm_features)
+        rewards: NDArray[np.float32] = score.astype(np.float32, copy=False) + noise
         return rewards
 
 

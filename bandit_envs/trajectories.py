@@ -28,7 +28,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     The view rests on a read-only buffer instead of on the array, so NumPy finds no writable owner.
     An array made by this function is returned as it is.
     """
-    if getattr(array.base, "readonly", False):
+    if array.base is not None and getattr(array.base, "readonly", False):
         return array
     buffer: Any = array
     try:
@@ -282,13 +282,13 @@ def read_only_time_step(time_step: TimeStep) -> TimeStep:
     """Returns `time_step` with all its arrays made `read_only`."""
     fields: Any = time_step
     step_type, reward, discount, observation = fields
+    leaves = observation.values() if type(observation) is dict else (observation,)
     try:
         if (
-            isinstance(observation, np.ndarray)
-            and observation.base.readonly  # type: ignore[union-attr]
-            and reward.base.readonly
+            reward.base.readonly
             and step_type.base.readonly
             and discount.base.readonly
+            and all([leaf.base.readonly for leaf in leaves])
         ):
             return time_step  # as a bandit's usually is: nothing to wrap
     except AttributeError:

@@ -196,8 +196,9 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         checked = super()._checked(action)
         if self._sample_num_actions is not None:
             available = self._problem()["num_actions"]
-            if (checked >= available).any():
-                row = int(np.flatnonzero(checked >= available)[0])
+            left = available - checked
+            if left.item(left.argmin()) <= 0:
+                row = int(np.flatnonzero(left <= 0)[0])
                 raise ValueError(
                     f"action[{row}] is {checked[row]}; expected 0 <= action < {available[row]}, "
                     f"the num_actions of its row"
