@@ -91,8 +91,14 @@ class MetricResult(NamedTuple):
 
     @property
     def mean(self) -> Statistics:
-        """Statistics over rows of the row's mean over all T steps: without dimensions."""
+        """Statistics over rows of the row's mean over all T steps: without dimensions.
+
+        Raises:
+            ValueError: there have been no steps.
+        """
         steps = len(self.cumulative.mean)
+        if steps == 0:
+            raise ValueError("the metric has seen no steps; their mean is not defined")
         return Statistics(
             self.cumulative.count,
             self.cumulative.mean[-1] / steps,

@@ -175,6 +175,12 @@ def test_reset_forgets(rewards):
     np.testing.assert_array_equal(metric.result().cumulative.mean, [4.0])
 
 
+def test_the_mean_of_no_steps_is_refused():
+    result = AverageRewardMetric().result()
+    with pytest.raises(ValueError, match="the metric has seen no steps; their mean is not defined"):
+        _ = result.mean
+
+
 def test_another_number_of_rows_is_refused_and_nothing_changes(rewards):
     metric = AverageRewardMetric()
     show(metric, rewards)
