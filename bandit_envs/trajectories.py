@@ -284,12 +284,10 @@ def read_only_time_step(time_step: TimeStep) -> TimeStep:
     step_type, reward, discount, observation = fields
     leaves = observation.values() if type(observation) is dict else (observation,)
     try:
-        if (
-            reward.base.readonly
-            and step_type.base.readonly
-            and discount.base.readonly
-            and all([leaf.base.readonly for leaf in leaves])
-        ):
+        for array in (step_type, reward, discount, *leaves):
+            if not array.base.readonly:
+                break
+        else:
             return time_step  # as a bandit's usually is: nothing to wrap
     except AttributeError:
         pass  # one of them does not rest on a buffer yet
