@@ -20,8 +20,8 @@ REFERENCE = Path(__file__).parents[1] / "reference"
 def test_numpy_1_26_and_2_write_the_same_curves(tmp_path, name, study):
     """Held against what NumPy 1.26 wrote: there, byte for byte on one machine.
 
-    NumPy and its linear algebra may differ in the last bits from processor to processor, so here,
-    eight digits must be the same.
+    Rewards are float32, and linear algebra rounds their last bit differently from processor to
+    processor. So here, what remains must agree to six digits.
     """
     assert sweep(tmp_path, study, "--workers", "1").code == 0
     expected = rows(REFERENCE / f"curves_{name}_numpy_1.26.csv")
@@ -33,4 +33,4 @@ def test_numpy_1_26_and_2_write_the_same_curves(tmp_path, name, study):
             if key in ("environment", "policy"):
                 assert ours[key] == value
             else:
-                np.testing.assert_allclose(float(ours[key]), float(value), rtol=1e-8, atol=1e-12)
+                np.testing.assert_allclose(float(ours[key]), float(value), rtol=1e-6, atol=1e-6)
