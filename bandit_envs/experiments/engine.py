@@ -22,6 +22,9 @@ from bandit_envs.experiments.versions import described, versions
 GROUP_SECONDS = 5.0
 """How long the tasks should take that are handed over at once, where outcomes come all at once."""
 
+NAMED_TASKS = 8
+"""How many tasks an error names."""
+
 
 class Outcome(NamedTuple):
     """What became of a task.
@@ -58,16 +61,32 @@ def run_tasks(folder: ResultsFolder, tasks: Iterable[Task]) -> Generator[Outcome
     thread, in a task's own process and in this one, and a process with another NumPy is refused.
 
     Raises:
-        EngineError: a worker died, a file could not be written, or the backend failed.
+        EngineError: a worker died, a file could not be written, or the backend failed. Unless it is
+            the disk's fault, the message names the tasks under way, one of which may be to blame.
     """
     do, here, expected = joblib.delayed(_do), _process(), versions()
-    calls = (do(task, folder.files, here, expected) for task in tasks)
+    under_way: dict[tuple[int, int], Task] = {}  # in the order they were handed over
+
+    def calls() -> Iterator[Any]:
+        for task in tasks:
+            under_way[task.cell.position, task.block] = task
+            yield do(task, folder.files, here, expected)
+
     with threadpoolctl.threadpool_limits(1):
         try:
-            yield from _outcomes(calls)
+            for outcome in _outcomes(calls()):
+                del under_way[outcome.task.cell.position, outcome.task.block]
+                yield outcome
         except Exception as error:
-            text = " ".join(str(error).split())
-            raise EngineError(f"{type(error).__name__}: {text}") from error
+            text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            if not isinstance(error, OSError):
+                text += f" (under way: {_named(list(under_way.values()))})"
+            raise EngineError(text) from error
+
+
+def _named(tasks: list[Task]) -> str:
+    names = "; ".join(str(task) for task in tasks[:NAMED_TASKS])
+    return f"{names}; {len(tasks) - NAMED_TASKS} more" if len(tasks) > NAMED_TASKS else names
 
 
 def _outcomes(calls: Iterator[Any]) -> Iterator[Outcome]:
