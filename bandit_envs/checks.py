@@ -9,6 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+UNSIGNED = {
+    np.dtype(f"{order}{kind}{size}"): np.dtype(f"{order}u{size}")
+    for order in "<>"
+    for kind in "iu"
+    for size in (1, 2, 4, 8)
+}
+"""Of every dtype of integers, the unsigned one of the same size and byte order."""
+
 
 def checked_integer(name: str, value: Any, minimum: int) -> int:
     """Returns `value` as an int.
@@ -112,7 +120,7 @@ def checked_actions(action: Any, batch_size: int, num_actions: int) -> NDArray[n
         inside = 0 <= checked.item() < num_actions
     else:
         # As unsigned numbers, negative ones are huge: one comparison finds both ends.
-        unsigned = checked.view(np.uintp)
+        unsigned = array.view(UNSIGNED[array.dtype])
         inside = unsigned.item(unsigned.argmax()) < num_actions
     if not inside:
         row = int(np.flatnonzero((checked < 0) | (checked >= num_actions))[0])

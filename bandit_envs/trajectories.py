@@ -282,13 +282,13 @@ def read_only_time_step(time_step: TimeStep) -> TimeStep:
     """Returns `time_step` with all its arrays made `read_only`."""
     fields: Any = time_step
     step_type, reward, discount, observation = fields
-    leaves = observation.values() if type(observation) is dict else (observation,)
     try:
-        for array in (step_type, reward, discount, *leaves):
-            if not array.base.readonly:
-                break
-        else:
-            return time_step  # as a bandit's usually is: nothing to wrap
+        if step_type.base.readonly and reward.base.readonly and discount.base.readonly:
+            for array in observation.values() if type(observation) is dict else (observation,):
+                if not array.base.readonly:
+                    break
+            else:
+                return time_step  # as a bandit's usually is: nothing to wrap
     except AttributeError:
         pass  # one of them does not rest on a buffer yet
     observation = read_only_nest(observation)

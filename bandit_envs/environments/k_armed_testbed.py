@@ -113,9 +113,11 @@ class KArmedTestbed(BanditPyEnvironment):
     def _draw_rewards(
         self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
     ) -> NDArray[Any]:
-        # One row needs no offset, and there the addition would be a twentieth of a step.
-        index = action if self._batch_size == 1 else self._row_offsets + action
-        means: NDArray[Any] = state.take(index)
+        # One row needs no offset; many need the fastest mode, as all indices are within bounds.
+        if self._batch_size == 1:
+            means = state.take(action)
+        else:
+            means = state.take(self._row_offsets + action, mode="wrap")
         rewards: NDArray[Any] = means + self._normal(rng, self._batch_size, self._reward_std)
         return rewards
 
