@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import argparse
+import contextlib
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,6 +18,8 @@ from bandit_envs.experiments.figures import FIGURES
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+AGAIN_SECONDS = 0.05
+"""When an interrupt that was dropped comes again."""
 BACKENDS = ("loky", "threading", "dask", "ray")
 SPECS = """A SPEC is name or name:key=value,key=value, for example
   greedy, random, epsilon_greedy:epsilon=0.1,initial_value=0,step_size=0.1,
@@ -44,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bandit_envs import commands  # noqa: PLC0415  # needs more than NumPy
 
         run: Callable[[argparse.Namespace], int] = getattr(commands, options.run)
-        return run(options)
+        with _no_interrupt_dropped():
+            return run(options)
     except ModuleNotFoundError as error:
         extra = error.name if error.name in ("distributed", "ray") else "cli"
         extra = extra.replace("distributed", "dask")
@@ -54,6 +60,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted: what was finished is in the output folder", file=sys.stderr)
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _no_interrupt_dropped() -> Iterator[None]:
+    """Sends Ctrl-C again where it met a destructor, out of which Python lets no exception."""
+    hook = sys.unraisablehook
+    timers: list[threading.Timer] = []
+
+    def send_again(dropped: Any) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            hook(dropped)
+            return
+        timers.append(threading.Timer(AGAIN_SECONDS, _thread.interrupt_main))
+        timers[-1].start()
+
+    sys.unraisablehook = send_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for timer in timers:
+            timer.cancel()
 
 
 def _parser() -> _Parser:

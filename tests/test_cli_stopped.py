@@ -78,6 +78,38 @@ def test_an_interrupt_keeps_what_was_finished(start):
     assert not list(folder.rglob(".*.part"))
 
 
+class Interrupted:
+    """Is interrupted while it is deleted."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(0.0)  # here at the latest, Python notices
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_interrupt_that_met_a_destructor_is_not_dropped(tmp_path, monkeypatch, capsys, times):
+    commands = pytest.importorskip("bandit_envs.commands")
+    met = 0
+
+    def report(options):
+        nonlocal met
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            if met < times:
+                Interrupted()
+                met += 1
+            time.sleep(0.01)
+        return 0
+
+    monkeypatch.setattr(commands, "report", report)
+    hook = sys.unraisablehook
+    assert main(["report", str(tmp_path)]) == 130
+    assert met == times
+    assert sys.unraisablehook is hook
+    expected = "interrupted: what was finished is in the output folder\n"
+    assert capsys.readouterr().err == expected
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 def test_an_interrupt_before_anything_is_finished_leaves_no_empty_tables(start):
     arguments = ("--policy", "thompson", "--runs", "2000", "--steps", "100000")
