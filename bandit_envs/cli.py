@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import math
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from bandit_envs.experiments.figures import FIGURES
 USAGE_ERROR = 2
 INTERRUPTED = 130
 AGAIN_SECONDS = 0.05
-"""When an interrupt that was dropped comes again."""
+"""How often is looked for an interrupt that was dropped."""
 BACKENDS = ("loky", "threading", "dask", "ray")
 SPECS = """A SPEC is name or name:key=value,key=value, for example
   greedy, random, epsilon_greedy:epsilon=0.1,initial_value=0,step_size=0.1,
@@ -66,22 +67,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _no_interrupt_dropped() -> Iterator[None]:
     """Sends Ctrl-C again where it met a destructor, out of which Python lets no exception."""
     hook = sys.unraisablehook
-    timers: list[threading.Timer] = []
+    was_dropped = False
+    over = threading.Event()
 
-    def send_again(dropped: Any) -> None:
-        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+    def note(dropped: Any) -> None:
+        nonlocal was_dropped
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            was_dropped = True
+        else:
             hook(dropped)
-            return
-        timers.append(threading.Timer(AGAIN_SECONDS, _thread.interrupt_main))
-        timers[-1].start()
 
-    sys.unraisablehook = send_again
+    def send_again() -> None:
+        nonlocal was_dropped
+        while not over.wait(AGAIN_SECONDS):
+            if was_dropped:
+                was_dropped = False
+                if sys.platform == "win32":
+                    _thread.interrupt_main()
+                else:  # as a terminal does, which also wakes a main thread that waits
+                    os.kill(os.getpid(), signal.SIGINT)
+
+    sys.unraisablehook = note
+    threading.Thread(target=send_again, daemon=True).start()
     try:
         yield
     finally:
+        over.set()
         sys.unraisablehook = hook
-        for timer in timers:
-            timer.cancel()
 
 
 def _parser() -> _Parser:
