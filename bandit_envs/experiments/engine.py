@@ -80,7 +80,8 @@ def run_tasks(folder: ResultsFolder, tasks: Iterable[Task]) -> Generator[Outcome
         except Exception as error:
             text = f"{type(error).__name__}: {' '.join(str(error).split())}"
             if not isinstance(error, OSError):
-                text += f" (under way: {_named(list(under_way.values()))})"
+                unfinished = [t for t in under_way.values() if folder.files.load(t) is None]
+                text += f" (under way: {_named(unfinished)})" if unfinished else ""
             raise EngineError(text) from error
 
 
