@@ -16,12 +16,15 @@ from tests.experiments.test_sweep_command import rows
 REFERENCE = Path(__file__).parents[1] / "reference"
 
 
-@pytest.mark.parametrize(("name", "study"), [("contextual", CONTEXTUAL), ("testbed", TESTBED)])
-def test_numpy_1_26_and_2_write_the_same_curves(tmp_path, name, study):
+@pytest.mark.parametrize(
+    ("name", "study", "rtol", "atol"),
+    [("contextual", CONTEXTUAL, 1e-6, 1e-6), ("testbed", TESTBED, 1e-8, 1e-12)],
+)
+def test_numpy_1_26_and_2_write_the_same_curves(tmp_path, name, study, rtol, atol):
     """Held against what NumPy 1.26 wrote: there, byte for byte on one machine.
 
-    Rewards are float32, and linear algebra rounds their last bit differently from processor to
-    processor. So here, what remains must agree to six digits.
+    Processors may differ in the last bits: of float64 in the testbed's statistics, and of float32
+    in the products of features and weights that the contextual rewards are made of.
     """
     assert sweep(tmp_path, study, "--workers", "1").code == 0
     expected = rows(REFERENCE / f"curves_{name}_numpy_1.26.csv")
@@ -33,4 +36,4 @@ def test_numpy_1_26_and_2_write_the_same_curves(tmp_path, name, study):
             if key in ("environment", "policy"):
                 assert ours[key] == value
             else:
-                np.testing.assert_allclose(float(ours[key]), float(value), rtol=1e-6, atol=1e-6)
+                np.testing.assert_allclose(float(ours[key]), float(value), rtol, atol)

@@ -174,9 +174,10 @@ def test_permuting_the_rows_permutes_what_is_learned(make, teach, lesson):
     straight, permuted = make(), make()
     teach(straight, actions, rewards)
     teach(permuted, actions[:, order], rewards[:, order])
+    # Some processors round exp, which gradient bandits need, by a number's place in memory.
+    tolerance = 1e-12 if isinstance(straight, GradientBanditPolicy) else 0.0
     for one, other in zip(arrays(straight.get_state()), arrays(permuted.get_state()), strict=True):
-        # Not to the last bit: a processor may round exp differently by a number's place in memory.
-        np.testing.assert_allclose(one[order] if one.ndim else one, other, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one[order] if one.ndim else one, other, tolerance, tolerance)
 
 
 def test_what_one_row_sees_teaches_no_other(make, teach, lesson):
