@@ -283,13 +283,19 @@ def read_only_time_step(time_step: TimeStep) -> TimeStep:
     fields: Any = time_step
     step_type, reward, discount, observation = fields
     try:
-        if step_type.base.readonly and reward.base.readonly and discount.base.readonly:
-            for array in observation.values() if type(observation) is dict else (observation,):
-                if not array.base.readonly:
-                    break
-            else:
-                return time_step  # as a bandit's usually is: nothing to wrap
-    except AttributeError:
-        pass  # one of them does not rest on a buffer yet
+        protected = (
+            step_type.base.readonly
+            and reward.base.readonly
+            and discount.base.readonly
+            and (
+                all(leaf.base.readonly for leaf in observation.values())
+                if type(observation) is dict
+                else observation.base.readonly
+            )
+        )
+    except AttributeError:  # one of them does not rest on a buffer yet
+        protected = False
+    if protected:
+        return time_step  # as a bandit's usually is: nothing to wrap
     observation = read_only_nest(observation)
     return TimeStep(read_only(step_type), read_only_nest(reward), read_only(discount), observation)
