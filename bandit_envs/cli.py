@@ -88,12 +88,14 @@ def _no_interrupt_dropped() -> Iterator[None]:
                     os.kill(os.getpid(), signal.SIGINT)
 
     sys.unraisablehook = note
-    threading.Thread(target=send_again, daemon=True).start()
+    sender = threading.Thread(target=send_again, daemon=True)
+    sender.start()
     try:
         yield
     finally:
-        over.set()
         sys.unraisablehook = hook
+        over.set()
+        sender.join()  # lest it interrupts what comes after
 
 
 def _parser() -> _Parser:
