@@ -30,9 +30,8 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """
     if array.base is not None and getattr(array.base, "readonly", False):
         return array
-    buffer: Any = array
     try:
-        return np.asarray(memoryview(buffer).toreadonly())
+        return np.asarray(array.data.toreadonly())
     except (ValueError, BufferError):  # datetime64 and timedelta64 offer no buffer
         return read_only(array.view(np.int64)).view(array.dtype)
 

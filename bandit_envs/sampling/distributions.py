@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -99,10 +102,18 @@ class Integers(ContextSampler):
 
     def __init__(self, dim: int, low: int, high: int) -> None:
         super().__init__(dim, np.int32)
-        self._low = checked_integer("low", low, minimum=INT32.min)
-        self._high = checked_integer("high", high, minimum=self._low + 1)
-        if self._high > INT32.max + 1:
-            raise ValueError(f"high is {self._high}; expected at most {INT32.max + 1}")
+        lowest = checked_integer("low", low, minimum=INT32.min)
+        end = checked_integer("high", high, minimum=lowest + 1)
+        if end > INT32.max + 1:
+            raise ValueError(f"high is {end}; expected at most {INT32.max + 1}")
+        # Arrays, for NumPy would make them of numbers at every draw.
+        self._low, self._high = np.array(lowest, np.int64), np.array(end, np.int64)
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.int32]:
-        return rng.integers(self._low, self._high, (*size, self._dim), np.int32)
+        return rng.integers(self._low, self._high, _as_array((*size, self._dim)), np.int32)
+
+
+@functools.lru_cache
+def _as_array(shape: tuple[int, ...]) -> Any:
+    """Returns `shape` as the array that `Generator.integers` makes of it, which takes a while."""
+    return np.array(shape)
