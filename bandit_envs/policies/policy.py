@@ -155,11 +155,13 @@ def argmax_random_ties(rng: np.random.Generator, values: NDArray[Any]) -> NDArra
     """
     best: NDArray[np.intp] = values.argmax(axis=1)
     rows, num_actions = values.shape
-    largest = values.take(np.arange(0, rows * num_actions, num_actions) + best)
-    is_largest = values == largest[:, np.newaxis]
+    flat = values.reshape(-1)
+    largest = flat.take(np.arange(0, flat.size, num_actions) + best)
+    is_largest = flat == largest.repeat(num_actions)
     if np.count_nonzero(is_largest) > rows:
-        candidates = is_largest.sum(axis=1)
+        places = np.flatnonzero(is_largest)  # in `flat`: those of a row follow those of the last
+        candidates = np.bincount(places // num_actions, minlength=rows)
+        first = candidates.cumsum() - candidates
         tied = np.flatnonzero(candidates > 1)
-        chosen = rng.integers(candidates[tied])
-        best[tied] = (is_largest[tied].cumsum(axis=1) > chosen[:, np.newaxis]).argmax(axis=1)
+        best[tied] = places[first[tied] + rng.integers(candidates[tied])] % num_actions
     return best
