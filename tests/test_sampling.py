@@ -76,6 +76,15 @@ def test_integers_exclude_the_upper_end_and_are_equally_likely():
     assert abs(counts - values.size * 0.2).max() < 4 * standard_error
 
 
+@pytest.mark.parametrize(("low", "high"), [(-2, 3), (7, 8), (-(2**31), 2**31)])
+@pytest.mark.parametrize("size", [(), (0,), (1,), (4, 5)])
+@pytest.mark.parametrize("dim", [0, 3])
+def test_integers_are_those_that_numpy_draws(low, high, size, dim):
+    values = Integers(dim, low, high)(np.random.default_rng(2), size)
+    expected = np.random.default_rng(2).integers(low, high, (*size, dim), np.int32)
+    np.testing.assert_array_equal(values, expected, strict=True)
+
+
 @given(
     items=st.integers(1, 40), count=st.integers(1, 40), rows=st.integers(1, 9), seed=st.integers(0)
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,10 +109,17 @@ class Integers(ContextSampler):
         self._low, self._high = np.array(lowest, np.int64), np.array(end, np.int64)
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.int32]:
-        return rng.integers(self._low, self._high, _as_array((*size, self._dim)), np.int32)
+        return rng.integers(self._low, self._high, _Shape((*size, self._dim)), np.int32)
 
 
-@functools.lru_cache
-def _as_array(shape: tuple[int, ...]) -> Any:
-    """Returns `shape` as the array that `Generator.integers` makes of it, which takes a while."""
-    return np.array(shape)
+class _Shape(tuple[int, ...]):
+    """A shape that says how many numbers it takes.
+
+    `Generator.integers` asks `numpy.prod`, and that asks a method `prod`, if there is one. Of a
+    tuple it makes an array first, which costs more than a small draw.
+    """
+
+    __slots__ = ()
+
+    def prod(self, **_: object) -> int:
+        return math.prod(self)
