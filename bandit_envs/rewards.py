@@ -247,7 +247,7 @@ def as_reward_model(
 
 
 class _LinearScore:
-    """The product of concatenated features and theta; of all arms, without concatenating them."""
+    """The product of concatenated features and theta, without concatenating them."""
 
     def __init__(self, theta: ArrayLike) -> None:
         array = np.array(theta)
@@ -267,10 +267,10 @@ class _LinearScore:
         theta = self._theta_float32 if narrow else self._theta
         num_global = global_features.shape[1]
         try:
+            score: NDArray[Any] = global_features.dot(theta[:num_global])
             if arm_features.ndim == 2:
-                vectors = np.concatenate((global_features, arm_features), 1, dtype=theta.dtype)
-                return np.asarray(vectors.dot(theta))
-            score = global_features.dot(theta[:num_global])
+                score += arm_features.dot(theta[num_global:])
+                return score
             rows, num_arms, num_arm = arm_features.shape
             arm_score = arm_features.reshape(rows * num_arms, num_arm).dot(theta[num_global:])
         except ValueError as error:
