@@ -160,8 +160,9 @@ class LinUCBPolicy(LinearPolicy):
         # W is lower triangular: the first G components of W x are the same for all arms of a row.
         dim, whitening = self._global_dim, learned.whitening
         of_context = context @ whitening[:, :dim].T
-        of_arms = arms.reshape(-1, arms.shape[-1]) @ whitening[dim:, dim:].T
-        of_arms = of_arms.reshape(*arms.shape[:2], -1) + of_context[:, np.newaxis, dim:]
+        rows, num_arms, arm_dim = arms.shape
+        of_arms = arms.reshape(rows * num_arms, arm_dim) @ whitening[dim:, dim:].T
+        of_arms = of_arms.reshape(arms.shape) + of_context[:, np.newaxis, dim:]
         squares = np.einsum("bkp,bkp->bk", of_arms, of_arms)
         squares += np.sum(of_context[:, :dim] ** 2, axis=1, keepdims=True)
         means = self._means(learned.theta, context, arms)

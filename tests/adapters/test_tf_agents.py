@@ -188,6 +188,21 @@ def test_it_survives_pickle_and_deepcopy(make, duplicate):
         assert tensors_equal(adapted.step(np.ones(B, int)), other.step(np.ones(B, int)))
 
 
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize("make", [k_armed, per_arm, lambda: k_armed(horizon=3)])
+def test_what_a_copy_hands_out_cannot_be_written(make, duplicate):
+    adapted = as_tf_agents(make())
+    adapted.reset()
+    adapted.step(np.ones(B, int))
+    other = duplicate(adapted)
+    assert tensors_equal(other.current_time_step(), adapted.current_time_step())
+    for leaf in tf.nest.flatten(other.current_time_step()):
+        with pytest.raises(ValueError, match="read-only"):
+            leaf[...] = 0
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            leaf.flags.writeable = True
+
+
 def test_a_bad_action_is_refused_and_nothing_changes():
     adapted = as_tf_agents(k_armed())
     time_step = adapted.reset()

@@ -190,6 +190,31 @@ def test_it_survives_pickle_and_deepcopy(duplicate):
     np.testing.assert_array_equal(env.step(action).reward, other.step(action).reward)
 
 
+def test_a_subclass_may_override_the_hooks_of_tf_agents():
+    def subclass_of(base):
+        class Halved(base):
+            def _observe(self):
+                observation = super()._observe()
+                return {**observation, "per_arm": observation["per_arm"] / 2}
+
+            def _apply_action(self, action):
+                return super()._apply_action(action) / 2
+
+        return Halved
+
+    for our, their in zip(
+        run(subclass_of(StationaryStochasticPerArmPyEnvironment), integers, floats, None),
+        run(subclass_of(upstream.StationaryStochasticPerArmPyEnvironment), integers, floats, None),
+    ):
+        np.testing.assert_array_equal(our.reward, their.reward, strict=True)
+        for key, array in their.observation.items():
+            np.testing.assert_array_equal(our.observation[key], array)
+
+
+def test_its_name_is_what_it_was_given():
+    assert [make(name=name).name for name in ("mine", None)] == ["mine", None]
+
+
 def test_gin_configures_it_as_it_does_tf_agents_own(clean_gin):
     clean_gin.parse_config(
         """

@@ -180,6 +180,17 @@ def test_a_batch_teaches_what_its_rows_teach_one_by_one(make):
     np.testing.assert_allclose(np.abs(left.root), np.abs(right.root), rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+@pytest.mark.parametrize(("global_dim", "arm_dim"), [(0, 2), (2, 0), (0, 0)])
+def test_users_or_items_may_have_no_features(policy, global_dim, arm_dim):
+    model = LinearReward(np.ones(global_dim + arm_dim), 0.5)
+    env = StationaryStochasticPerArmPyEnvironment(
+        Normal(global_dim), Normal(arm_dim), K, model, None, B, seed=0
+    )
+    seen = trajectories(policy(**LinUCBPolicy.sizes(env), seed=0), env, 5)
+    assert len({int(action) for step in seen for action in step.action}) > 1
+
+
 def test_only_available_arms_are_chosen(make):
     env = environment(num_actions_fn=Integers(1, 1, K + 1), batch_size=50)
     policy = make(batch_size=50)

@@ -17,7 +17,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
 from bandit_envs.state import Seed
-from bandit_envs.trajectories import TimeStep, termination
+from bandit_envs.trajectories import TimeStep, read_only_time_step, termination
 
 
 class Adapted(py_environment.PyEnvironment):
@@ -57,6 +57,12 @@ class Adapted(py_environment.PyEnvironment):
 
     def close(self) -> None:
         self._env.close()
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        if self._current_time_step is not None:  # copies can be written; what we hand out cannot
+            time_step = read_only_time_step(TimeStep(*self._current_time_step))
+            self._current_time_step = _tf_agents_time_step(time_step)
 
     def _reset(self) -> Any:
         return _tf_agents_time_step(self._env.reset())
@@ -103,6 +109,8 @@ class TFAgentsEnvironment(Adapted):
 class TFAgentsBanditEnvironment(Adapted, bandit_py_environment.BanditPyEnvironment):
     """A bandit stream, as a `BanditPyEnvironment` of TF-Agents; see `as_tf_agents`.
 
+    As in TF-Agents, a subclass may override `_observe` and `_apply_action`.
+
     Args:
         env: of this package; from now on it should be used through this one only.
     """
@@ -115,6 +123,14 @@ class TFAgentsBanditEnvironment(Adapted, bandit_py_environment.BanditPyEnvironme
             env.name,
         )
         self._adapt(env)
+
+    def _reset(self) -> Any:
+        return super()._reset()._replace(observation=self._observe())
+
+    def _step(self, action: Nest) -> Any:
+        reward = np.asarray(self._apply_action(action), self._reward_spec.dtype)
+        time_step = _tf_agents_time_step(self._env.current_time_step())
+        return time_step._replace(reward=reward, observation=self._observe())
 
     def _observe(self) -> Nest:
         return self._env.current_time_step().observation

@@ -84,6 +84,7 @@ class StationaryStochasticPerArmPyEnvironment(TFAgentsBanditEnvironment):
                 seed=seed,
             )
         )
+        self._name = name
 
 
 gin.configurable(StationaryStochasticPerArmPyEnvironment)
