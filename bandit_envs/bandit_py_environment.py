@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_actions, checked_integer
+from bandit_envs.checks import checked_actions, checked_integer, converted
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
 from bandit_envs.state import Seed
@@ -258,17 +258,7 @@ class BanditPyEnvironment(PyEnvironment):
         return read_only(reward)
 
     def _cast(self, reward: NDArray[Any]) -> NDArray[Any]:
-        """Returns `reward` in its spec's dtype; only floating dtypes may round it."""
-        dtype = self._reward_spec.dtype
-        if dtype.kind == "f":
-            return reward.astype(dtype)
-        with np.errstate(invalid="ignore"):
-            cast = reward.astype(dtype)
-        if not np.array_equal(cast, reward):
-            raise ValueError(
-                f"{self._name}._draw_rewards returned {reward}, which {dtype} does not hold"
-            )
-        return cast
+        return converted(f"{self._name}._draw_rewards", reward, self._reward_spec.dtype)
 
     def _problem(self) -> Any:
         if self._state.hidden is None:

@@ -18,6 +18,13 @@ UNSIGNED = {
 """Of every dtype of integers, the unsigned one of the same size and byte order."""
 
 
+NUMBERS = "biuf"
+"""The kinds of dtype that hold real numbers."""
+
+LARGEST = 1e37
+"""The largest parameter of a float32 draw, so that no draw overflows."""
+
+
 def checked_integer(name: str, value: Any, minimum: int) -> int:
     """Returns `value` as an int.
 
@@ -47,8 +54,8 @@ def checked_number(
     """
     number = _number(name, value)
     if not minimum <= number <= maximum:
-        expected = f"at least {minimum:g}" if maximum == math.inf else f"at most {maximum:g}"
-        if math.isfinite(minimum) and math.isfinite(maximum):
+        expected = f"at least {minimum:g}" if number < minimum else f"at most {maximum:g}"
+        if math.isfinite(minimum) and maximum < LARGEST:
             expected = f"a number from {minimum:g} to {maximum:g}"
         raise ValueError(f"{name} is {number:g}; expected {expected}")
     return number
@@ -126,3 +133,59 @@ def checked_actions(action: Any, batch_size: int, num_actions: int) -> NDArray[n
         row = int(np.flatnonzero((checked < 0) | (checked >= num_actions))[0])
         raise ValueError(f"action[{row}] is {array[row]}; expected 0 <= action < {num_actions}")
     return checked
+
+
+def checked_numbers(name: str, value: Any, ndim: int) -> NDArray[Any]:
+    """Returns a copy of `value` as an array of `ndim` dimensions, 1 or 2.
+
+    Raises:
+        TypeError: it does not consist of real numbers.
+        ValueError: it has another number of dimensions, or rows of different lengths.
+    """
+    form = "a vector" if ndim == 1 else "a table"
+    try:
+        array = np.array(value)
+    except ValueError as error:
+        raise ValueError(f"{name} is {value!r}; expected {form}") from error
+    if array.dtype.kind not in NUMBERS:
+        raise TypeError(f"{name} is {array.dtype}: {value!r}; expected real numbers")
+    if array.ndim != ndim:
+        raise ValueError(f"{name} has shape {array.shape}; expected {form}")
+    return array
+
+
+def first_nan(values: NDArray[Any]) -> tuple[int, ...] | None:
+    """Returns the index of the first NaN; None if there is none."""
+    if values.dtype.kind != "f" or values.size == 0:
+        return None
+    # The sum of squares is NaN exactly if a value is, for squares of infinities do not cancel.
+    if not math.isnan(np.vdot(values, values)):
+        return None
+    return tuple(int(index) for index in np.unravel_index(values.argmin(), values.shape))
+
+
+def converted(
+    name: str, values: NDArray[Any], dtype: np.dtype[Any], copy: bool = False
+) -> NDArray[Any]:
+    """Returns `values` in `dtype`, which may round them if it is a floating one.
+
+    Args:
+        name: of what returned them, for the message.
+        values: of any shape.
+        dtype: what to convert them to.
+        copy: whether the result may not share memory with them.
+
+    Raises:
+        TypeError: they are not real numbers.
+        ValueError: `dtype` does not hold one of them.
+    """
+    if values.dtype.kind not in NUMBERS:
+        raise TypeError(f"{name} returned {values.dtype}; expected real numbers")
+    if np.can_cast(values.dtype, dtype):
+        return values.astype(dtype, order="C", copy=copy)
+    with np.errstate(over="ignore", invalid="ignore"):
+        array = values.astype(dtype, order="C")
+    lost = np.isinf(array) & np.isfinite(values) if dtype.kind == "f" else array != values
+    if lost.any():
+        raise ValueError(f"{name} returned {values[lost][0]}, which {dtype} does not hold")
+    return array

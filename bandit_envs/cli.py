@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bandit_envs import __version__
+from bandit_envs.checks import LARGEST
 from bandit_envs.experiments.figures import FIGURES
 
 USAGE_ERROR = 2
@@ -209,8 +210,8 @@ def _noise(text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0.0 <= value < math.inf:
-        raise ValueError(f"{text!r}; expected a number, at least 0")
+    if not 0.0 <= value <= LARGEST:
+        raise ValueError(f"{text!r}; expected a number, at least 0 and at most {LARGEST:g}")
     return value
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.checks import checked_number
+from bandit_envs.checks import LARGEST, NUMBERS, checked_number, checked_numbers
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
@@ -85,8 +85,8 @@ class LinearReward(RewardModel):
 
     Raises:
         TypeError: an argument does not consist of numbers.
-        ValueError: `theta` is not a vector, or not as long as the features; a number is not finite,
-            or `noise_std` is negative.
+        ValueError: `theta` is not a vector, or not as long as the features; a number is beyond
+            1e37, or `noise_std` is negative.
 
     Source: TF-Agents' `LinearNormalReward`; Li et al. (2010), section 3.1.
 
@@ -97,7 +97,7 @@ class LinearReward(RewardModel):
 
     def __init__(self, theta: ArrayLike, noise_std: float = 1.0) -> None:
         self._score = _LinearScore(theta)
-        self._noise_std = checked_number("noise_std", noise_std, minimum=0.0)
+        self._noise_std = checked_number("noise_std", noise_std, 0.0, LARGEST)
 
     def mean(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
         return self._score(global_features, arm_features)
@@ -128,7 +128,7 @@ class LogisticReward(RewardModel):
 
     Raises:
         TypeError: `theta` does not consist of numbers.
-        ValueError: `theta` is not a vector, or not as long as the features, or not finite.
+        ValueError: `theta` is not a vector, or not as long as the features, or beyond 1e37.
 
     Source: Chapelle & Li, An empirical evaluation of Thompson sampling (2011), section 3.
 
@@ -207,9 +207,9 @@ class RowReward(RewardModel):
             values = np.array(rewards)
         except ValueError:  # of different shapes
             values = np.array(None)
-        if values.dtype.kind not in "biuf" or values.ndim != 1 or np.isnan(values).any():
+        if values.dtype.kind not in NUMBERS or values.ndim != 1 or np.isnan(values).any():
             for row, reward in enumerate(rewards):
-                if np.ndim(reward) != 0 or np.asarray(reward).dtype.kind not in "biuf":
+                if np.ndim(reward) != 0 or np.asarray(reward).dtype.kind not in NUMBERS:
                     raise TypeError(
                         f"{self._name} returned {reward!r} for row {row}; expected a number"
                     )
@@ -250,13 +250,9 @@ class _LinearScore:
     """The product of concatenated features and theta, without concatenating them."""
 
     def __init__(self, theta: ArrayLike) -> None:
-        array = np.array(theta)
-        if array.dtype.kind not in "biuf":
-            raise TypeError(f"theta is {array.dtype}: {theta!r}; expected numbers")
-        if array.ndim != 1:
-            raise ValueError(f"theta has shape {array.shape}; expected a vector")
-        if not np.isfinite(array).all():
-            raise ValueError(f"theta is {array}; expected finite numbers")
+        array = checked_numbers("theta", theta, ndim=1)
+        if not (np.abs(array) <= LARGEST).all():
+            raise ValueError(f"theta is {array}; expected numbers from {-LARGEST:g} to {LARGEST:g}")
         self._theta = array.astype(np.float64)
         self._theta_float32 = array.astype(np.float32)
 

@@ -216,6 +216,25 @@ def test_rewards_that_an_integer_spec_does_not_hold_are_refused(reward):
     assert_identical(env.get_state(), before)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("reward", "error", "message"),
+    [
+        (1e300, ValueError, "returned -?1e[+]300, which float32 does not hold"),
+        (1j, TypeError, "returned complex128; expected real numbers"),
+        ("1.0", TypeError, "returned <U3; expected real numbers"),
+        (None, TypeError, "returned object; expected real numbers"),
+    ],
+)
+def test_rewards_that_a_floating_spec_does_not_hold_are_refused(reward, error, message):
+    class Odd(Preferences):
+        def _draw_rewards(self, rng, state, action):
+            return np.full(self.batch_size, reward)
+
+    with pytest.raises(error, match=f"Odd._draw_rewards {message}"):
+        reset(Odd()).step([0, 0, 0])
+
+
 def test_rewards_of_another_shape_are_refused():
     class Column(Preferences):
         def _draw_rewards(self, rng, state, action):

@@ -179,6 +179,9 @@ def test_what_is_neither_model_nor_function_is_refused(function):
         (lambda: LinearReward([1.0, np.inf]), ValueError, "theta is .*inf"),
         (lambda: LinearReward(["a"]), TypeError, "theta is <U1"),
         (lambda: LinearReward([1.0], -1.0), ValueError, "noise_std is -1"),
+        (lambda: LinearReward([1.0], 1e39), ValueError, "noise_std is 1e[+]39; expected at most"),
+        (lambda: LinearReward([1.0, -1e39]), ValueError, "theta is .* from -1e[+]37 to 1e[+]37"),
+        (lambda: LinearReward([[1], [1, 2]]), ValueError, "theta is .*; expected a vector"),
         (lambda: LogisticReward(1.0), ValueError, r"theta has shape \(\)"),
     ],
 )

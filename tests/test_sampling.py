@@ -133,7 +133,8 @@ def test_a_catalog_refuses_more_arms_than_it_has_items():
         (np.zeros(3), ValueError, r"features has shape \(3,\)"),
         (np.zeros((0, 3)), ValueError, "items >= 1"),
         ([[0.0, 1.0], [0.0, np.nan]], ValueError, r"features\[1\] is .*nan"),
-        ([["a"]], TypeError, "real numbers"),
+        ([["a"]], TypeError, "features is <U1: .*; expected real numbers"),
+        ([[1], [1, 2]], ValueError, "features is .*; expected a table"),
     ],
 )
 def test_a_catalog_refuses_what_is_no_table_of_numbers(features, error, message):

@@ -106,6 +106,32 @@ def test_a_row_function_refuses_by_name_what_is_no_context(returned, error, mess
         RowFunction(lambda: next(contexts), "fn")(np.random.default_rng(0), (len(returned) - 1,))
 
 
+def test_integers_may_be_of_any_dtype_that_has_room_for_the_later_ones():
+    numbers = iter([np.uint8(3), 4, np.int16(255), 256])
+    sampler = RowFunction(lambda: next(numbers), "fn")
+    contexts = sampler(np.random.default_rng(0), (2,))
+    np.testing.assert_array_equal(contexts, np.array([[4], [255]], np.uint8), strict=True)
+    with pytest.raises(ValueError, match="fn returned 256, which uint8 does not hold"):
+        sampler(np.random.default_rng(0), (1,))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("number", "dtype"),
+    [(300, np.int8), (-1, np.uint64), (2**32, np.int32), (1e300, np.float32), (-7e4, np.float16)],
+)
+def test_a_number_that_the_dtype_does_not_hold_is_refused(number, dtype):
+    function = BatchFunction(lambda rng, size: np.full((*size, 2), number), 2, dtype)
+    with pytest.raises(ValueError, match=r"which u?(int|float)[0-9]+ does not hold"):
+        function(np.random.default_rng(0), (3,))
+
+
+def test_floating_dtypes_round_and_keep_infinities():
+    function = BatchFunction(lambda rng, size: np.array([[0.1, np.inf, -np.inf]]), 3)
+    expected = np.array([[0.1, np.inf, -np.inf]], np.float32)
+    np.testing.assert_array_equal(function(np.random.default_rng(0), (1,)), expected, strict=True)
+
+
 def test_a_function_of_rng_and_size_has_to_be_wrapped():
     with pytest.raises(TypeError, match=r"fn was called without .* BatchFunction\(function, dim\)"):
         as_sampler("fn", lambda rng, size: rng.random((*size, 3)), (1,))

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bandit_envs import rendering
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.checks import checked_integer, checked_number
+from bandit_envs.checks import LARGEST, checked_integer, checked_number
 from bandit_envs.specs import ArraySpec
 from bandit_envs.state import Seed
 from bandit_envs.trajectories import read_only
@@ -49,7 +49,7 @@ class KArmedTestbed(BanditPyEnvironment):
     Raises:
         TypeError: an argument is of a wrong type.
         ValueError: `k`, `batch_size` or `horizon` is less than 1, a standard deviation is negative,
-            a number is not finite, or `dtype` is another one.
+            a number is beyond 1e37, or `dtype` is another one.
 
     Source: Sutton & Barto, Reinforcement Learning, 2nd ed., section 2.3; exercise 2.5 for the
     random walk.
@@ -87,10 +87,10 @@ class KArmedTestbed(BanditPyEnvironment):
             horizon=horizon,
             name=name,
         )
-        self._value_mean = checked_number("value_mean", value_mean)
-        self._value_std = checked_number("value_std", value_std, minimum=0.0)
-        self._reward_std = checked_number("reward_std", reward_std, minimum=0.0)
-        self._drift_std = checked_number("drift_std", drift_std, minimum=0.0)
+        self._value_mean = checked_number("value_mean", value_mean, -LARGEST, LARGEST)
+        self._value_std = checked_number("value_std", value_std, 0.0, LARGEST)
+        self._reward_std = checked_number("reward_std", reward_std, 0.0, LARGEST)
+        self._drift_std = checked_number("drift_std", drift_std, 0.0, LARGEST)
         self._observation = read_only(np.ones((self.batch_size, 1), np.float32))
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:

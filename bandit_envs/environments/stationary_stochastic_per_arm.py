@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bandit_envs import rendering
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.checks import checked_integer
+from bandit_envs.checks import checked_integer, first_nan
 from bandit_envs.rewards import RewardFunction, as_reward_model
 from bandit_envs.sampling import ContextSampler, SamplingFunction, as_sampler
 from bandit_envs.specs import (
@@ -176,6 +176,9 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
             raise ValueError(
                 f"reward_fn has a mean of shape {expected.shape}; expected {items.shape[:2]}"
             )
+        index = first_nan(expected)
+        if index is not None:
+            raise ValueError(f"reward_fn has NaN as the mean of row {index[0]}, arm {index[1]}")
         if "num_actions" in state:
             available = self._arms < state["num_actions"][:, np.newaxis]
             expected = np.where(available, expected, -np.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs.checks import checked_number
+from bandit_envs.checks import LARGEST, checked_number
 from bandit_envs.environments import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Normal
@@ -61,7 +61,7 @@ def make_per_arm(
         users,
         items,
         _whole("arms", arms),
-        LinearReward(theta, checked_number("noise", noise, minimum=0.0)),
+        LinearReward(theta, checked_number("noise", noise, 0.0, LARGEST)),
         batch_size=_whole("batch_size", batch_size),
         seed=env_seed,
     )

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.sampling.context_sampler import ContextSampler, first_nan
+from bandit_envs.checks import checked_numbers, first_nan
+from bandit_envs.sampling.context_sampler import ContextSampler
 
 
 class Catalog(ContextSampler):
@@ -34,8 +35,8 @@ class Catalog(ContextSampler):
     """
 
     def __init__(self, features: ArrayLike) -> None:
-        table = np.array(features)
-        if table.ndim != 2 or len(table) == 0:
+        table = checked_numbers("features", features, ndim=2)
+        if len(table) == 0:
             raise ValueError(f"features has shape {table.shape}; expected (items, dim), items >= 1")
         super().__init__(table.shape[1], table.dtype)
         index = first_nan(table)
@@ -55,7 +56,7 @@ class Catalog(ContextSampler):
 def _distinct(rng: np.random.Generator, limit: int, rows: int, count: int) -> NDArray[np.int64]:
     """Draws `count` different integers below `limit` for each row: [rows, count] int64."""
     if count > limit:
-        raise ValueError(f"the catalog has {limit} items; expected at least {count}, one an arm")
+        raise ValueError(f"features has {limit} items; expected at least {count}, one an arm")
     if 2 * count > limit:
         everything = np.broadcast_to(np.arange(limit), (rows, limit))
         return rng.permuted(everything, axis=1)[:, :count]

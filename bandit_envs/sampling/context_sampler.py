@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import abc
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bandit_envs.checks import checked_integer
+from bandit_envs.checks import NUMBERS, checked_integer, first_nan
 from bandit_envs.specs import ArraySpec
-
-NUMBERS = "biuf"
-"""The kinds of dtype that hold real numbers."""
 
 
 class ContextSampler(abc.ABC):
@@ -90,13 +86,3 @@ class CheckedSampler(ContextSampler):
             place = f"row {index[0]}" + (f", arm {index[1]}" if len(size) > 1 else "")
             raise ValueError(f"{name} returned NaN for {place}")
         return contexts
-
-
-def first_nan(values: NDArray[Any]) -> tuple[int, ...] | None:
-    """Returns the index of the first NaN; None if there is none."""
-    if values.dtype.kind != "f" or values.size == 0:
-        return None
-    # The sum of squares is NaN exactly if a value is, for squares of infinities do not cancel.
-    if not math.isnan(np.vdot(values, values)):
-        return None
-    return tuple(int(index) for index in np.unravel_index(values.argmin(), values.shape))

@@ -7,12 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_integer, checked_number
+from bandit_envs.checks import LARGEST, checked_integer, checked_number
 from bandit_envs.sampling.context_sampler import ContextSampler
 
 INT32 = np.iinfo(np.int32)
-LARGEST = 1e37
-"""The largest parameter of a float32 draw, so that no draw overflows."""
 
 
 class Normal(ContextSampler):

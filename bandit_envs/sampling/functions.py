@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from bandit_envs.checks import NUMBERS, converted
 from bandit_envs.sampling.catalog import Catalog
-from bandit_envs.sampling.context_sampler import NUMBERS, CheckedSampler, ContextSampler
+from bandit_envs.sampling.context_sampler import CheckedSampler, ContextSampler
 from bandit_envs.sampling.distributions import Integers, Normal, Uniform
 
 RELIABLE = (Normal, Uniform, Integers, Catalog)
@@ -27,9 +28,10 @@ class BatchFunction(ContextSampler):
         dtype: what to convert them to.
 
     Raises:
-        TypeError: `function` is not callable, or returns what `dtype` cannot hold, such as floats
-            for integers; or as for any sampler.
-        ValueError: `dim` is negative.
+        TypeError: `function` is not callable, or returns numbers of another kind than `dtype`, such
+            as floats for integers; or as for any sampler.
+        ValueError: `dim` is negative; or, when it is called, `function` returns a number that
+            `dtype` does not hold.
 
     >>> signs = BatchFunction(lambda rng, size: rng.choice([-1, 1], (*size, 3)), dim=3)
     >>> signs(np.random.default_rng(0), (2, 5)).dtype
@@ -66,7 +68,7 @@ class RowFunction(ContextSampler):
     Raises:
         TypeError: `function` needs arguments, or does not return numbers.
         ValueError: it returns something else than a vector; or, when it is called, another shape
-            than at first.
+            than at first, or a number that the first one's dtype does not hold.
 
     Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`.
 
@@ -141,6 +143,7 @@ def _stacked(name: str, contexts: Any) -> NDArray[Any]:
 
 
 def _converted(name: str, values: NDArray[Any], dtype: np.dtype[Any], copy: bool) -> NDArray[Any]:
-    if not np.can_cast(values.dtype, dtype, "same_kind"):
+    both_integers = values.dtype.kind in "iu" and dtype.kind in "iu"
+    if not both_integers and not np.can_cast(values.dtype, dtype, "same_kind"):
         raise TypeError(f"{name} returned {values.dtype}; expected {dtype}")
-    return values.astype(dtype, order="C", copy=copy)
+    return converted(name, values, dtype, copy)

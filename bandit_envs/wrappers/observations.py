@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.checks import first_nan
 from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.sampling.context_sampler import first_nan
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,

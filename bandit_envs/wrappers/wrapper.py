@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.checks import checked_mask
+from bandit_envs.checks import checked_mask, converted, first_nan
 from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.sampling.context_sampler import first_nan
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
 from bandit_envs.state import Seed
 from bandit_envs.trajectories import TimeStep, read_only, read_only_time_step
@@ -229,7 +228,7 @@ class Wrapper(PyEnvironment):
 
     def _checked_rewards(self, rewards: NDArray[Any], time_step: TimeStep) -> NDArray[Any]:
         spec = self.reward_spec()
-        rewards = np.asarray(rewards, spec.dtype)
+        rewards = converted(f"{self._name}._map_rewards", np.asarray(rewards), spec.dtype)
         expected = time_step.reward.shape
         if rewards.shape != expected:
             raise ValueError(

@@ -164,6 +164,8 @@ def test_the_defaults_are_those_of_the_book():
         ({"value_std": -1}, ValueError, "value_std is -1; expected at least 0"),
         ({"reward_std": -0.5}, ValueError, "reward_std is -0.5; expected at least 0"),
         ({"drift_std": math.inf}, ValueError, "drift_std is inf; expected a finite number"),
+        ({"value_mean": -1e38}, ValueError, "value_mean is -1e+38; expected at least -1e+37"),
+        ({"drift_std": 1e38}, ValueError, "drift_std is 1e+38; expected at most 1e+37"),
         ({"value_std": None}, TypeError, "value_std is None; expected a number"),
         ({"reward_std": "1"}, TypeError, "reward_std is '1'; expected a number"),
         ({"dtype": np.float16}, ValueError, "dtype is float16; expected float32 or float64"),

@@ -181,6 +181,21 @@ def test_a_mean_of_a_wrong_shape_is_refused():
         env.expected_rewards()
 
 
+def test_a_nan_mean_is_refused_by_row_and_arm():
+    class Unknowing(LinearReward):
+        def mean(self, global_features, arm_features):
+            means = super().mean(global_features, arm_features)
+            means[2, 3] = np.nan
+            return means
+
+    env = make(reward=Unknowing(THETA))
+    env.reset()
+    env.step([0] * B)
+    for ask in (env.expected_rewards, env.optimal_action, env.optimal_reward, env.get_info):
+        with pytest.raises(ValueError, match="reward_fn has NaN as the mean of row 2, arm 3"):
+            ask()
+
+
 def test_there_may_be_no_features():
     env = make(users=Normal(0), items=Normal(0), reward=LinearReward([], noise_std=0.0))
     assert env.reset().observation["per_arm"].shape == (B, K, 0)

@@ -23,6 +23,8 @@ from bandit_envs.trajectories import TimeStep, read_only_time_step, termination
 class Adapted(py_environment.PyEnvironment):
     """What both kinds of adapted environment share: everything is passed on to ours."""
 
+    _current_time_step: Any
+
     def _adapt(self, env: PyEnvironment) -> None:
         self._env = env
         self._take_time_step()
