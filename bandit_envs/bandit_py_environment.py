@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.checks import checked_actions, checked_integer, converted
 from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, copy_nest, map_structure
 from bandit_envs.state import Seed
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, read_only, restart
 
@@ -94,7 +94,7 @@ class BanditPyEnvironment(PyEnvironment):
         self._num_actions = checked_integer("num_actions", num_actions, minimum=1)
         if reward_spec.shape != ():
             raise ValueError(f"reward_spec has shape {reward_spec.shape}; expected ()")
-        self._observation_spec = observation_spec
+        self._observation_spec = copy_nest(observation_spec)
         self._reward_spec = reward_spec
         self._action_spec = BoundedArraySpec((), np.int32, 0, self._num_actions - 1, "action")
         size = self._batch_size
@@ -120,7 +120,7 @@ class BanditPyEnvironment(PyEnvironment):
         return self._action_spec
 
     def observation_spec(self) -> Nest:
-        return self._observation_spec
+        return copy_nest(self._observation_spec)
 
     def reward_spec(self) -> ArraySpec:
         return self._reward_spec

@@ -24,6 +24,9 @@ NUMBERS = "biuf"
 LARGEST = 1e37
 """The largest parameter of a float32 draw, so that no draw overflows."""
 
+SMALLEST = 1e-37
+"""The smallest standard deviation of a policy's model, so that no precision overflows."""
+
 
 def checked_integer(name: str, value: Any, minimum: int) -> int:
     """Returns `value` as an int.
@@ -61,17 +64,18 @@ def checked_number(
     return number
 
 
-def checked_positive(name: str, value: Any) -> float:
+def checked_positive(
+    name: str, value: Any, minimum: float = 0.0, maximum: float = math.inf
+) -> float:
     """Returns `value` as a float.
 
     Raises:
         TypeError: it is not a number.
-        ValueError: it is not finite, or not above 0.
+        ValueError: it is not finite, not above 0, or not from `minimum` to `maximum`.
     """
-    number = _number(name, value)
-    if number <= 0.0:
-        raise ValueError(f"{name} is {number:g}; expected more than 0")
-    return number
+    if _number(name, value) <= 0.0:
+        raise ValueError(f"{name} is {_number(name, value):g}; expected more than 0")
+    return checked_number(name, value, minimum, maximum)
 
 
 def _number(name: str, value: Any) -> float:
@@ -133,6 +137,25 @@ def checked_actions(action: Any, batch_size: int, num_actions: int) -> NDArray[n
         row = int(np.flatnonzero((checked < 0) | (checked >= num_actions))[0])
         raise ValueError(f"action[{row}] is {array[row]}; expected 0 <= action < {num_actions}")
     return checked
+
+
+def checked_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
+    """Returns `reward` as an array [batch_size].
+
+    Raises:
+        TypeError: it is not of numbers.
+        ValueError: it is not one number for each row, or one is not finite.
+    """
+    array = np.asarray(reward)
+    if array.dtype.kind not in NUMBERS:
+        raise TypeError(f"reward is {array.dtype}: {reward!r}; expected real numbers")
+    if array.shape != (batch_size,):
+        raise ValueError(f"reward has shape {array.shape}; expected {(batch_size,)}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        row = int(finite.argmin())
+        raise ValueError(f"reward[{row}] is {array[row]}; expected a finite number")
+    return array
 
 
 def checked_numbers(name: str, value: Any, ndim: int) -> NDArray[Any]:

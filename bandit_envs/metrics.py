@@ -58,6 +58,8 @@ class Statistics:
 
     def merge(self, other: Statistics) -> Statistics:
         """Returns the statistics of the values of both."""
+        if self.count == 0 or other.count == 0:
+            return self if other.count == 0 else other
         count = self.count + other.count
         difference = other.mean - self.mean
         return Statistics(
@@ -125,11 +127,15 @@ class MetricResult(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """Per-step means and squared deviations of values and of totals, and the totals [B]."""
+    """Per-step means and squared deviations of values and of totals, and the totals [B].
+
+    Only the first `steps` numbers of a column count: more are of a call that was interrupted.
+    """
 
     columns: tuple[list[float], list[float], list[float], list[float]]
     total: NDArray[np.float64] | float
     rows: int
+    steps: int
 
 
 class Metric(Stateful, abc.ABC):
@@ -146,7 +152,7 @@ class Metric(Stateful, abc.ABC):
 
     def reset(self) -> None:
         """Forgets everything seen."""
-        self._state = _Seen(([], [], [], []), 0.0, 0)
+        self._state = _Seen(([], [], [], []), 0.0, 0, 0)
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Takes in one step of every row.
@@ -154,11 +160,13 @@ class Metric(Stateful, abc.ABC):
         Raises:
             ValueError: the number of rows has changed.
         """
-        columns, total, rows = self._state
+        columns, total, rows, steps = self._state
         values = np.asarray(self._values(trajectory), np.float64)
         if rows not in (0, len(values)):
             raise ValueError(f"trajectory has {len(values)} rows; expected {rows}, as before")
         total = total + values
+        for column in columns:
+            del column[steps:]
         for numbers, means, deviations in (
             (values, columns[0], columns[1]),
             (total, columns[2], columns[3]),
@@ -167,7 +175,7 @@ class Metric(Stateful, abc.ABC):
             centred = numbers - mean
             means.append(mean)
             deviations.append(float(centred.dot(centred)))
-        self._state = _Seen(columns, total, len(values))
+        self._state = _Seen(columns, total, len(values), steps + 1)
 
     def set_state(self, state: Any) -> None:
         """Returns to the state of a token, which may be used again.
@@ -184,8 +192,10 @@ class Metric(Stateful, abc.ABC):
 
     def result(self) -> MetricResult:
         """Returns the statistics of every step seen so far."""
-        columns, _, rows = self._state
-        value, value_deviation, total, total_deviation = map(np.array, columns)
+        columns, _, rows, steps = self._state
+        value, value_deviation, total, total_deviation = (
+            np.array(column[:steps]) for column in columns
+        )
         return MetricResult(
             Statistics(rows, value, value_deviation), Statistics(rows, total, total_deviation)
         )
@@ -218,6 +228,13 @@ class HasInfo(Protocol):
         """Describes the last step."""
 
 
+def _last_info(env: HasInfo) -> Any:
+    info = env.get_info()
+    if info is None:
+        raise ValueError("env has taken no step since it was reset; expected the trajectory's step")
+    return info
+
+
 class OptimalActionMetric(Metric):
     """Percent of rows whose action had the largest expected reward: 0 to 100.
 
@@ -226,6 +243,7 @@ class OptimalActionMetric(Metric):
 
     Raises:
         NotImplementedError: when called, if the environment's expected rewards are not known.
+        ValueError: when called, if the environment has been reset since the trajectory's step.
 
     Source: Sutton & Barto, 2nd ed., Figure 2.2, lower panel.
 
@@ -243,7 +261,7 @@ class OptimalActionMetric(Metric):
         self._env = env
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        info = self._env.get_info()
+        info = _last_info(self._env)
         return np.where(info["expected_reward"] >= info["optimal_reward"], 100.0, 0.0)
 
 
@@ -259,6 +277,7 @@ class RegretMetric(Metric):
 
     Raises:
         NotImplementedError: when called, if the environment's expected rewards are not known.
+        ValueError: when called, if the environment has been reset since the trajectory's step.
 
     Source: Lattimore & Szepesvari, Bandit Algorithms (2020), section 4.4.
 
@@ -276,6 +295,6 @@ class RegretMetric(Metric):
         self._env = env
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        info = self._env.get_info()
+        info = _last_info(self._env)
         regret: NDArray[Any] = info["optimal_reward"] - info["expected_reward"]
         return regret

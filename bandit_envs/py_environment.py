@@ -17,6 +17,7 @@ from bandit_envs.trajectories import (
     DISCOUNT_SPEC,
     REWARD_SPEC,
     TimeStep,
+    handed_out,
     read_only_time_step,
     time_step_spec,
 )
@@ -135,7 +136,7 @@ class PyEnvironment(Stateful, abc.ABC):
         time_step: TimeStep | None = self._state.time_step
         if time_step is None:
             raise ValueError(f"{self._name} has no time step yet; call reset() first")
-        return time_step
+        return handed_out(time_step)
 
     def should_reset(self, time_step: TimeStep) -> bool:
         """Whether `step` would reset after `time_step`: auto-reset is on and all rows are LAST."""
@@ -173,7 +174,7 @@ class PyEnvironment(Stateful, abc.ABC):
             action: a nest of arrays [B, ...] as `action_spec()` says.
 
         Returns:
-            The next time step. Its arrays are read-only.
+            The next time step. Its arrays are read-only, and its containers the caller's own.
 
         Raises:
             TypeError: the action is of a wrong type. Nothing has changed.
@@ -281,16 +282,18 @@ class PyEnvironment(Stateful, abc.ABC):
         return copy.deepcopy(action)
 
     def _advance(self, hook: Callable[..., tuple[Any, TimeStep]], *action: Nest) -> TimeStep:
-        rng = self._state.rng
+        state = self._state
+        rng = state.rng
         before = rng.bit_generator.state
         try:
             hidden, time_step = hook(*action)
             time_step = read_only_time_step(time_step)
+            self._state = EnvironmentState("", rng, time_step, hidden)
         except BaseException:
-            rng.bit_generator.state = before
+            if self._state is state:  # or else it was interrupted when all was done
+                rng.bit_generator.state = before
             raise
-        self._state = EnvironmentState("", rng, time_step, hidden)
-        return time_step
+        return handed_out(time_step)
 
     def _identity(self) -> str:
         return (

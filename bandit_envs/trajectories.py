@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, copy_nest, map_structure
 
 REWARD_SPEC = ArraySpec((), np.float32, "reward")
 """The reward of an environment that does not say otherwise: one float32."""
@@ -70,7 +70,7 @@ class TimeStep(NamedTuple):
 
     Fields:
         step_type: [B] int32, FIRST, MID or LAST.
-        reward: [B], the reward of the action that led here; zeros after a reset.
+        reward: [B], the reward of the action that led here; after a reset, `no_reward`.
         discount: [B] float32 from 0 to 1; how much what comes after counts. 0 means that the
             episode has terminated; a LAST with discount 1 was cut off at a horizon.
         observation: a nest of arrays [B, ...], what the next action is to be chosen from.
@@ -163,19 +163,31 @@ class Trajectory(NamedTuple):
         return np.asarray(self.step_type == StepType.LAST)
 
 
+def no_reward(reward_spec: ArraySpec) -> NDArray[Any]:
+    """Returns the reward of a row that has just been reset: 0, or what its spec has nearest to 0.
+
+    Args:
+        reward_spec: gives the shape of the result, its dtype and its bounds.
+    """
+    nothing = np.zeros(reward_spec.shape, reward_spec.dtype)
+    if isinstance(reward_spec, BoundedArraySpec):
+        nothing = np.asarray(nothing.clip(reward_spec.minimum, reward_spec.maximum))
+    return nothing
+
+
 def restart(
     observation: Nest, batch_size: int = 1, reward_spec: ArraySpec = REWARD_SPEC
 ) -> TimeStep:
-    """Returns the time step that starts an episode: FIRST, reward 0, discount 1.
+    """Returns the time step that starts an episode: FIRST, with `no_reward`, discount 1.
 
     Args:
         observation: a nest of arrays [B, ...].
         batch_size: B.
-        reward_spec: gives the reward's dtype and its shape after the batch dimension.
+        reward_spec: gives the reward's dtype, its shape after the batch dimension and its bounds.
     """
     return TimeStep(
         np.full(batch_size, StepType.FIRST, np.int32),
-        np.zeros((batch_size, *reward_spec.shape), reward_spec.dtype),
+        np.tile(no_reward(reward_spec), (batch_size, *(1,) * len(reward_spec.shape))),
         np.ones(batch_size, np.float32),
         observation,
     )
@@ -298,3 +310,10 @@ def read_only_time_step(time_step: TimeStep) -> TimeStep:
         return time_step  # as a bandit's usually is: nothing to wrap
     observation = read_only_nest(observation)
     return TimeStep(read_only(step_type), read_only_nest(reward), read_only(discount), observation)
+
+
+def handed_out(time_step: TimeStep) -> TimeStep:
+    """Returns `time_step` with containers of its own: its owner's dict stays as it is."""
+    if type(time_step.observation) is np.ndarray:
+        return time_step
+    return time_step._replace(observation=copy_nest(time_step.observation))

@@ -135,6 +135,15 @@ def test_results_of_different_lengths_do_not_merge(rewards):
         average_reward(rewards).merge(average_reward(rewards[1:]))
 
 
+def test_a_metric_that_has_seen_nothing_merges_with_another(rewards):
+    nothing, whole = AverageRewardMetric().result(), average_reward(rewards)
+    assert nothing.merge(nothing).per_step.count == 0
+    empty = Statistics(0, np.zeros(30), np.zeros(30))
+    for merged in (whole.per_step.merge(empty), empty.merge(whole.per_step)):
+        np.testing.assert_array_equal(merged.mean, whole.per_step.mean)
+        assert merged.count == whole.per_step.count
+
+
 def test_rows_taken_as_one_value_keep_the_mean_and_lose_the_error(rewards):
     result = average_reward(rewards)
     one = result.as_one_value()

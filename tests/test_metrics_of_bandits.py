@@ -14,6 +14,7 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
+from bandit_envs.trajectories import Trajectory
 
 
 class Kept:
@@ -116,6 +117,16 @@ def test_a_run_without_metrics_does_not_pay_for_them():
     assert env.asked == 0
     StepDriver(env, policy, [RegretMetric(env)], 20).run()
     assert env.asked > 0
+
+
+@pytest.mark.parametrize("metric_class", [RegretMetric, OptimalActionMetric])
+def test_an_environment_that_has_been_reset_since_is_refused(metric_class):
+    env = KArmedTestbed(3, batch_size=2, seed=0)
+    before = env.reset()
+    trajectory = Trajectory.from_transition(before, np.array([0, 1]), env.step([0, 1]))
+    env.reset_rows([True, False])
+    with pytest.raises(ValueError, match="env has taken no step since it was reset"):
+        metric_class(env)(trajectory)
 
 
 def test_an_environment_of_unknown_values_is_said_to_be_one():

@@ -196,7 +196,7 @@ def test_resetting_all_rows_or_none_is_always_possible():
     env, twin = corridor(), corridor()
     assert_identical(env.reset_rows([False, False]), twin.reset())
     assert_identical(env.reset_rows([True, True]), twin.reset())
-    assert env.reset_rows([False, False]) is env.current_time_step()
+    assert_identical(env.reset_rows([False, False]), env.current_time_step())
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_seed_keeps_the_time_step():
     env = corridor()
     time_step = env.reset()
     env.seed(7)
-    assert env.current_time_step() is time_step
+    assert_identical(env.current_time_step(), time_step)
 
 
 @pytest.mark.parametrize(("seed", "error_type"), [(-1, ValueError), ("x", TypeError)])

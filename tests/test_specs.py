@@ -190,6 +190,8 @@ def test_bounds_cannot_be_written():
         (((), "i4", 3, 2), "minimum is 3; expected at most the maximum, 2"),
         (((2,), "i4", [0, 5], 4), "minimum is [0 5]; expected at most the maximum, 4"),
         (((), "i1", 0, 128), "maximum is 128; expected values of int8, from -128 to 127"),
+        (((), "i8", 0, 2.0**63), "maximum is 9.223372036854776e+18; expected values of int64"),
+        (((), "i4", 0, np.float32(2**31)), "maximum is 2147483648.0; expected values of int32"),
         (((), "u1", -1), "minimum is -1; expected values of uint8, from 0 to 255"),
         (((2,), "i4", [0, 0, 0]), "minimum has shape (3,); expected one that broadcasts to (2,)"),
         (((), "f4", math.nan), "minimum is nan; expected values of float32"),

@@ -112,6 +112,14 @@ def test_samples_are_uniform_within_the_bounds():
     assert np.all(np.abs(floats.mean(axis=0) - [0.5, 0]) < 6 * standard_errors)
 
 
+@pytest.mark.parametrize("dtype", [">i4", "<u2", ">f4"])
+def test_a_sample_has_the_byte_order_of_its_spec(dtype):
+    spec = BoundedArraySpec((3,), dtype, 0, 5)
+    sample = sample_spec_nest(np.random.default_rng(0), spec)
+    assert sample.dtype == np.dtype(dtype)
+    assert spec.check_array(sample)
+
+
 def test_a_sample_is_drawn_from_the_generator_alone():
     nests = [sample_spec_nest(np.random.default_rng(3), NEST, (4,)) for _ in range(2)]
     assert_identical(*nests)

@@ -66,6 +66,10 @@ class LinearPolicy(Policy, abc.ABC):
     def sizes(cls, env: Any) -> dict[str, Any]:
         return {"observation_spec": env.observation_spec(), "batch_size": env.batch_size}
 
+    def _identity(self) -> str:
+        features = f"global_dim={self._global_dim}, arm_dim={self._dim - self._global_dim}"
+        return f"{super()._identity()[:-1]}, {features})"
+
     def _initial(self) -> LinearModel:
         return LinearModel.initial(self._dim, self._tikhonov_weight)
 

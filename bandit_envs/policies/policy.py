@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import abc
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_actions, checked_integer
+from bandit_envs.checks import checked_actions, checked_integer, checked_rewards
 from bandit_envs.state import Seed, Stateful, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -17,10 +18,12 @@ class PolicyState(NamedTuple):
     """All that changes in a policy.
 
     Fields:
+        made_by: which policy it belongs to, so that no other takes it.
         rng: the generator of every draw.
         learned: what the policy knows; its arrays are updated in place.
     """
 
+    made_by: str
     rng: np.random.Generator
     learned: Any
 
@@ -54,7 +57,7 @@ class Policy(Stateful, abc.ABC):
         self._batch_size = checked_integer("batch_size", batch_size, minimum=1)
         self._rows = np.arange(self._batch_size)
         self._row_offsets = self._rows * self._num_actions
-        self._state = PolicyState(generator(seed), self._initial())
+        self._state = PolicyState("", generator(seed), self._initial())
 
     @property
     def num_actions(self) -> int:
@@ -78,21 +81,27 @@ class Policy(Stateful, abc.ABC):
             ValueError: `time_step` has another number of rows.
         """
         self._check_rows("time_step", time_step.step_type)
-        rng, learned = self._state
+        _, rng, learned = self._state
         return self._select(rng, learned, time_step).astype(np.int32)
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from the rewards [B] of the actions [B] of a trajectory.
 
         Raises:
-            TypeError: the actions are not integers. Nothing has changed.
-            ValueError: `trajectory` has another number of rows, or an action that is not from 0 to
-                K - 1. Nothing has changed.
+            TypeError: the actions are not integers, or the rewards not numbers. Nothing has
+                changed.
+            ValueError: `trajectory` has another number of rows, an action that is not from 0 to
+                K - 1, or a reward that is not finite. Nothing has changed.
         """
         self._check_rows("trajectory", trajectory.step_type)
         action = checked_actions(trajectory.action, self._batch_size, self._num_actions)
-        rng, learned = self._state
-        self._state = PolicyState(rng, self._learn(learned, trajectory._replace(action=action)))
+        reward = checked_rewards(trajectory.reward, self._batch_size)
+        _, rng, learned = self._state
+        learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
+        self._state = PolicyState("", rng, learned)
+
+    def get_state(self) -> Any:
+        return copy.deepcopy(self._state._replace(made_by=self._identity()))
 
     def set_state(self, state: Any) -> None:
         """Returns to the state of a token, which may be used again.
@@ -102,19 +111,18 @@ class Policy(Stateful, abc.ABC):
 
         Raises:
             TypeError: `state` is not a token of a policy. Nothing has changed.
-            ValueError: the token is of another kind of policy, or of one with another batch size or
-                number of actions. Nothing has changed.
+            ValueError: the token is of another kind of policy, or of one of another size. Nothing
+                has changed.
         """
         if not isinstance(state, PolicyState):
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
-        there, expected = _form(state.learned), _form(self._state.learned)
-        if there != expected:
-            raise ValueError(f"state holds {there}; expected {expected}, of {type(self).__name__}")
+        if state.made_by != self._identity():
+            raise ValueError(f"state is of {state.made_by}; expected one of {self._identity()}")
         super().set_state(state)
 
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
-        self._state = PolicyState(self._state.rng, self._initial())
+        self._state = PolicyState("", self._state.rng, self._initial())
 
     @abc.abstractmethod
     def _initial(self) -> Any:
@@ -130,17 +138,16 @@ class Policy(Stateful, abc.ABC):
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`."""
 
+    def _identity(self) -> str:
+        return (
+            f"{type(self).__name__}(num_actions={self._num_actions}, batch_size={self._batch_size})"
+        )
+
     def _check_rows(self, name: str, step_type: NDArray[np.int32]) -> None:
         if len(step_type) != self._batch_size:
             raise ValueError(
                 f"{name} has {len(step_type)} rows; expected {self._batch_size}, the batch_size"
             )
-
-
-def _form(learned: Any) -> str:
-    """Returns what `learned` is, as text: its class, and the shapes of what it consists of."""
-    shapes = ", ".join(str(np.shape(part)) for part in learned or ())
-    return f"{type(learned).__name__}({shapes})"
 
 
 def argmax_random_ties(rng: np.random.Generator, values: NDArray[Any]) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_number, checked_positive
+from bandit_envs.checks import LARGEST, SMALLEST, checked_number, checked_positive
 from bandit_envs.policies.policy import Policy
 from bandit_envs.state import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -39,7 +39,8 @@ class GaussianThompsonSamplingPolicy(Policy):
 
     Raises:
         TypeError: an argument is of a wrong type.
-        ValueError: a standard deviation is not above 0, or an integer is less than 1.
+        ValueError: a standard deviation is not above 0, or not from 1e-37 to 1e37, or `prior_mean`
+            is beyond 1e37; or an integer is less than 1.
 
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), section 3, with the conjugate
     update of a normal mean of known variance.
@@ -60,9 +61,9 @@ class GaussianThompsonSamplingPolicy(Policy):
         batch_size: int = 1,
         seed: Seed = None,
     ) -> None:
-        self._prior_mean = checked_number("prior_mean", prior_mean)
-        self._prior_std = checked_positive("prior_std", prior_std)
-        self._reward_precision = checked_positive("reward_std", reward_std) ** -2.0
+        self._prior_mean = checked_number("prior_mean", prior_mean, -LARGEST, LARGEST)
+        self._prior_std = checked_positive("prior_std", prior_std, SMALLEST, LARGEST)
+        self._reward_precision = checked_positive("reward_std", reward_std, SMALLEST, LARGEST) ** -2
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> Posterior:

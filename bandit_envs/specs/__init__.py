@@ -19,6 +19,7 @@ from bandit_envs.specs.nests import (
     add_outer_dims_nest,
     assert_arrays_nest,
     check_arrays_nest,
+    copy_nest,
     map_structure,
     sample_spec_nest,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "add_outer_dims_nest",
     "assert_arrays_nest",
     "check_arrays_nest",
+    "copy_nest",
     "is_bounded",
     "is_continuous",
     "is_discrete",

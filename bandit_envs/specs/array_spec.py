@@ -165,7 +165,12 @@ class BoundedArraySpec(ArraySpec):
             ) from error
         if np.issubdtype(self._dtype, np.floating):
             bound = np.where(np.isinf(bound), np.where(bound > 0, high, low), bound)
-        if not np.all((bound >= low) & (bound <= high)):
+        exact = bound
+        if bound.dtype.kind == "f" and self._dtype.kind in "iu":
+            exact = bound.astype(object)  # for NumPy rounds integers to compare them with floats
+        with np.errstate(invalid="ignore"):
+            inside = (exact >= low) & (exact <= high)
+        if not np.all(inside):
             raise ValueError(
                 f"{name} is {bound}; expected values of {self._dtype}, from {low} to {high}"
             )

@@ -11,14 +11,13 @@ import numpy as np
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.specs import (
     ArraySpec,
-    BoundedArraySpec,
     add_outer_dims_nest,
     assert_arrays_nest,
     map_structure,
 )
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.plays import ContractPart, drawn_action
-from bandit_envs.trajectories import StepType, TimeStep
+from bandit_envs.trajectories import StepType, TimeStep, no_reward
 
 MOST_STEPS = 1000
 
@@ -172,13 +171,9 @@ def _specs(environment: PyEnvironment) -> dict[str, Any]:
 
 
 def _require_first(environment: PyEnvironment, time_step: TimeStep, name: str) -> None:
-    spec = environment.reward_spec()
-    nothing: Any = 0.0
-    if isinstance(spec, BoundedArraySpec):
-        nothing = np.clip(0.0, spec.minimum, spec.maximum)
     _require_all(name, "step_type", time_step, StepType.FIRST)
     _require_all(name, "discount", time_step, 1.0)
-    _require_all(name, "reward", time_step, nothing)
+    _require_all(name, "reward", time_step, no_reward(environment.reward_spec()))
 
 
 def _require_all(name: str, field: str, time_step: TimeStep, expected: Any) -> None:

@@ -59,6 +59,25 @@ class SafetyContract(ContractPart):
             finally:
                 _restore(written)
 
+    def test_emptying_returned_containers_changes_nothing(self) -> None:
+        for origin, environment, play in self._origins():
+            time_step = environment.step(play.actions[self._half()])
+            for nest in (
+                time_step.observation,
+                environment.current_time_step().observation,
+                environment.observation_spec(),
+                environment.action_spec(),
+            ):
+                _empty(nest)
+            try:
+                after = environment.current_time_step()
+                assert_identical(after, play.time_steps[self._half() + 1], "the current time step")
+                play.replay(environment, "the run", start=self._half() + 1)
+            except Exception as error:
+                raise AssertionError(
+                    f"emptying the containers that {origin} returned changes it: {error!r}"
+                ) from error
+
     def test_a_passed_action_may_be_written_afterwards(self) -> None:
         environment = self.in_an_episode(self.make_environment(1))
         twin = self.in_an_episode(self.make_environment(1))
@@ -88,6 +107,14 @@ class SafetyContract(ContractPart):
 
     def _half(self) -> int:
         return self.num_steps // 2
+
+
+def _empty(nest: Any) -> None:
+    if isinstance(nest, (list, tuple, dict)):
+        for item in nest.values() if isinstance(nest, dict) else nest:
+            _empty(item)
+    if isinstance(nest, (list, dict)):
+        nest.clear()
 
 
 def _require_refusal(environment: PyEnvironment, description: str, bad: Any) -> None:

@@ -16,6 +16,7 @@ from bandit_envs.specs import (
     Nest,
     add_outer_dims_nest,
     assert_arrays_nest,
+    copy_nest,
     map_structure,
 )
 from bandit_envs.wrappers.wrapper import Wrapper
@@ -65,7 +66,7 @@ class TransformObservation(Wrapper):
         if not callable(func):
             raise TypeError(f"func is {func!r}; expected a function of an observation")
         self._func = func
-        self._observation_spec = observation_spec
+        self._observation_spec = copy_nest(observation_spec)
         try:
             self._batched_spec = add_outer_dims_nest(observation_spec, (env.batch_size,))
         except (AttributeError, TypeError):
@@ -74,7 +75,7 @@ class TransformObservation(Wrapper):
             ) from None
 
     def observation_spec(self) -> Nest:
-        return self._observation_spec
+        return copy_nest(self._observation_spec)
 
     def _map_observation(self, observation: Nest) -> Nest:
         mapped = self._func(observation)
@@ -138,7 +139,7 @@ class AddActionMask(Wrapper):
         }
 
     def observation_spec(self) -> dict[str, Nest]:
-        return self._observation_spec
+        return {**self._observation_spec}
 
     def _map_observation(self, observation: dict[str, Any]) -> dict[str, Any]:
         available: NDArray[Any] = observation[NUM_ACTIONS]

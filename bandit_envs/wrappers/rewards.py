@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_number, checked_positive
+from bandit_envs.checks import LARGEST, checked_number, checked_positive
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.wrappers.wrapper import Wrapper
@@ -103,7 +103,7 @@ class AffineReward(Wrapper):
 
     Raises:
         TypeError: `env` is not a `PyEnvironment`, or `scale` or `shift` is not a number.
-        ValueError: `scale` is not positive, or a number is not finite.
+        ValueError: `scale` is not positive, or a number is beyond 1e37.
 
     Source: Gymnasium's `TransformReward`, for functions that a mean can be put through.
 
@@ -124,8 +124,8 @@ class AffineReward(Wrapper):
         name: str | None = None,
     ) -> None:
         super().__init__(env, name=name)
-        self._scale = checked_positive("scale", scale)
-        self._shift = checked_number("shift", shift)
+        self._scale = checked_positive("scale", scale, maximum=LARGEST)
+        self._shift = checked_number("shift", shift, -LARGEST, LARGEST)
         smallest, largest = env.reward_range
         self._reward_spec = _reward_spec(
             env, self._scale * smallest + self._shift, self._scale * largest + self._shift

@@ -11,9 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.checks import checked_mask, converted, first_nan
 from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
+from bandit_envs.specs import ArraySpec, Nest
 from bandit_envs.state import Seed
-from bandit_envs.trajectories import TimeStep, read_only, read_only_time_step
+from bandit_envs.trajectories import (
+    TimeStep,
+    handed_out,
+    no_reward,
+    read_only,
+    read_only_time_step,
+)
 from bandit_envs.wrappers.state import WrapperState, WrapperToken
 
 
@@ -122,7 +128,7 @@ class Wrapper(PyEnvironment):
         time_step: TimeStep | None = self._state.time_step
         if time_step is None:
             raise ValueError(f"{self._name} has no time step yet; call reset() first")
-        return time_step
+        return handed_out(time_step)
 
     def should_reset(self, time_step: TimeStep) -> bool:
         return self._env.should_reset(time_step)
@@ -134,7 +140,7 @@ class Wrapper(PyEnvironment):
         mask = checked_mask("rows", rows, (self.batch_size,))
         if self._state.time_step is None or mask.all():
             return self.reset()
-        return self._advance(self._reset_rows, mask) if mask.any() else self._state.time_step
+        return self._advance(self._reset_rows, mask) if mask.any() else self.current_time_step()
 
     def step(self, action: Nest) -> TimeStep:
         time_step = self._state.time_step
@@ -236,17 +242,15 @@ class Wrapper(PyEnvironment):
             )
         first = time_step.is_first()
         if first.any():
-            nothing = np.zeros(spec.shape, spec.dtype)
-            if isinstance(spec, BoundedArraySpec):
-                nothing = nothing.clip(spec.minimum, spec.maximum)
-            rewards = np.where(first.reshape(-1, *(1,) * len(spec.shape)), nothing, rewards)
+            rewards = np.where(first.reshape(-1, *(1,) * len(spec.shape)), no_reward(spec), rewards)
         index = first_nan(rewards)
         if index is not None:
             raise ValueError(f"{self._name}._map_rewards returned NaN for row {index[0]}")
         return rewards
 
     def _mapped_means(self, means: NDArray[Any]) -> NDArray[Any]:
-        return read_only(np.asarray(self._map_means(means), self.reward_spec().dtype))
+        mapped = np.asarray(self._map_means(means))
+        return read_only(converted(f"{self._name}._map_means", mapped, self.reward_spec().dtype))
 
     def _advance(self, hook: Callable[..., tuple[Any, TimeStep]], *action: Nest) -> TimeStep:
         layers: list[PyEnvironment] = [self]
@@ -258,13 +262,14 @@ class Wrapper(PyEnvironment):
         try:
             hidden, time_step = hook(*action)
             time_step = read_only_time_step(time_step)
+            self._state = WrapperState("", time_step, hidden)
         except BaseException:
-            for layer, state in zip(layers, states):
-                layer._state = state
-            rng.bit_generator.state = position
+            if self._state is states[0]:  # or else it was interrupted when all was done
+                for layer, state in zip(layers, states):
+                    layer._state = state
+                rng.bit_generator.state = position
             raise
-        self._state = WrapperState("", time_step, hidden)
-        return time_step
+        return handed_out(time_step)
 
     def _identity(self) -> str:
         return (

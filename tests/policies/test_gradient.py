@@ -72,6 +72,7 @@ def test_probabilities_sum_to_one_whatever_the_rewards(teach, lesson, time_step,
     ("arguments", "error", "message"),
     [
         ({"step_size": 0.0}, ValueError, "step_size is 0; expected more than 0"),
+        ({"step_size": 1e308}, ValueError, "step_size is 1e[+]308; expected at most 1e[+]37"),
         ({"step_size": "x"}, TypeError, "step_size is 'x'; expected a number"),
         ({"step_size": 0.1, "baseline": 1}, TypeError, "baseline is 1; expected True or False"),
     ],

@@ -16,6 +16,7 @@ from bandit_envs import (
     UCBPolicy,
 )
 from bandit_envs.policies import argmax_random_ties
+from bandit_envs.trajectories import Trajectory, restart, termination
 
 K, B = 4, 7
 
@@ -51,7 +52,8 @@ def run(policy, env, steps):
 
 def arrays(state):
     """Returns the arrays of a policy's token, the generator apart."""
-    return [np.asarray(item) for item in state.learned or ()]
+    learned = state.learned
+    return [learned] if isinstance(learned, np.ndarray) else [np.asarray(x) for x in learned or ()]
 
 
 def assert_equal_states(left, right):
@@ -116,21 +118,61 @@ def test_what_is_no_token_is_refused_and_nothing_changes(make, token):
     assert_equal_states(policy.get_state(), before)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+class Counts(RandomPolicy):
+    """Learns an array, and not a named tuple of them."""
+
+    def _initial(self):
+        return np.zeros((self.batch_size, self.num_actions))
+
+    def _learn(self, learned, trajectory):
+        return learned + 1.0
+
+
+@pytest.mark.parametrize("name", [*POLICIES, "counts"])
 def test_a_token_of_another_size_or_kind_is_refused(name):
-    policy = POLICIES[name](num_actions=K, batch_size=B, seed=0)
+    make = Counts if name == "counts" else POLICIES[name]
+    policy = make(num_actions=K, batch_size=B, seed=0)
     others = [
-        POLICIES[name](num_actions=K, batch_size=B + 1, seed=0),
-        POLICIES[name](num_actions=K + 1, batch_size=B, seed=0),
-        RandomPolicy(num_actions=K, batch_size=B, seed=0),
+        make(num_actions=K, batch_size=B + 1, seed=0),
+        make(num_actions=K + 1, batch_size=B, seed=0),
+        POLICIES["ucb" if name == "thompson" else "thompson"](num_actions=K, batch_size=B, seed=0),
     ]
     before = policy.get_state()
     for other in others:
         with pytest.raises(
-            ValueError, match=rf"state holds .*; expected .*\(7, 4\).* of {type(policy).__name__}"
+            ValueError,
+            match=rf"state is of .*; expected one of {type(policy).__name__}\(num_actions=4, batch",
         ):
             policy.set_state(other.get_state())
         assert_equal_states(policy.get_state(), before)
+
+
+def test_a_policy_may_learn_any_array():
+    policy, same = (Counts(num_actions=K, batch_size=B, seed=seed) for seed in (0, 1))
+    run(policy, KArmedTestbed(K, batch_size=B, seed=0), 3)
+    same.set_state(policy.get_state())
+    assert_equal_states(same.get_state(), policy.get_state())
+
+
+@pytest.mark.parametrize(
+    ("reward", "error", "message"),
+    [
+        ([0, 0, np.nan, 0, 0, 0, 0], ValueError, r"reward\[2\] is nan; expected a finite number"),
+        ([0, 0, 0, 0, 0, 0, -np.inf], ValueError, r"reward\[6\] is -inf; expected a finite number"),
+        ([1.0], ValueError, r"reward has shape \(1,\); expected \(7,\)"),
+        (["1"] * 7, TypeError, "reward is <U1: .*; expected real numbers"),
+    ],
+)
+def test_rewards_that_would_spoil_what_is_learned_are_refused(make, reward, error, message):
+    policy = make()
+    before = policy.get_state()
+    time_step = restart(np.ones((B, 1), np.float32), B)
+    lesson = Trajectory.from_transition(
+        time_step, np.zeros(B, np.int32), termination(time_step.observation, np.zeros(B))
+    )
+    with pytest.raises(error, match=message):
+        policy(lesson._replace(reward=reward))
+    assert_equal_states(policy.get_state(), before)
 
 
 def test_what_is_learned_later_does_not_reach_a_token(make, teach, lesson):

@@ -41,6 +41,8 @@ def test_an_action_is_as_likely_as_it_is_to_be_best(teach, time_step):
     [
         ({"prior_std": 0.0}, ValueError, "prior_std is 0; expected more than 0"),
         ({"reward_std": -1.0}, ValueError, "reward_std is -1; expected more than 0"),
+        ({"reward_std": 1e-200}, ValueError, "reward_std is 1e-200; expected at least 1e-37"),
+        ({"prior_std": 1e200}, ValueError, "prior_std is 1e[+]200; expected at most 1e[+]37"),
         ({"prior_mean": float("nan")}, ValueError, "prior_mean is nan; expected a finite number"),
         ({"reward_std": None}, TypeError, "reward_std is None; expected a number"),
     ],

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from bandit_envs import KArmedTestbed
+from bandit_envs import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
+from bandit_envs.rewards import LinearReward
+from bandit_envs.sampling import Normal
 from tests.testing.sound_environments import Preferences
 
 
@@ -114,6 +116,44 @@ class WritableMeans(KArmedTestbed):
         return self._state.hidden.problem
 
 
+class HandsOutItsDict(StationaryStochasticPerArmPyEnvironment):
+    """The arrays of an observation are protected, but not the dict that holds them."""
+
+    def __init__(self, **keywords):
+        users, items, model = Normal(1), Normal(2), LinearReward(np.ones(3))
+        super().__init__(users, items, 4, model, **keywords)
+
+    def step(self, action):
+        super().step(action)
+        return self._state.time_step
+
+
+class ShowsItsDict(HandsOutItsDict):
+    def step(self, action):
+        super().step(action)
+        return self.current_time_step()
+
+    def current_time_step(self):
+        return self._state.time_step
+
+
+class HandsOutItsSpec(HandsOutItsDict):
+    """The observation is what the environment's own spec lists."""
+
+    def step(self, action):
+        time_step = super().step(action)
+        observation = {key: time_step.observation[key] for key in self.observation_spec()}
+        return time_step._replace(observation=observation)
+
+    def current_time_step(self):
+        time_step = super().current_time_step()
+        observation = {key: time_step.observation[key] for key in self.observation_spec()}
+        return time_step._replace(observation=observation)
+
+    def observation_spec(self):
+        return self._observation_spec
+
+
 class KeepsThePassedAction(KArmedTestbed):
     def _checked(self, action):
         super()._checked(action)
@@ -137,6 +177,9 @@ FAULTS = [
     (UnprotectedCopies, "test_writing_into_returned_arrays_does_not_go_unnoticed"),
     (UnprotectedAfterSetState, "test_returned_arrays_are_read_only"),
     (UnprotectedAfterSetState, "test_writing_into_returned_arrays_does_not_go_unnoticed"),
+    (HandsOutItsDict, "test_emptying_returned_containers_changes_nothing"),
+    (ShowsItsDict, "test_emptying_returned_containers_changes_nothing"),
+    (HandsOutItsSpec, "test_emptying_returned_containers_changes_nothing"),
     (WritableMeans, "test_returned_arrays_are_read_only"),
     (WritableMeans, "test_writing_into_returned_arrays_does_not_go_unnoticed"),
     (KeepsThePassedAction, "test_a_passed_action_may_be_written_afterwards"),

@@ -98,6 +98,28 @@ class Preferences(BanditPyEnvironment):
         return self._initial_state(rng)
 
 
+class Ratings(BanditPyEnvironment):
+    """Rewards are from 1 to 5: 0 is none of them. The state is a dict, and what is observed."""
+
+    def __init__(self, *, batch_size=3, seed=None, horizon=None):
+        rating = BoundedArraySpec((), np.int8, 1, 5, "reward")
+        spec = {"means": ArraySpec((4,), np.float64)}
+        super().__init__(spec, 4, rating, batch_size=batch_size, seed=seed, horizon=horizon)
+
+    def _initial_state(self, rng):
+        return {"means": 1.0 + 4.0 * rng.random((self.batch_size, 4))}
+
+    def _observe(self, state):
+        return state
+
+    def _expected_rewards(self, state):
+        return state["means"]
+
+    def _draw_rewards(self, rng, state, action):
+        means = state["means"][np.arange(self.batch_size), action]
+        return 1 + rng.binomial(4, (means - 1.0) / 4.0)
+
+
 class FewerActions(BanditPyEnvironment):
     """Not all actions are available to all rows, and nobody knows what they pay."""
 

@@ -12,6 +12,7 @@ from tests.testing.sound_environments import (
     FewerActions,
     Preferences,
     RareRewards,
+    Ratings,
     Unbounded,
 )
 
@@ -53,6 +54,11 @@ class TestUnknownMeans(EnvironmentContract):
 class TestRareRewards(EnvironmentContract):
     def make_environment(self, seed):
         return RareRewards(seed=seed)
+
+
+class TestRatings(EnvironmentContract):
+    def make_environment(self, seed):
+        return Ratings(seed=seed, horizon=3)
 
 
 class TestWrapper(EnvironmentContract):

@@ -45,6 +45,26 @@ def test_what_is_not_as_the_spec_says_is_refused(func, error, message):
         env.reset()
 
 
+def test_a_function_that_changes_its_dict_changes_no_more():
+    def without_users(observation):
+        observation["global"] = np.zeros_like(observation["global"])
+        return observation
+
+    bandit, twin = per_arm_bandit(), per_arm_bandit()
+    spec = bandit.observation_spec()
+    env = TransformObservation(bandit, without_users, spec)
+    spec.clear()
+    env.reset()
+    twin.reset()
+    for _ in range(3):
+        time_step, expected = env.step([0, 0, 0]), twin.step([0, 0, 0])
+        assert np.array_equal(time_step.reward, expected.reward)
+        assert np.array_equal(time_step.observation["per_arm"], expected.observation["per_arm"])
+        assert not time_step.observation["global"].any()
+        assert bandit.current_time_step().observation["global"].all()
+    assert env.observation_spec() == bandit.observation_spec()
+
+
 def test_a_structure_that_is_not_as_the_spec_says_is_refused():
     env = TransformObservation(KArmedTestbed(), lambda x: x, {"x": SPEC})
     with pytest.raises(TypeError, match=r"found a ndarray; expected a dict"):

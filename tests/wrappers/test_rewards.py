@@ -228,6 +228,7 @@ def test_rewards_that_are_all_the_same_cannot_be_rescaled():
     [
         ({"scale": 0.0}, ValueError, "scale is 0; expected more than 0"),
         ({"scale": -1.0}, ValueError, "scale is -1; expected more than 0"),
+        ({"scale": 1e38}, ValueError, "scale is 1e[+]38; expected at most 1e[+]37"),
         ({"scale": INF}, ValueError, "scale is inf; expected a finite number"),
         ({"shift": np.nan}, ValueError, "shift is nan; expected a finite number"),
         ({"shift": "1"}, TypeError, "shift is '1'; expected a number"),
