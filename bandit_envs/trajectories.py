@@ -314,6 +314,7 @@ def read_only_time_step(time_step: TimeStep) -> TimeStep:
 
 def handed_out(time_step: TimeStep) -> TimeStep:
     """Returns `time_step` with containers of its own: its owner's dict stays as it is."""
-    if type(time_step.observation) is np.ndarray:
+    step_type, reward, discount, observation = time_step
+    if type(observation) is np.ndarray:
         return time_step
-    return time_step._replace(observation=copy_nest(time_step.observation))
+    return TimeStep(step_type, reward, discount, copy_nest(observation))
