@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import argparse
 import contextlib
+import io
 import math
 import os
 import signal
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0; 1 if something failed while it ran; 2 for wrong input; 130 after Ctrl-C.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):  # ± and ε are not in every encoding
+        sys.stdout.reconfigure(errors="replace")
     parser = _parser()
     options = parser.parse_args(arguments)
     try:

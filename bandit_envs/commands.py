@@ -127,7 +127,7 @@ def report(options: argparse.Namespace) -> int:
     missing = len(missing_tasks(folder))
     _show(folder, with_speed=False)
     if missing:
-        Console().print(f"{missing} of {folder.study.num_tasks()} tasks are not there yet")
+        _console().print(f"{missing} of {folder.study.num_tasks()} tasks are not there yet")
     return SUCCEEDED
 
 
@@ -148,14 +148,14 @@ def _run(study: Study, path: Path, with_speed: bool) -> int:
                 _show(folder, with_speed)
         except (EngineError, OSError) as error:
             text = f"stopped: {error}; what was finished is in {path}, the same command goes on"
-            Console(stderr=True).print(text, markup=False, soft_wrap=True)
+            _console(stderr=True).print(text, soft_wrap=True)
             return FAILED
     return FAILED if failures else SUCCEEDED
 
 
 def _do(folder: ResultsFolder, with_speed: bool) -> int:
     """Does the missing tasks and returns how many failed."""
-    errors = Console(stderr=True)
+    errors = _console(stderr=True)
     tasks = missing_tasks(folder)
     left = Counter(task.cell.position for task in tasks)
     failures = 0
@@ -180,7 +180,7 @@ def _do(folder: ResultsFolder, with_speed: bool) -> int:
             left[task.cell.position] -= 1
             if error is not None:
                 failures += 1
-                errors.print(f"failed: {task}: {error}", markup=False, soft_wrap=True)
+                errors.print(f"failed: {task}: {error}", soft_wrap=True)
             # Tables are written anew for each policy, unless that would take most of the time.
             finished = left[task.cell.position] == 0 and not progress.finished
             if error is None and finished and time.monotonic() >= rest_until:
@@ -194,7 +194,7 @@ def _do(folder: ResultsFolder, with_speed: bool) -> int:
 
 def _show(folder: ResultsFolder, with_speed: bool) -> None:
     """Draws the figure and prints the table of what is there."""
-    study, console = folder.study, Console()
+    study, console = folder.study, _console()
     if not any(folder.result(cell) for cell in study.cells()):
         return
     figure = folder.path / "figure.png"
@@ -234,6 +234,11 @@ def _show(folder: ResultsFolder, with_speed: bool) -> None:
     console.print(f"Results: {folder.path}, picture: {figure}", soft_wrap=True)
 
 
+def _console(stderr: bool = False) -> Console:
+    """Returns a console that prints what users wrote as they wrote it: brackets are no markup."""
+    return Console(stderr=stderr, markup=False, emoji=False)
+
+
 def _add_columns(table: Table, headings: Sequence[str]) -> None:
     table.add_column(headings[0])
     for heading in headings[1:]:
@@ -241,14 +246,15 @@ def _add_columns(table: Table, headings: Sequence[str]) -> None:
 
 
 def _dry_run(study: Study, workers: int) -> int:
-    console = Console()
+    console = _console()
     for number, cell in enumerate(study.cells()):
         if number == MOST_ROWS:
             console.print(f"... and {study.num_cells() - MOST_ROWS} more")
             break
         blocks = sum(1 for _ in study.tasks(cell))
-        console.print(f"{study.name(cell)}: {blocks} tasks", markup=False, soft_wrap=True)
+        console.print(f"{study.name(cell)}: {blocks} tasks", soft_wrap=True)
     seconds, memory = estimate(study)
+    workers = min(workers, study.num_tasks())
     console.print(
         f"{study.num_tasks()} tasks, about {seconds / workers:.0f} s on {workers} workers, "
         f"about {memory / 2**20:.0f} MiB a worker besides Python and its libraries"

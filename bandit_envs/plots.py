@@ -89,7 +89,7 @@ def close_window(window: int) -> None:
 
 def _learning_curves(study: Study, results: Iterable[tuple[Cell, Result]]) -> bytes:
     figure = Figure(figsize=(8.0, 0.8 + 3.4 * len(study.panels)), layout="constrained")
-    figure.suptitle(study.title, fontsize=12)
+    figure.suptitle(study.title, fontsize=12, parse_math=False)
     axes = figure.subplots(len(study.panels), 1, sharex=True, squeeze=False)[:, 0]
     steps = np.arange(1, study.steps + 1)
     for (cell, result), style in zip(results, _styles()):
@@ -111,7 +111,7 @@ def _learning_curves(study: Study, results: Iterable[tuple[Cell, Result]]) -> by
 
 def _parameter_study(study: Study, results: Iterable[tuple[Cell, Result]]) -> bytes:
     figure = Figure(figsize=(8.0, 4.6), layout="constrained")
-    figure.suptitle(study.title, fontsize=12)
+    figure.suptitle(study.title, fontsize=12, parse_math=False)
     axis = figure.subplots()
     varied = {name: _varied(study, name) for name in {spec.name for spec in study.policies}}
     lines: dict[str, list[tuple[Cell, Statistics]]] = {}
@@ -216,7 +216,7 @@ def _draw_arms(figure: Figure, arms: Arms) -> None:
     means = arms.expected_rewards
     colors = np.where(np.arange(len(means)) == arms.optimal_action(), optimal, "0.75")
     axis = figure.subplots()
-    axis.set_title(arms.title, loc="left", fontsize=12)
+    axis.set_title(arms.title, loc="left", fontsize=12, parse_math=False)
     axis.set_title(arms.progress(), loc="right", fontsize=10, color="0.3")
     handles: list[Any] = [Patch(color=optimal, label="optimal arm")]
     if arms.reward_std:

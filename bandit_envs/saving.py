@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 import uuid
 import zipfile
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "bandit_envs state 1"
+UNFINISHED = re.compile(r"\..+\.[0-9a-f]{32}\.part")
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
@@ -66,7 +68,7 @@ def load_state(path: str | os.PathLike[str]) -> Any:
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}; expected {FORMAT!r}")
         return _decode(header["state"], arrays)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"{path} holds no state: {error}") from error
 
 
@@ -91,6 +93,13 @@ def write_whole(path: Path, content: Iterable[bytes]) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes what `write_whole` left in a folder where it was killed."""
+    for file in folder.glob(".*.part"):
+        if UNFINISHED.fullmatch(file.name):
+            file.unlink(missing_ok=True)
 
 
 def write_archive(path: Path, header: Any, arrays: Mapping[str, Any]) -> None:

@@ -112,7 +112,18 @@ def batch_of_one(spec: Nest, action: Nest) -> Nest:
             raise ValueError(f"action is {value!r}; expected a number that {leaf.dtype} holds")
         return converted[np.newaxis]
 
-    return map_structure(row, spec, action)
+    return map_structure(row, spec, _with_lists(spec, action))
+
+
+def _with_lists(spec: Nest, action: Nest) -> Nest:
+    """Returns `action` with a list wherever `spec` has one: there, its space has a tuple."""
+    if isinstance(spec, dict) and isinstance(action, dict) and spec.keys() == action.keys():
+        return {key: _with_lists(leaf, action[key]) for key, leaf in spec.items()}
+    if isinstance(spec, (list, tuple)) and isinstance(action, tuple):
+        items = [_with_lists(leaf, item) for leaf, item in zip(spec, action)]
+        items += action[len(spec) :]
+        return items if isinstance(spec, list) else tuple(items)
+    return action
 
 
 def outcome(env: PyEnvironment, time_step: TimeStep) -> Outcome:

@@ -23,7 +23,7 @@ from bandit_envs.experiments.studies import Cell, Study
 from bandit_envs.experiments.task_files import TaskFiles
 from bandit_envs.experiments.tasks import Result, merge_results
 from bandit_envs.experiments.versions import described, versions
-from bandit_envs.saving import write_whole
+from bandit_envs.saving import remove_unfinished, write_whole
 
 
 class ResultsFolder:
@@ -51,7 +51,7 @@ class ResultsFolder:
         """
         try:
             folder = cls(path, Study.from_json(_read_config(path)["study"]))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path} holds no results: {error}") from error
         folder._check_content()
         return folder
@@ -85,8 +85,7 @@ class ResultsFolder:
                 text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
                 write_whole(config, [text.encode()])
             for folder in (self.path, self.files.path):
-                for left_behind in folder.glob(".*.part"):
-                    left_behind.unlink(missing_ok=True)
+                remove_unfinished(folder)
             yield
 
     def result(self, cell: Cell) -> Result | None:
@@ -133,7 +132,10 @@ def _read_config(path: Path) -> dict[str, Any]:
         OSError: it cannot be read; FileNotFoundError, if there is none.
         ValueError: it is not one that a run wrote.
     """
-    config = json.loads((path / "config.json").read_bytes())
+    try:
+        config = json.loads((path / "config.json").read_bytes())
+    except RecursionError:
+        config = None
     if not (isinstance(config, dict) and isinstance(config.get("versions"), dict)):
         raise ValueError("its config.json is of something else")
     return config

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -199,7 +200,7 @@ class Study:
 def _expand(spec: type[Any], tables: Any) -> tuple[Any, ...]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise ValueError(f"{spec.what} is {tables!r}; expected [[{spec.what}]] tables")
-    specs = []
+    specs: list[Any] = []
     for table in tables:
         if "name" not in table:
             names = ", ".join(spec.families)
@@ -208,6 +209,11 @@ def _expand(spec: type[Any], tables: Any) -> tuple[Any, ...]:
         lists = [table[key] if isinstance(table[key], list) else [table[key]] for key in keys]
         if [] in lists:
             raise ValueError(f"{spec.what} {table['name']} got an empty list; expected values")
+        number = len(specs) + math.prod(map(len, lists))
+        if number > MOST_TASKS:
+            raise ValueError(
+                f"{spec.what} stands for {number} combinations; expected at most {MOST_TASKS}"
+            )
         for combination in itertools.product(*lists):
             specs.append(spec(table["name"], dict(zip(keys, combination))))
     return tuple(specs)

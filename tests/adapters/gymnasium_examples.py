@@ -57,3 +57,14 @@ class Countdown(PyEnvironment):
     def _reset_rows(self, rows):
         counts = np.where(rows, self._starts, self._state.hidden)
         return counts, self._time_step(counts, self.current_time_step().reward)
+
+
+class Listed(Countdown):
+    """Its actions are lists of dicts and tuples of lists; the first of them counts."""
+
+    def action_spec(self):
+        spec = super().action_spec()
+        return [spec, ([spec["choice"]], spec["push"])]
+
+    def _step(self, action):
+        return super()._step(action[0])

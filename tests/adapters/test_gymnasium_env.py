@@ -18,7 +18,7 @@ from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 from bandit_envs.wrappers import AffineReward, ClipReward
 
-from .gymnasium_examples import Countdown
+from .gymnasium_examples import Countdown, Listed
 
 PER_ARM_ID = "bandit_envs.adapters.gymnasium:bandit_envs/StationaryStochasticPerArm-v0"
 AVAILABLE = Integers(1, 1, 6)
@@ -120,6 +120,22 @@ def test_a_bad_action_is_refused_and_changes_nothing(make, action, error, messag
     assert env.np_random.bit_generator.state == position
 
 
+def test_what_its_action_space_has_is_an_action_also_where_the_spec_has_lists():
+    env, twin = GymnasiumEnv(Listed([9])), GymnasiumEnv(Countdown([9]))
+    env.reset()
+    twin.reset()
+    for _ in range(3):
+        action = env.action_space.sample()
+        assert env.step(action)[1] == twin.step(action[0])[1]
+    with pytest.raises(ValueError, match="length is 1; expected 2"):
+        env.step(action[:1])
+
+
+def test_nothing_is_rendered_before_the_first_reset():
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        GymnasiumEnv(k_armed(), render_mode="ansi").render()
+
+
 def test_a_step_before_the_first_reset_is_refused():
     with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
         GymnasiumEnv(k_armed()).step(0)
@@ -197,6 +213,7 @@ def test_what_is_returned_is_the_callers_own(make):
         lambda: per_arm(None, horizon=100),  # the check takes arms without looking for their number
         lambda: per_arm(None),
         lambda: Countdown([100]),
+        lambda: Listed([100]),
     ],
 )
 def test_gymnasiums_own_check_passes(make):

@@ -87,6 +87,8 @@ def test_an_arm_can_be_named_either_way(pull):
         (10, ValueError, "action is 10; expected 0 <= action < 10"),
         (1.0, TypeError, "action is 1.0; expected an integer"),
         (None, TypeError, "action is None; expected an integer"),
+        (True, TypeError, "action is True; expected an integer"),
+        (np.False_, TypeError, "expected an integer"),
         ("0", TypeError, "action is '0'; expected an integer"),
         (np.array([0]), TypeError, "expected an integer"),
     ],

@@ -137,6 +137,21 @@ def test_with_same_step_the_end_of_an_episode_is_in_the_infos():
         np.testing.assert_array_equal(values, core.expected_rewards())
 
 
+def test_what_is_final_is_said_of_the_rows_that_ended():
+    env = GymnasiumVectorEnv(k_armed(horizon=2), SAME_STEP)
+    env.reset(seed=0)
+    env.step(np.zeros(B, int))
+    ends = np.arange(B) != 0
+    env.reset(options={"reset_mask": ~ends})
+    *_, infos = env.step(np.zeros(B, int))
+    final = infos["final_info"]
+    np.testing.assert_array_equal(infos["_final_info"], ends)
+    for key in ("best_arm", "expected_rewards"):
+        np.testing.assert_array_equal(final[f"_{key}"], ends)
+        assert not final[key][~ends].any()
+    assert final["expected_rewards"][ends].all()
+
+
 def test_with_disabled_some_rows_can_be_reset_and_no_ended_row_is_stepped():
     env = GymnasiumVectorEnv(k_armed(horizon=2), DISABLED)
     _, infos = env.reset(seed=0)
@@ -369,6 +384,11 @@ def test_every_row_is_rendered():
     first, second = env.render()
     assert first.startswith("k_armed_testbed, row 0: 0 pulls")
     assert second.startswith("k_armed_testbed, row 1: 0 pulls")
+
+
+def test_nothing_is_rendered_before_the_first_reset():
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        GymnasiumVectorEnv(k_armed(), render_mode="ansi").render()
 
 
 def test_without_a_render_mode_nothing_is_rendered():

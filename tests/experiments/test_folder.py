@@ -134,9 +134,10 @@ def test_a_damaged_foreign_or_stale_file_is_recognised_and_its_task_done_again(
 
 def test_what_was_left_half_written_is_removed(whole, results):
     for folder in (results, results / "tasks"):
-        (folder / ".curves.csv.0123.part").write_bytes(b"half")
+        (folder / f".curves.csv.{32 * '0'}.part").write_bytes(b"half")
+        (folder / ".movie.part").write_bytes(b"somebody else's")
     assert sweep(results.parent, TINY).code == 0
-    assert not list(results.rglob(".*.part"))
+    assert {file.name for file in results.rglob(".*.part")} == {".movie.part"}
     assert tables(results) == tables(whole / "results")
 
 

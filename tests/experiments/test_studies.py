@@ -128,6 +128,11 @@ def test_a_legend_names_of_an_environment_what_tells_it_from_the_others():
         ("[0, 0.25, 0.5, 1]", "1" + 400 * "0", "epsilon is beyond all floats"),
         ("[0, 0.25, 0.5, 1]", "{ a = 1 }", "epsilon is {'a': 1}; expected a number"),
         ('name = "per_arm"', 'name = "per-arm"', "environment is 'per-arm'; expected one of"),
+        (
+            "epsilon = [0, 0.25, 0.5, 1]",
+            f"epsilon = {list(range(1001))}\ngamma = {list(range(1000))}",
+            "policy stands for 1001001 combinations; expected at most 1000000",
+        ),
         ("arms = 3", "arms = 0", "max_num_actions is 0; expected at least 1"),
         ("arms = 3", "arms = 2.5", "arms is 2.5; expected an integer"),
         ("arms = 3", 'arms = "3"', "environment per_arm: arms is '3'; expected a number"),

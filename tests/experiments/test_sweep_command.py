@@ -5,6 +5,7 @@ import io
 import os
 import re
 import signal
+import subprocess
 import sys
 import tracemalloc
 
@@ -30,6 +31,10 @@ from tests.experiments.sweeps import (
     write,
 )
 from tests.experiments.test_studies import example_text, parse
+
+STRANGE = (
+    '{"versions": {}, "study": {"environments": [5], "policies": [], "metrics": [], "panels": []}}'
+)
 
 
 def rows(file):
@@ -102,6 +107,34 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "study.toml"]
 
 
+def test_a_dry_run_counts_no_worker_that_has_nothing_to_do(tmp_path):
+    assert " s on 24 workers, " in sweep(tmp_path, CONTEXTUAL, "--dry-run", "--workers", "99").out
+
+
+@pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])
+def test_a_title_is_printed_and_drawn_as_it_is(tmp_path, title):
+    text = re.sub('title = ".*"', lambda _: f'title = "{title}"', TINY)
+    assert title in text
+    code, out, err = sweep(tmp_path, text, "--output", str(tmp_path / "run[/b]"))
+    assert (code, err.count("\n") < 5) == (0, True)
+    assert title.replace("\\\\", "\\") in out
+    assert f"Results: {tmp_path / 'run[/b]'}, picture: " in out
+    code, again, _ = run("report", tmp_path / "run[/b]")
+    assert (code, again) == (0, out)
+
+
+def test_where_a_terminal_lacks_a_sign_there_is_another(tmp_path):
+    study, results = write(tmp_path, TINY), tmp_path / "results"
+    done = subprocess.run(
+        [sys.executable, "-m", "bandit_envs", "sweep", study, "--output", results],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b" ?0." in done.stdout
+
+
 def test_a_dry_run_of_many_policies_names_the_first_of_them(tmp_path):
     many = TINY.replace("[0, 0.25, 0.5, 1]", str([step / 100 for step in range(100)]))
     out = sweep(tmp_path, many, "--dry-run").out
@@ -169,7 +202,10 @@ def test_a_report_of_a_folder_in_which_nothing_is_finished_says_so(tmp_path):
 
 def test_a_report_of_what_is_no_folder_of_results_is_refused(tmp_path):
     (tmp_path / "file").write_text("text")
-    for folder in (tmp_path, tmp_path / "nothing", tmp_path / "file"):
+    for number, config in enumerate(("[" * 100_000, '{"versions": {}, "study": [5]}', STRANGE)):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "config.json").write_text(config)
+    for folder in (tmp_path, *(tmp_path / name for name in ("nothing", "file", "0", "1", "2"))):
         code, out, err = run("report", folder)
         assert (code, out) == (2, "")
         assert f"{folder} holds no results: " in err

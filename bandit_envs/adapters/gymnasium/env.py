@@ -130,10 +130,12 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
 
         Raises:
             NotImplementedError: the environment cannot be shown.
+            ResetNeeded: there has been no `reset` yet.
         """
         if self.render_mode is None:
             render_nothing()
             return None
+        last_time_step(self.env)
         return self.env.render(self.render_mode)
 
     def close(self) -> None:

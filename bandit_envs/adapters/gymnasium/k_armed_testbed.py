@@ -132,6 +132,8 @@ class KArmedTestbed(gymnasium.Env[Any, Any]):
                 raise TypeError(f"action is {action!r} and arm {arm!r}; expected one of the two")
             action = arm
         try:
+            if isinstance(action, (bool, np.bool_)):
+                raise TypeError
             pulled = index(action)  # type: ignore[arg-type]  # refuses None, too
         except TypeError:
             raise TypeError(f"action is {action!r}; expected an integer") from None

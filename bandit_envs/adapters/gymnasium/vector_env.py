@@ -187,10 +187,12 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
 
         Raises:
             NotImplementedError: the environment cannot be shown.
+            ResetNeeded: there has been no `reset` yet.
         """
         if self.render_mode is None:
             render_nothing()
             return None
+        last_time_step(self.env)
         return tuple(self.env.render(self.render_mode, row) for row in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -226,6 +228,14 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             infos[key], infos[f"_{key}"] = values, self._all_rows
         return infos
 
+    def _infos_of(self, rows: NDArray[np.bool_]) -> dict[str, Any]:
+        infos: dict[str, Any] = {}
+        for key, values in bandit_info(self.env).items():
+            of_rows = np.zeros_like(values)
+            of_rows[rows] = values[rows]
+            infos[key], infos[f"_{key}"] = of_rows, rows.copy()
+        return infos
+
     def _final(self, time_step: TimeStep, rows: NDArray[np.bool_]) -> dict[str, Any]:
         observations = split_batch(self.single_observation_space, self._observations(time_step))
         final = np.full(self.num_envs, None, dtype=object)
@@ -234,7 +244,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return {
             "final_obs": final,
             "_final_obs": rows.copy(),
-            "final_info": self._infos(),
+            "final_info": self._infos_of(rows),
             "_final_info": rows.copy(),
         }
 
