@@ -73,9 +73,10 @@ def checked_positive(
         TypeError: it is not a number.
         ValueError: it is not finite, not above 0, or not from `minimum` to `maximum`.
     """
-    if _number(name, value) <= 0.0:
-        raise ValueError(f"{name} is {_number(name, value):g}; expected more than 0")
-    return checked_number(name, value, minimum, maximum)
+    number = _number(name, value)
+    if number <= 0.0:
+        raise ValueError(f"{name} is {number:g}; expected more than 0")
+    return checked_number(name, number, minimum, maximum)
 
 
 def _number(name: str, value: Any) -> float:

@@ -22,7 +22,8 @@ class StepDriver(Stateful):
     an episode is over, the driver resets; that is no step, and observers do not see it.
 
     The state of a driver is that of its environment, its policy and every observer that has one.
-    So `get_state` saves a whole run, and `set_state` continues it bit for bit.
+    So `get_state` saves a whole run, and `set_state` continues it bit for bit: but not if two of
+    them share one generator, for each part's token has a copy of its own.
 
     Args:
         env: the environment.

@@ -62,7 +62,7 @@ class EpsilonGreedyPolicy(Policy):
         self._epsilon = checked_number("epsilon", epsilon, 0.0, 1.0)
         self._initial_value = checked_number("initial_value", initial_value)
         if step_size is not None:
-            step_size = checked_number("step_size", checked_positive("step_size", step_size), 0, 1)
+            step_size = checked_positive("step_size", step_size, maximum=1.0)
         self._step_size = step_size
         super().__init__(num_actions, batch_size, seed)
 

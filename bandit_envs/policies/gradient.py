@@ -32,7 +32,7 @@ class GradientBanditPolicy(Policy):
     learns by itself.
 
     Args:
-        step_size: above 0.
+        step_size: above 0, at most 1e37.
         baseline: whether there is one; without, it is 0.
         num_actions: K, the number of actions.
         batch_size: B, the number of rows.
@@ -40,7 +40,7 @@ class GradientBanditPolicy(Policy):
 
     Raises:
         TypeError: an argument is of a wrong type.
-        ValueError: `step_size` is not above 0, or an integer is less than 1.
+        ValueError: `step_size` is not above 0 or beyond 1e37, or an integer is less than 1.
 
     Source: Sutton & Barto, 2nd ed., section 2.8, equations 2.11 and 2.12.
 

@@ -31,7 +31,8 @@ class StationaryStochasticPerArm(GymnasiumEnv):
         arm_context_sampling_fn: draws the items.
         max_num_actions: how many items each user is offered.
         reward_fn: the reward, from the features of user and item.
-        num_actions_fn: draws how many of the items are available.
+        num_actions_fn: draws how many of the items are available. The action space has them all,
+            but the others are refused: the observation says how many there are.
         render_mode: "rgb_array", "human" or "ansi"; None to show nothing.
 
     Attributes:
