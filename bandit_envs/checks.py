@@ -35,15 +35,24 @@ def checked_integer(name: str, value: Any, minimum: int) -> int:
         TypeError: it is not an integer.
         ValueError: it is less than `minimum`.
     """
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        integer = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}; expected an integer") from None
+    integer = checked_index(name, value)
     if integer < minimum:
         raise ValueError(f"{name} is {integer}; expected at least {minimum}")
     return integer
+
+
+def checked_index(name: str, value: Any) -> int:
+    """Returns `value` as an int, of any size.
+
+    Raises:
+        TypeError: it is not an integer.
+    """
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; expected an integer") from None
 
 
 def checked_number(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.state import Stateful
+from bandit_envs.state import Stateful, check_token
 from bandit_envs.trajectories import Trajectory
 
 
@@ -186,8 +186,7 @@ class Metric(Stateful, abc.ABC):
         Raises:
             TypeError: `state` is not a token of a metric. Nothing has changed.
         """
-        if not isinstance(state, _Seen):
-            raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
+        check_token(state, _Seen)
         super().set_state(state)
 
     def result(self) -> MetricResult:

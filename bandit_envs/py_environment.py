@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.checks import checked_integer, checked_mask
 from bandit_envs.specs import ArraySpec, Nest, add_outer_dims_nest, assert_arrays_nest, value_range
-from bandit_envs.state import Seed, Stateful, generator
+from bandit_envs.state import Seed, Stateful, check_token, generator
 from bandit_envs.trajectories import (
     DISCOUNT_SPEC,
     REWARD_SPEC,
@@ -220,10 +220,7 @@ class PyEnvironment(Stateful, abc.ABC):
             TypeError: `state` is not a token of an environment.
             ValueError: the token is from an environment of another class, batch size or spec.
         """
-        if not isinstance(state, EnvironmentState):
-            raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
-        if state.made_by != self._identity():
-            raise ValueError(f"state is of {state.made_by}; expected one of {self._identity()}")
+        check_token(state, EnvironmentState, self._identity())
         self.__setstate__({"_state": copy.deepcopy(state)})
 
     def get_info(self) -> Any:

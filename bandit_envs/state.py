@@ -32,6 +32,24 @@ class Stateful:
         self._state = copy.deepcopy(state)
 
 
+def check_token(state: Any, kind: type[Any], identity: str | None = None) -> None:
+    """Checks that a token is one of an object's own.
+
+    Args:
+        state: the token.
+        kind: what it has to be an instance of.
+        identity: what its `made_by` has to be; None if nothing.
+
+    Raises:
+        TypeError: it is no `kind`.
+        ValueError: it was made by another object.
+    """
+    if not isinstance(state, kind):
+        raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
+    if identity is not None and state.made_by != identity:
+        raise ValueError(f"state is of {state.made_by}; expected one of {identity}")
+
+
 Seed = Any
 """None, an integer, or a sequence of them; a SeedSequence, BitGenerator, Generator or RandomState.
 """

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.checks import checked_actions, checked_integer, checked_rewards
-from bandit_envs.state import Seed, Stateful, generator
+from bandit_envs.state import Seed, Stateful, check_token, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -114,10 +114,7 @@ class Policy(Stateful, abc.ABC):
             ValueError: the token is of another kind of policy, or of one of another size. Nothing
                 has changed.
         """
-        if not isinstance(state, PolicyState):
-            raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
-        if state.made_by != self._identity():
-            raise ValueError(f"state is of {state.made_by}; expected one of {self._identity()}")
+        check_token(state, PolicyState, self._identity())
         super().set_state(state)
 
     def reset(self) -> None:

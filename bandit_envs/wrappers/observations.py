@@ -138,8 +138,8 @@ class AddActionMask(Wrapper):
             ACTION_MASK: ArraySpec(self._actions.shape, np.bool_, ACTION_MASK),
         }
 
-    def observation_spec(self) -> dict[str, Nest]:
-        return {**self._observation_spec}
+    def observation_spec(self) -> Nest:
+        return copy_nest(self._observation_spec)
 
     def _map_observation(self, observation: dict[str, Any]) -> dict[str, Any]:
         available: NDArray[Any] = observation[NUM_ACTIONS]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.checks import checked_mask, converted, first_nan
 from bandit_envs.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, Nest
-from bandit_envs.state import Seed
+from bandit_envs.state import Seed, check_token
 from bandit_envs.trajectories import (
     TimeStep,
     handed_out,
@@ -156,10 +156,8 @@ class Wrapper(PyEnvironment):
         return WrapperToken(own, self._env.get_state())
 
     def set_state(self, state: WrapperToken) -> None:
-        if not isinstance(state, WrapperToken):
-            raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
-        if state.own.made_by != self._identity():
-            raise ValueError(f"state is of {state.own.made_by}; expected one of {self._identity()}")
+        check_token(state, WrapperToken)
+        check_token(state.own, WrapperState, self._identity())
         own = copy.deepcopy(state.own)
         self._env.set_state(state.wrapped)  # refuses before it changes anything
         self._state = own

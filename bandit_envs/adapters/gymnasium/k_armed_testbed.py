@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from operator import index
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -22,7 +21,7 @@ from bandit_envs.adapters.gymnasium.shared import (
 )
 from bandit_envs.adapters.gymnasium.vector_env import GymnasiumVectorEnv
 from bandit_envs.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.checks import checked_integer
+from bandit_envs.checks import checked_index, checked_integer
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.state import Seed, generator
 from bandit_envs.trajectories import read_only
@@ -131,12 +130,7 @@ class KArmedTestbed(gymnasium.Env[Any, Any]):
             if action is not None:
                 raise TypeError(f"action is {action!r} and arm {arm!r}; expected one of the two")
             action = arm
-        try:
-            if isinstance(action, (bool, np.bool_)):
-                raise TypeError
-            pulled = index(action)  # type: ignore[arg-type]  # refuses None, too
-        except TypeError:
-            raise TypeError(f"action is {action!r}; expected an integer") from None
+        pulled = checked_index("action", action)
         if not 0 <= pulled < self.k:
             raise ValueError(f"action is {pulled}; expected 0 <= action < {self.k}")
         if self._np_random is None or not self._values:

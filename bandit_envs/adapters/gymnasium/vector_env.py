@@ -222,18 +222,15 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     def _observations(self, time_step: TimeStep) -> Any:
         return copy_batch(self.observation_space, time_step.observation)
 
-    def _infos(self) -> dict[str, Any]:
+    def _infos(self, rows: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        """Returns the infos of some rows, with zeros for the others; default: of all."""
         infos: dict[str, Any] = {}
         for key, values in bandit_info(self.env).items():
             infos[key], infos[f"_{key}"] = values, self._all_rows
-        return infos
-
-    def _infos_of(self, rows: NDArray[np.bool_]) -> dict[str, Any]:
-        infos: dict[str, Any] = {}
-        for key, values in bandit_info(self.env).items():
-            of_rows = np.zeros_like(values)
-            of_rows[rows] = values[rows]
-            infos[key], infos[f"_{key}"] = of_rows, rows.copy()
+            if rows is not None:
+                infos[key] = np.zeros_like(values)
+                infos[key][rows] = values[rows]
+                infos[f"_{key}"] = rows.copy()
         return infos
 
     def _final(self, time_step: TimeStep, rows: NDArray[np.bool_]) -> dict[str, Any]:
@@ -244,7 +241,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return {
             "final_obs": final,
             "_final_obs": rows.copy(),
-            "final_info": self._infos_of(rows),
+            "final_info": self._infos(rows),
             "_final_info": rows.copy(),
         }
 
