@@ -1,6 +1,6 @@
 """Batched bandit environments with the TF-Agents `PyEnvironment` interface, written in NumPy."""
 
-from bandit_envs.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.drivers import StepDriver
 from bandit_envs.environments import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
 from bandit_envs.metrics import (
@@ -21,8 +21,8 @@ from bandit_envs.policies import (
     RandomPolicy,
     UCBPolicy,
 )
-from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.saving import load_state, save_state
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import StepType, TimeStep, Trajectory
 from bandit_envs.wrappers import (

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bandit_envs import __version__
-from bandit_envs.checks import LARGEST
-from bandit_envs.experiments.figures import FIGURES
+from bandit_envs.base.checks import MAX_PARAMETER
+from bandit_envs.studies.book import FIGURES
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
@@ -184,7 +184,7 @@ def _argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _policy(text: str) -> Any:
-    from bandit_envs.experiments.specs import PolicySpec  # noqa: PLC0415  # slow for --help
+    from bandit_envs.studies.specs import PolicySpec  # noqa: PLC0415  # slow for --help
 
     return PolicySpec.parse(text)
 
@@ -213,8 +213,8 @@ def _noise(text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0.0 <= value <= LARGEST:
-        raise ValueError(f"{text!r}; expected a number, at least 0 and at most {LARGEST:g}")
+    if not 0.0 <= value <= MAX_PARAMETER:
+        raise ValueError(f"{text!r}; expected a number, at least 0 and at most {MAX_PARAMETER:g}")
     return value
 
 

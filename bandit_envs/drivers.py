@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bandit_envs.checks import checked_integer
+from bandit_envs.base.checks import check_integer
 from bandit_envs.policies import Policy
-from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.state import Stateful
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Stateful
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 Observer = Callable[[Trajectory], None]
@@ -61,7 +61,7 @@ class StepDriver(Stateful):
         self._env = env
         self._policy = policy
         self._observers = tuple(observers)
-        self._num_steps = checked_integer("num_steps", num_steps, minimum=1)
+        self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         parts = (env, policy, *observers)
         self._parts = tuple(
             part

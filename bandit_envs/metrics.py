@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.state import Stateful, check_token
+from bandit_envs.base.state import Stateful
 from bandit_envs.trajectories import Trajectory
 
 
@@ -177,17 +177,9 @@ class Metric(Stateful, abc.ABC):
             deviations.append(float(centred.dot(centred)))
         self._state = _Seen(columns, total, len(values), steps + 1)
 
-    def set_state(self, state: Any) -> None:
-        """Returns to the state of a token, which may be used again.
-
-        Args:
-            state: a token from `get_state` of a metric of the same kind.
-
-        Raises:
-            TypeError: `state` is not a token of a metric. Nothing has changed.
-        """
-        check_token(state, _Seen)
-        super().set_state(state)
+    def _check_content(self, content: Any) -> None:
+        if type(content) is not _Seen:
+            raise TypeError(f"found a {type(content).__name__}; expected a _Seen")
 
     def result(self) -> MetricResult:
         """Returns the statistics of every step seen so far."""

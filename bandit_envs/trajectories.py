@@ -13,27 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, copy_nest, map_structure
+from bandit_envs.base.arrays import read_only
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
 
 REWARD_SPEC = ArraySpec((), np.float32, "reward")
 """The reward of an environment that does not say otherwise: one float32."""
 
 DISCOUNT_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "discount")
 """The discount of an environment that does not say otherwise: one float32 from 0 to 1."""
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Returns a view of `array` that cannot be written, not even by raising its write flag.
-
-    The view rests on a read-only buffer instead of on the array, so NumPy finds no writable owner.
-    An array made by this function is returned as it is.
-    """
-    if array.base is not None and getattr(array.base, "readonly", False):
-        return array
-    try:
-        return np.asarray(array.data.toreadonly())
-    except (ValueError, BufferError):  # datetime64 and timedelta64 offer no buffer
-        return read_only(array.view(np.int64)).view(array.dtype)
 
 
 class StepType:
@@ -83,7 +70,7 @@ class TimeStep(NamedTuple):
     """
 
     step_type: NDArray[np.int32]
-    reward: NDArray[Any]
+    reward: Any
     discount: NDArray[np.float32]
     observation: Nest
 
@@ -98,6 +85,18 @@ class TimeStep(NamedTuple):
     def is_last(self) -> NDArray[np.bool_]:
         """[B] bool: whether the row's episode ends here."""
         return np.asarray(self.step_type == StepType.LAST)
+
+
+class PolicyInfo(NamedTuple):
+    """What a policy reports of its choice, if a driver asks.
+
+    Fields:
+        log_probability: [B], the natural logarithm of the probability of the action taken.
+
+    Source: TF-Agents' `PolicyInfo`.
+    """
+
+    log_probability: NDArray[np.float64]
 
 
 class Trajectory(NamedTuple):
@@ -128,7 +127,7 @@ class Trajectory(NamedTuple):
     action: Nest
     policy_info: Nest
     next_step_type: NDArray[np.int32]
-    reward: NDArray[Any]
+    reward: Any
     discount: NDArray[np.float32]
 
     @classmethod
@@ -163,31 +162,37 @@ class Trajectory(NamedTuple):
         return np.asarray(self.step_type == StepType.LAST)
 
 
-def no_reward(reward_spec: ArraySpec) -> NDArray[Any]:
-    """Returns the reward of a row that has just been reset: 0, or what its spec has nearest to 0.
+def no_reward(reward_spec: Nest, batch_size: int) -> Nest:
+    """Returns the reward of rows that have just been reset: 0, or the allowed value nearest to 0.
 
     Args:
-        reward_spec: gives the shape of the result, its dtype and its bounds.
+        reward_spec: the spec, or nest of specs, of one row's reward.
+        batch_size: B.
+
+    Returns:
+        A nest of arrays [B, ...].
     """
-    nothing = np.zeros(reward_spec.shape, reward_spec.dtype)
-    if isinstance(reward_spec, BoundedArraySpec):
-        nothing = np.asarray(nothing.clip(reward_spec.minimum, reward_spec.maximum))
-    return nothing
+
+    def nothing(spec: ArraySpec) -> NDArray[Any]:
+        zeros = np.zeros((batch_size, *spec.shape), spec.dtype)
+        if isinstance(spec, BoundedArraySpec):
+            return np.asarray(zeros.clip(spec.minimum, spec.maximum))
+        return zeros
+
+    return map_structure(nothing, reward_spec)
 
 
-def restart(
-    observation: Nest, batch_size: int = 1, reward_spec: ArraySpec = REWARD_SPEC
-) -> TimeStep:
+def restart(observation: Nest, batch_size: int = 1, reward_spec: Nest = REWARD_SPEC) -> TimeStep:
     """Returns the time step that starts an episode: FIRST, with `no_reward`, discount 1.
 
     Args:
         observation: a nest of arrays [B, ...].
         batch_size: B.
-        reward_spec: gives the reward's dtype, its shape after the batch dimension and its bounds.
+        reward_spec: the spec, or nest of specs, of one row's reward.
     """
     return TimeStep(
         np.full(batch_size, StepType.FIRST, np.int32),
-        np.tile(no_reward(reward_spec), (batch_size, *(1,) * len(reward_spec.shape))),
+        no_reward(reward_spec, batch_size),
         np.ones(batch_size, np.float32),
         observation,
     )
@@ -278,48 +283,3 @@ def time_step_spec(observation_spec: Nest, reward_spec: Nest = REWARD_SPEC) -> T
         DISCOUNT_SPEC,  # type: ignore[arg-type]
         observation_spec,
     )
-
-
-def read_only_nest(nest: Nest) -> Nest:
-    """Returns the nest with each of its arrays made `read_only`."""
-    if type(nest) is np.ndarray:
-        return read_only(nest)
-    if type(nest) is dict:  # faster so than by map_structure
-        return {key: read_only_nest(leaf) for key, leaf in nest.items()}
-    return map_structure(lambda leaf: read_only(np.asarray(leaf)), nest)
-
-
-def read_only_time_step(time_step: TimeStep) -> TimeStep:
-    """Returns `time_step` with all its arrays made `read_only`."""
-    fields: Any = time_step
-    step_type, reward, discount, observation = fields
-    try:
-        protected = (
-            step_type.base.readonly
-            and reward.base.readonly
-            and discount.base.readonly
-            and _rests_on_buffers(observation)
-        )
-    except AttributeError:  # one of them does not rest on a buffer yet
-        protected = False
-    if protected:
-        return time_step  # as a bandit's usually is: nothing to wrap
-    observation = read_only_nest(observation)
-    return TimeStep(read_only(step_type), read_only_nest(reward), read_only(discount), observation)
-
-
-def _rests_on_buffers(observation: Nest) -> bool:
-    if type(observation) is not dict:
-        return bool(observation.base.readonly)
-    for leaf in observation.values():  # noqa: SIM110 - all() of a generator takes twice as long
-        if not leaf.base.readonly:
-            return False
-    return True
-
-
-def handed_out(time_step: TimeStep) -> TimeStep:
-    """Returns `time_step` with containers of its own: its owner's dict stays as it is."""
-    step_type, reward, discount, observation = time_step
-    if type(observation) is np.ndarray:
-        return time_step
-    return TimeStep(step_type, reward, discount, copy_nest(observation))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_envs.checks import checked_integer, checked_mask, checked_number, checked_positive
+from bandit_envs.base.checks import checked_integer, checked_mask, checked_number, checked_positive
 
 
 @given(st.integers(-(2**70), 2**70), st.integers(-5, 5))

@@ -91,7 +91,7 @@ class Deleted:
 
 
 def test_an_interrupt_that_meets_destructors_is_not_dropped(tmp_path, monkeypatch, capsys):
-    commands = pytest.importorskip("bandit_envs.commands")
+    commands = pytest.importorskip("bandit_envs.studies.commands")
     started, seen = time.monotonic(), []
 
     def report(options):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bandit_envs
-from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
+from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec
 from tests import documents
 
 DOCS = documents.ROOT / "colab" / "docs"

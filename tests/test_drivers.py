@@ -12,7 +12,7 @@ from bandit_envs import (
     RegretMetric,
     StepDriver,
 )
-from bandit_envs.state import Stateful
+from bandit_envs.base.state import Stateful
 
 B, K = 6, 4
 

@@ -6,12 +6,12 @@ import warnings
 import numpy as np
 import pytest
 
-from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
-from bandit_envs.experiments.studies import Study
-from bandit_envs.experiments.tasks import run_task
+from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec
+from bandit_envs.studies.study import Study
+from bandit_envs.studies.tasks import run_task
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
-plots = pytest.importorskip("bandit_envs.plots")
+plots = pytest.importorskip("bandit_envs.studies.curves")
 
 
 def study(*policies, panels=("reward", "percent_optimal"), runs=20, environments=("testbed",)):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_envs.state import Stateful, generator
+from bandit_envs.base.state import Stateful, generator
 from bandit_envs.testing import assert_identical
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,

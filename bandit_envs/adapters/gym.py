@@ -19,8 +19,8 @@ from bandit_envs.adapters.batch_of_one import (
     outcome,
     space_from_spec,
 )
-from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.state import Seed
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Seed
 
 Rng = np.random.RandomState | np.random.Generator
 

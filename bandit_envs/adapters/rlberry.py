@@ -21,8 +21,8 @@ from bandit_envs.adapters.batch_of_one import (
     outcome,
     space_from_spec,
 )
-from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.state import Seed
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Seed
 
 Step = tuple[Any, float, bool, bool, dict[str, Any]]
 

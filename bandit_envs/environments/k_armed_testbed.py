@@ -7,24 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bandit_envs import rendering
-from bandit_envs.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.checks import LARGEST, checked_integer, checked_number
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER, check_float_dtype, check_integer, check_number
+from bandit_envs.base.state import Seed
+from bandit_envs.rendering import Arms
 from bandit_envs.specs import ArraySpec
-from bandit_envs.state import Seed
-from bandit_envs.trajectories import read_only
-
-OBSERVATION_SPEC = ArraySpec((1,), np.float32, "observation")
 
 
 class KArmedTestbed(BanditPyEnvironment):
-    """The k-armed testbed. Every row is an independent problem with arm values of its own.
+    """The k-armed testbed. Each row is an independent problem with its own arm values.
 
         q*(a)   ~ N(value_mean, value_std^2)      at reset
         R_t     ~ N(q*(A_t), reward_std^2)
         q*(a)  += N(0, drift_std^2)               after each step, if drift_std > 0
 
-    The observation is one constant feature, 1.0: it tells nothing.
+    The observation is one constant feature, 1.0.
 
     Random stream: `KArmedTestbed(k, seed=s, dtype=np.float64)` with a batch of one and no drift
     draws what `rng = np.random.default_rng(s)` does in `rng.normal(size=k)` at reset, then one
@@ -38,18 +35,18 @@ class KArmedTestbed(BanditPyEnvironment):
         k: number of arms.
         batch_size: B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-        horizon: pulls in an episode; None for a stream.
+        horizon: steps in an episode; None for episodes of one step that need no reset.
         value_mean: mean of the arm values.
         value_std: standard deviation of the arm values.
         reward_std: standard deviation of a reward about its arm's value.
         drift_std: standard deviation of each arm value's independent random walk, a step.
         dtype: floating dtype of values and rewards: float32 or float64.
-        name: what to call the environment.
+        name: the environment's name.
 
     Raises:
         TypeError: an argument is of a wrong type.
         ValueError: `k`, `batch_size` or `horizon` is less than 1, a standard deviation is negative,
-            a number is beyond 1e37, or `dtype` is another one.
+            a number is beyond 1e37, or `dtype` is not float32 or float64.
 
     Source: Sutton & Barto, Reinforcement Learning, 2nd ed., section 2.3; exercise 2.5 for the
     random walk.
@@ -60,6 +57,8 @@ class KArmedTestbed(BanditPyEnvironment):
     >>> env.step([0, 1, 2, 0]).reward.shape, env.optimal_action().shape
     ((4,), (4,))
     """
+
+    independent_rows = True
 
     def __init__(
         self,
@@ -75,37 +74,23 @@ class KArmedTestbed(BanditPyEnvironment):
         dtype: DTypeLike = np.float32,
         name: str = "k_armed_testbed",
     ) -> None:
-        self._dtype: np.dtype[Any] = np.dtype(dtype)
-        if self._dtype not in (np.float32, np.float64):
-            raise ValueError(f"dtype is {self._dtype}; expected float32 or float64")
+        self._dtype = check_float_dtype(dtype)
         super().__init__(
-            OBSERVATION_SPEC,
-            checked_integer("k", k, minimum=1),
-            ArraySpec((), self._dtype, "reward"),
+            num_actions=check_integer("k", k, minimum=1),
+            reward_spec=ArraySpec((), self._dtype, "reward"),
             batch_size=batch_size,
             seed=seed,
             horizon=horizon,
             name=name,
         )
-        self._value_mean = checked_number("value_mean", value_mean, -LARGEST, LARGEST)
-        self._value_std = checked_number("value_std", value_std, 0.0, LARGEST)
-        self._reward_std = checked_number("reward_std", reward_std, 0.0, LARGEST)
-        self._drift_std = checked_number("drift_std", drift_std, 0.0, LARGEST)
-        self._observation = read_only(np.ones((self.batch_size, 1), np.float32))
-
-    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
-        arms = rendering.arms_of(self, row, self._reward_std)
-        return rendering.render(arms, mode, owner=self)
-
-    def close(self) -> None:
-        rendering.close(owner=self)
+        self._value_mean = check_number("value_mean", value_mean, -MAX_PARAMETER, MAX_PARAMETER)
+        self._value_std = check_number("value_std", value_std, 0.0, MAX_PARAMETER)
+        self._reward_std = check_number("reward_std", reward_std, 0.0, MAX_PARAMETER)
+        self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
 
     def _initial_state(self, rng: np.random.Generator) -> NDArray[Any]:
         shape = (self._batch_size, self._num_actions)
         return np.asarray(self._value_mean + self._normal(rng, shape, self._value_std))
-
-    def _observe(self, state: NDArray[Any]) -> NDArray[np.float32]:
-        return self._observation
 
     def _expected_rewards(self, state: NDArray[Any]) -> NDArray[Any]:
         return state
@@ -113,12 +98,8 @@ class KArmedTestbed(BanditPyEnvironment):
     def _draw_rewards(
         self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
     ) -> NDArray[Any]:
-        # One row needs no offset; many need the fastest mode, as all indices are within bounds.
-        if self._batch_size == 1:
-            means = state.take(action)
-        else:
-            means = state.take(self._row_offsets + action, mode="wrap")
-        rewards: NDArray[Any] = means + self._normal(rng, self._batch_size, self._reward_std)
+        noise = self._normal(rng, self._batch_size, self._reward_std)
+        rewards: NDArray[Any] = self._of_action(state, action) + noise
         return rewards
 
     def _next_state(
@@ -135,3 +116,6 @@ class KArmedTestbed(BanditPyEnvironment):
         if std != 1.0:
             values *= std
         return values
+
+    def _arms(self, row: int) -> Arms:
+        return super()._arms(row)._replace(reward_std=self._reward_std)

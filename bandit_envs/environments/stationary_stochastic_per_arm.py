@@ -7,20 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs import rendering
-from bandit_envs.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.checks import checked_integer, first_nan
+from bandit_envs.base.arrays import first_nan
+from bandit_envs.base.availability import available_actions
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_integer
+from bandit_envs.base.state import Seed
 from bandit_envs.rewards import RewardFunction, as_reward_model
 from bandit_envs.sampling import ContextSampler, SamplingFunction, as_sampler
-from bandit_envs.specs import (
-    ArraySpec,
-    BoundedArraySpec,
-    Nest,
-    add_outer_dims_nest,
-    assert_arrays_nest,
-)
-from bandit_envs.state import Seed
-from bandit_envs.trajectories import read_only
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, add_outer_dims_nest
 
 Observation = dict[str, NDArray[Any]]
 
@@ -94,7 +88,7 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
-        num_arms = checked_integer("max_num_actions", max_num_actions, minimum=1)
+        num_arms = check_integer("max_num_actions", max_num_actions, minimum=1)
         sample_global = as_sampler("global_context_sampling_fn", global_context_sampling_fn, (1,))
         sample_arms = as_sampler("arm_context_sampling_fn", arm_context_sampling_fn, (1, num_arms))
         self._sample_global = sample_global
@@ -122,48 +116,18 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
             horizon=horizon,
             name=name,
         )
-        self._arms = np.arange(num_arms)
         self._flat_items = (self._batch_size * num_arms, *sample_arms.spec.shape)
 
-    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
-        """Returns the mean of the reward of every action in an observation: [batch, K].
-
-        An action that is not available to a row has -inf.
-
-        Args:
-            observation: a dict of arrays as `observation_spec` says, with a batch dimension of any
-                size: it need not be from this environment's current time step.
-
-        Raises:
-            NotImplementedError: the mean is not known.
-            TypeError: `observation` is not a dict of arrays.
-            ValueError: it is not as `observation_spec` says.
-        """
-        known = isinstance(observation, dict) and "global" in observation
-        batch = np.shape(observation["global"])[:1] if known else (self._batch_size,)
-        try:
-            assert_arrays_nest(observation, add_outer_dims_nest(self._observation_spec, batch))
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"observation does not fit {self._name}: {error}") from error
-        return read_only(self._expected_rewards(observation))
-
-    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
-        return rendering.render(rendering.arms_of(self, row), mode, owner=self)
-
-    def close(self) -> None:
-        rendering.close(owner=self)
-
     def _initial_state(self, rng: np.random.Generator) -> Observation:
-        rows, num_arms = self._batch_size, self._num_actions
+        rows, num_arms = self._batch_size, self.num_actions
         contexts = {
-            "global": read_only(self._sample_global(rng, (rows,))),
-            "per_arm": read_only(self._sample_arms(rng, (rows, num_arms))),
+            "global": self._sample_global.sample(rng, (rows,)),
+            "per_arm": self._sample_arms.sample(rng, (rows, num_arms)),
         }
         if self._sample_num_actions is not None:
-            numbers = self._sample_num_actions(rng, (rows,))
+            numbers = self._sample_num_actions.sample(rng, (rows,))
             most = min(num_arms, np.iinfo(numbers.dtype).max)  # a uint8 never exceeds 255 arms
-            available = numbers.reshape(rows).clip(1, most).astype(np.int32)
-            contexts["num_actions"] = read_only(available)
+            contexts["num_actions"] = numbers.reshape(rows).clip(1, most).astype(np.int32)
         return contexts
 
     def _observe(self, state: Observation) -> Observation:
@@ -179,10 +143,13 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         index = first_nan(expected)
         if index is not None:
             raise ValueError(f"reward_fn has NaN as the mean of row {index[0]}, arm {index[1]}")
-        if "num_actions" in state:
-            available = self._arms < state["num_actions"][:, np.newaxis]
-            expected = np.where(available, expected, -np.inf)
         return expected
+
+    def _available(self, state: Observation) -> NDArray[np.bool_] | None:
+        return available_actions(state, self.num_actions)
+
+    def _state_of(self, observation: Observation) -> Observation:
+        return observation
 
     def _draw_rewards(
         self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
@@ -194,19 +161,6 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
     ) -> Observation:
         return self._initial_state(rng)
-
-    def _checked(self, action: Nest) -> NDArray[np.intp]:
-        checked = super()._checked(action)
-        if self._sample_num_actions is not None:
-            available = self._problem()["num_actions"]
-            left = available - checked
-            if left.item(left.argmin()) <= 0:
-                row = int(np.flatnonzero(left <= 0)[0])
-                raise ValueError(
-                    f"action[{row}] is {checked[row]}; expected 0 <= action < {available[row]}, "
-                    f"the num_actions of its row"
-                )
-        return checked
 
 
 def _integer_sampler(function: SamplingFunction) -> ContextSampler:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_number, checked_positive
+from bandit_envs.base.checks import check_number, check_positive
 from bandit_envs.policies.policy import Policy, argmax_random_ties
-from bandit_envs.state import Seed
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -59,10 +59,10 @@ class EpsilonGreedyPolicy(Policy):
         batch_size: int = 1,
         seed: Seed = None,
     ) -> None:
-        self._epsilon = checked_number("epsilon", epsilon, 0.0, 1.0)
-        self._initial_value = checked_number("initial_value", initial_value)
+        self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
+        self._initial_value = check_number("initial_value", initial_value)
         if step_size is not None:
-            step_size = checked_positive("step_size", step_size, maximum=1.0)
+            step_size = check_positive("step_size", step_size, maximum=1.0)
         self._step_size = step_size
         super().__init__(num_actions, batch_size, seed)
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import LARGEST, checked_positive
+from bandit_envs.base.checks import MAX_PARAMETER, check_positive
 from bandit_envs.policies.policy import Policy
-from bandit_envs.state import Seed
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -59,7 +59,7 @@ class GradientBanditPolicy(Policy):
         batch_size: int = 1,
         seed: Seed = None,
     ) -> None:
-        self._step_size = checked_positive("step_size", step_size, maximum=LARGEST)
+        self._step_size = check_positive("step_size", step_size, maximum=MAX_PARAMETER)
         if not isinstance(baseline, (bool, np.bool_)):
             raise TypeError(f"baseline is {baseline!r}; expected True or False")
         self._baseline = bool(baseline)

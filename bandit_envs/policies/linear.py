@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_number, checked_positive
+from bandit_envs.base.checks import check_number, check_positive
 from bandit_envs.policies.linear_model import LinearModel
 from bandit_envs.policies.policy import Policy, argmax_random_ties
 from bandit_envs.specs import ArraySpec
-from bandit_envs.state import Seed
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -56,8 +56,8 @@ class LinearPolicy(Policy, abc.ABC):
         batch_size: int,
         seed: Seed,
     ) -> None:
-        self._gamma = checked_number("gamma", gamma, 0.0, 1.0)
-        self._tikhonov_weight = checked_positive("tikhonov_weight", tikhonov_weight)
+        self._gamma = check_number("gamma", gamma, 0.0, 1.0)
+        self._tikhonov_weight = check_positive("tikhonov_weight", tikhonov_weight)
         self._global_dim, arms, arm_dim = _dimensions(observation_spec)
         self._dim = self._global_dim + arm_dim
         super().__init__(arms, batch_size, seed)
@@ -66,9 +66,8 @@ class LinearPolicy(Policy, abc.ABC):
     def sizes(cls, env: Any) -> dict[str, Any]:
         return {"observation_spec": env.observation_spec(), "batch_size": env.batch_size}
 
-    def _identity(self) -> str:
-        features = f"global_dim={self._global_dim}, arm_dim={self._dim - self._global_dim}"
-        return f"{super()._identity()[:-1]}, {features})"
+    def _sizes(self) -> dict[str, int | None]:
+        return {**super()._sizes(), "global_dim": self._global_dim, "dim": self._dim}
 
     def _initial(self) -> LinearModel:
         return LinearModel.initial(self._dim, self._tikhonov_weight)
@@ -151,7 +150,7 @@ class LinUCBPolicy(LinearPolicy):
         batch_size: int = 1,
         seed: Seed = None,
     ) -> None:
-        self._alpha = checked_number("alpha", alpha, minimum=0.0)
+        self._alpha = check_number("alpha", alpha, minimum=0.0)
         super().__init__(gamma, tikhonov_weight, observation_spec, batch_size, seed)
 
     def _scores(
@@ -212,7 +211,7 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
         batch_size: int = 1,
         seed: Seed = None,
     ) -> None:
-        self._alpha = checked_number("alpha", alpha, minimum=0.0)
+        self._alpha = check_number("alpha", alpha, minimum=0.0)
         super().__init__(gamma, tikhonov_weight, observation_spec, batch_size, seed)
 
     def _scores(
@@ -261,7 +260,7 @@ class LinearEpsilonGreedyPolicy(LinearPolicy):
         batch_size: int = 1,
         seed: Seed = None,
     ) -> None:
-        self._epsilon = checked_number("epsilon", epsilon, 0.0, 1.0)
+        self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
         super().__init__(gamma, tikhonov_weight, observation_spec, batch_size, seed)
 
     def _scores(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import abc
-import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_actions, checked_integer, checked_rewards
-from bandit_envs.state import Seed, Stateful, check_token, generator
+from bandit_envs.base.checks import check_indices, check_integer, check_rewards
+from bandit_envs.base.state import Seed, Stateful, check_generator, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -18,12 +17,10 @@ class PolicyState(NamedTuple):
     """All that changes in a policy.
 
     Fields:
-        made_by: which policy it belongs to, so that no other takes it.
         rng: the generator of every draw.
         learned: what the policy knows; its arrays are updated in place.
     """
 
-    made_by: str
     rng: np.random.Generator
     learned: Any
 
@@ -48,16 +45,16 @@ class Policy(Stateful, abc.ABC):
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
 
     Raises:
-        TypeError: an integer is not one, or `seed` is no source of randomness.
+        TypeError: `num_actions` or `batch_size` is not an integer, or `seed` is not a valid seed.
         ValueError: an integer is less than 1, or `seed` is negative.
     """
 
     def __init__(self, num_actions: int, batch_size: int, seed: Seed) -> None:
-        self._num_actions = checked_integer("num_actions", num_actions, minimum=1)
-        self._batch_size = checked_integer("batch_size", batch_size, minimum=1)
+        self._num_actions = check_integer("num_actions", num_actions, minimum=1)
+        self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._rows = np.arange(self._batch_size)
         self._row_offsets = self._rows * self._num_actions
-        self._state = PolicyState("", generator(seed), self._initial())
+        self._state = PolicyState(generator(seed), self._initial())
 
     @property
     def num_actions(self) -> int:
@@ -81,7 +78,7 @@ class Policy(Stateful, abc.ABC):
             ValueError: `time_step` has another number of rows.
         """
         self._check_rows("time_step", time_step.step_type)
-        _, rng, learned = self._state
+        rng, learned = self._state
         return self._select(rng, learned, time_step).astype(np.int32)
 
     def __call__(self, trajectory: Trajectory) -> None:
@@ -94,32 +91,15 @@ class Policy(Stateful, abc.ABC):
                 K - 1, or a reward that is not finite. Nothing has changed.
         """
         self._check_rows("trajectory", trajectory.step_type)
-        action = checked_actions(trajectory.action, self._batch_size, self._num_actions)
-        reward = checked_rewards(trajectory.reward, self._batch_size)
-        _, rng, learned = self._state
+        action = check_indices(trajectory.action, self._batch_size, self._num_actions)
+        reward = check_rewards(trajectory.reward, self._batch_size)
+        rng, learned = self._state
         learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
-        self._state = PolicyState("", rng, learned)
-
-    def get_state(self) -> Any:
-        return copy.deepcopy(self._state._replace(made_by=self._identity()))
-
-    def set_state(self, state: Any) -> None:
-        """Returns to the state of a token, which may be used again.
-
-        Args:
-            state: a token from `get_state` of a policy constructed with the same arguments.
-
-        Raises:
-            TypeError: `state` is not a token of a policy. Nothing has changed.
-            ValueError: the token is of another kind of policy, or of one of another size. Nothing
-                has changed.
-        """
-        check_token(state, PolicyState, self._identity())
-        super().set_state(state)
+        self._state = PolicyState(rng, learned)
 
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
-        self._state = PolicyState("", self._state.rng, self._initial())
+        self._state = PolicyState(self._state.rng, self._initial())
 
     @abc.abstractmethod
     def _initial(self) -> Any:
@@ -135,10 +115,18 @@ class Policy(Stateful, abc.ABC):
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`."""
 
-    def _identity(self) -> str:
-        return (
-            f"{type(self).__name__}(num_actions={self._num_actions}, batch_size={self._batch_size})"
-        )
+    def _sizes(self) -> dict[str, int | None]:
+        return {"num_actions": self._num_actions, "batch_size": self._batch_size}
+
+    def _check_content(self, content: Any) -> None:
+        if type(content) is not PolicyState:
+            raise TypeError(f"found a {type(content).__name__}; expected a PolicyState")
+        check_generator(content.rng)
+        expected = self._initial()
+        if type(content.learned) is not type(expected):
+            raise TypeError(
+                f"found {type(content.learned).__name__}; expected {type(expected).__name__}"
+            )
 
     def _check_rows(self, name: str, step_type: NDArray[np.int32]) -> None:
         if len(step_type) != self._batch_size:

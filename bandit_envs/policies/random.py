@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.policies.policy import Policy
-from bandit_envs.state import Seed
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

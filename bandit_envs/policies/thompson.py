@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import LARGEST, SMALLEST, checked_number, checked_positive
+from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 from bandit_envs.policies.policy import Policy
-from bandit_envs.state import Seed
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -61,9 +61,11 @@ class GaussianThompsonSamplingPolicy(Policy):
         batch_size: int = 1,
         seed: Seed = None,
     ) -> None:
-        self._prior_mean = checked_number("prior_mean", prior_mean, -LARGEST, LARGEST)
-        self._prior_std = checked_positive("prior_std", prior_std, SMALLEST, LARGEST)
-        self._reward_precision = checked_positive("reward_std", reward_std, SMALLEST, LARGEST) ** -2
+        self._prior_mean = check_number("prior_mean", prior_mean, -MAX_PARAMETER, MAX_PARAMETER)
+        self._prior_std = check_positive("prior_std", prior_std, MIN_STD, MAX_PARAMETER)
+        self._reward_precision = (
+            check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER) ** -2
+        )
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> Posterior:

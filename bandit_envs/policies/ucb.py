@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_positive
+from bandit_envs.base.checks import check_positive
 from bandit_envs.policies.policy import Policy, argmax_random_ties
-from bandit_envs.state import Seed
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -52,7 +52,7 @@ class UCBPolicy(Policy):
     def __init__(
         self, c: float, *, num_actions: int, batch_size: int = 1, seed: Seed = None
     ) -> None:
-        self._c = checked_positive("c", c)
+        self._c = check_positive("c", c)
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> ConfidenceBounds:

@@ -5,14 +5,13 @@ is taken to be a function of TF-Agents' kind, which has no argument and returns 
 """
 
 from bandit_envs.sampling.catalog import Catalog
-from bandit_envs.sampling.context_sampler import CheckedSampler, ContextSampler
+from bandit_envs.sampling.context_sampler import ContextSampler
 from bandit_envs.sampling.distributions import Integers, Normal, Uniform
 from bandit_envs.sampling.functions import BatchFunction, RowFunction, SamplingFunction, as_sampler
 
 __all__ = [
     "BatchFunction",
     "Catalog",
-    "CheckedSampler",
     "ContextSampler",
     "Integers",
     "Normal",

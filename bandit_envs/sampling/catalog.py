@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.checks import checked_numbers, first_nan
+from bandit_envs.base.arrays import first_nan
+from bandit_envs.base.checks import check_numbers
 from bandit_envs.sampling.context_sampler import ContextSampler
 
 
@@ -34,8 +35,10 @@ class Catalog(ContextSampler):
            [1., 1., 1., 1.]])
     """
 
+    trusted = True
+
     def __init__(self, features: ArrayLike) -> None:
-        table = checked_numbers("features", features, ndim=2)
+        table = check_numbers("features", features, ndim=2)
         if len(table) == 0:
             raise ValueError(f"features has shape {table.shape}; expected (items, dim), items >= 1")
         super().__init__(table.shape[1], table.dtype)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bandit_envs.checks import NUMBERS, checked_integer, first_nan
+from bandit_envs.base.arrays import NUMBERS, first_nan
+from bandit_envs.base.checks import check_integer
 from bandit_envs.specs import ArraySpec
 
 
 class ContextSampler(abc.ABC):
     """Draws contexts, which are vectors of `dim` features.
+
+    A subclass implements `__call__`. Environments call `sample`, which checks what it draws.
 
     Shapes:
         B: rows of a batch.
@@ -24,13 +27,18 @@ class ContextSampler(abc.ABC):
         dtype: their dtype.
 
     Raises:
-        TypeError: `dim` is not an integer, or `dtype` is not one of real numbers.
+        TypeError: `dim` is not an integer, or `dtype` is not a dtype of real numbers.
         ValueError: `dim` is negative.
     """
 
+    trusted: ClassVar[bool] = False
+    """Whether the sampler cannot draw anything but what its spec says, so `sample` checks nothing.
+    """
+
     def __init__(self, dim: int, dtype: DTypeLike = np.float32) -> None:
-        self._dim = checked_integer("dim", dim, minimum=0)
+        self._dim = check_integer("dim", dim, minimum=0)
         self._spec = ArraySpec((self._dim,), dtype)
+        self._name = type(self).__name__
         if self._spec.dtype.kind not in NUMBERS:
             raise TypeError(f"dtype is {self._spec.dtype}; expected real numbers")
 
@@ -48,35 +56,21 @@ class ContextSampler(abc.ABC):
             size: `(B,)` for one context a row, `(B, n)` for n a row.
 
         Returns:
-            An array `[*size, dim]` of the spec's dtype, which nobody else writes to.
+            A new array `[*size, dim]` of the spec's dtype.
         """
 
+    def sample(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+        """Draws contexts, as `__call__` does, and checks them.
 
-class CheckedSampler(ContextSampler):
-    """A sampler whose contexts are looked at before anyone else sees them.
-
-    Args:
-        sampler: what draws.
-        name: what to call it in messages.
-
-    Raises:
-        TypeError: when it is called, the contexts are of another dtype than the sampler's spec.
-        ValueError: when it is called, they are of another shape, or one is NaN; the message names
-            its row.
-
-    >>> from bandit_envs.sampling import Normal
-    >>> CheckedSampler(Normal(3), "arm_context_sampling_fn")(np.random.default_rng(0), (2,)).shape
-    (2, 3)
-    """
-
-    def __init__(self, sampler: ContextSampler, name: str) -> None:
-        super().__init__(sampler.spec.shape[0], sampler.spec.dtype)
-        self._sampler = sampler
-        self._name = name
-
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
-        contexts = np.asarray(self._sampler(rng, size))
+        Raises:
+            TypeError: they have another dtype than the spec.
+            ValueError: they have another shape, or one is NaN; the message names its row.
+        """
+        contexts = self(rng, size)
+        if self.trusted:
+            return contexts
         name, dtype, shape = self._name, self._spec.dtype, (*size, self._dim)
+        contexts = np.asarray(contexts)
         if contexts.dtype != dtype:
             raise TypeError(f"{name} returned {contexts.dtype}; expected {dtype}")
         if contexts.shape != shape:

@@ -9,13 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.checks import NUMBERS, converted
-from bandit_envs.sampling.catalog import Catalog
-from bandit_envs.sampling.context_sampler import CheckedSampler, ContextSampler
-from bandit_envs.sampling.distributions import Integers, Normal, Uniform
-
-RELIABLE = (Normal, Uniform, Integers, Catalog)
-"""The samplers that need no check, for they cannot draw anything but what their specs say."""
+from bandit_envs.base.arrays import NUMBERS, cast
+from bandit_envs.base.checks import shown
+from bandit_envs.sampling.context_sampler import ContextSampler
 
 
 class BatchFunction(ContextSampler):
@@ -50,16 +46,15 @@ class BatchFunction(ContextSampler):
         self._function = function
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
-        values = np.asarray(self._function(rng, size))
-        return _converted("function", values, self._spec.dtype, copy=True)
+        return _converted("function", np.array(self._function(rng, size)), self._spec.dtype)
 
 
 class RowFunction(ContextSampler):
     """A function of TF-Agents' kind: without arguments, it returns one context.
 
     It is called once when it is wrapped, to learn its dimension and dtype, and then once a context,
-    row by row. What it draws, it draws elsewhere: not from the `rng` of the sampler. So neither a
-    seed nor a saved state makes it repeat.
+    row by row. The function has its own source of randomness, so seeds and saved states do not
+    reproduce it.
 
     Args:
         function: returns a vector: an array, list or tuple; or a number, a vector of one.
@@ -100,8 +95,7 @@ class RowFunction(ContextSampler):
                 f"{self._name} returned shape {values.shape[1:]}; "
                 f"expected {self._shape}, as at first"
             )
-        values = _converted(self._name, values, self._spec.dtype, copy=False)
-        return values.reshape(*size, self._dim)
+        return _converted(self._name, values, self._spec.dtype).reshape(*size, self._dim)
 
 
 SamplingFunction: TypeAlias = ContextSampler | Callable[[], ArrayLike]
@@ -109,27 +103,23 @@ SamplingFunction: TypeAlias = ContextSampler | Callable[[], ArrayLike]
 
 
 def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> ContextSampler:
-    """Returns a sampler that draws what `function` does, and nothing that its spec does not say.
-
-    `function` is called once to see that it works.
+    """Returns `function` as a sampler, and tries a sampler once.
 
     Args:
         name: of the argument, for messages.
-        function: a sampler, which is tried on a generator of its own; or a function without
-            arguments, which becomes a `RowFunction`.
+        function: a sampler; or a function without arguments, which becomes a `RowFunction`.
         size: the batch shape to try a sampler on.
 
     Raises:
-        TypeError: it is neither, or what it draws is of a wrong dtype.
-        ValueError: what it draws is of a wrong shape, or NaN.
+        TypeError: it is neither, or what it draws has a wrong dtype.
+        ValueError: what it draws has a wrong shape, or is NaN.
     """
     if isinstance(function, ContextSampler):
-        sampler = function if type(function) in RELIABLE else CheckedSampler(function, name)
-        sampler(np.random.default_rng(0), size)
-        return sampler
+        function.sample(np.random.default_rng(0), size)
+        return function
     if not callable(function):
-        raise TypeError(f"{name} is {function!r}; expected a ContextSampler or a function")
-    return CheckedSampler(RowFunction(function, name), name)
+        raise TypeError(f"{name} is {shown(function)}; expected a ContextSampler or a function")
+    return RowFunction(function, name)
 
 
 def _stacked(name: str, contexts: Any) -> NDArray[Any]:
@@ -142,8 +132,8 @@ def _stacked(name: str, contexts: Any) -> NDArray[Any]:
     return values
 
 
-def _converted(name: str, values: NDArray[Any], dtype: np.dtype[Any], copy: bool) -> NDArray[Any]:
+def _converted(name: str, values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     both_integers = values.dtype.kind in "iu" and dtype.kind in "iu"
     if not both_integers and not np.can_cast(values.dtype, dtype, "same_kind"):
         raise TypeError(f"{name} returned {values.dtype}; expected {dtype}")
-    return converted(name, values, dtype, copy)
+    return cast(name, values, dtype)

@@ -19,8 +19,8 @@ from bandit_envs.specs.nests import (
     add_outer_dims_nest,
     assert_arrays_nest,
     check_arrays_nest,
-    copy_nest,
     map_structure,
+    read_only_nest,
     sample_spec_nest,
 )
 
@@ -31,11 +31,11 @@ __all__ = [
     "add_outer_dims_nest",
     "assert_arrays_nest",
     "check_arrays_nest",
-    "copy_nest",
     "is_bounded",
     "is_continuous",
     "is_discrete",
     "map_structure",
+    "read_only_nest",
     "sample_spec_nest",
     "value_range",
 ]

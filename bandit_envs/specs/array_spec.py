@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 import operator
@@ -11,7 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from bandit_envs.base.arrays import NUMBERS, read_only
 
+
+@dataclasses.dataclass(frozen=True, eq=False, init=False)
 class ArraySpec:
     """Shape and dtype of an array.
 
@@ -32,31 +36,20 @@ class ArraySpec:
     (True, False)
     """
 
-    __slots__ = ("_dtype", "_name", "_shape")
-    __hash__ = None  # type: ignore[assignment]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    name: str | None
 
     def __init__(self, shape: Iterable[int], dtype: DTypeLike, name: str | None = None) -> None:
         try:
-            self._shape = tuple(map(operator.index, shape))
+            object.__setattr__(self, "shape", tuple(map(operator.index, shape)))
         except TypeError:
             raise TypeError(f"shape is {shape!r}; expected an iterable of integers") from None
-        self._dtype = np.dtype(dtype)
-        self._name = name
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The dimensions, without the batch dimension."""
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype."""
-        return self._dtype
-
-    @property
-    def name(self) -> str | None:
-        """What the array holds, or None."""
-        return self._name
+        try:
+            object.__setattr__(self, "dtype", np.dtype(dtype))
+        except TypeError as error:
+            raise TypeError(f"dtype is {dtype!r}; expected a NumPy dtype: {error}") from error
+        object.__setattr__(self, "name", name)
 
     @classmethod
     def from_array(cls, array: Any, name: str | None = None) -> ArraySpec:
@@ -79,9 +72,9 @@ class ArraySpec:
     def check_array(self, array: Any) -> bool:
         """Whether `array`, an array or a number, has exactly this shape and dtype."""
         if isinstance(array, np.ndarray):
-            return bool(self._shape == array.shape and self._dtype == array.dtype)
+            return bool(self.shape == array.shape and self.dtype == array.dtype)
         if isinstance(array, numbers.Number):
-            return self._shape == () and self._dtype == np.dtype(type(array))
+            return self.shape == () and self.dtype == np.dtype(type(array))
         return False
 
     def replace(
@@ -92,23 +85,18 @@ class ArraySpec:
     ) -> ArraySpec:
         """Returns a copy in which every argument that is not None is exchanged."""
         return ArraySpec(
-            self._shape if shape is None else shape,
-            self._dtype if dtype is None else dtype,
-            self._name if name is None else name,
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.name if name is None else name,
         )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArraySpec):
             return False
-        return self._shape == other._shape and self._dtype == other._dtype
-
-    def __repr__(self) -> str:
-        return f"ArraySpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ArraySpec, (self._shape, self._dtype, self._name)
+        return self.shape == other.shape and self.dtype == other.dtype
 
 
+@dataclasses.dataclass(frozen=True, eq=False, init=False, repr=False)
 class BoundedArraySpec(ArraySpec):
     """An `ArraySpec` with inclusive bounds.
 
@@ -135,8 +123,8 @@ class BoundedArraySpec(ArraySpec):
     5
     """
 
-    __slots__ = ("_maximum", "_minimum")
-    __hash__ = None
+    _minimum: NDArray[Any]
+    _maximum: NDArray[Any]
 
     def __init__(
         self,
@@ -147,9 +135,10 @@ class BoundedArraySpec(ArraySpec):
         name: str | None = None,
     ) -> None:
         super().__init__(shape, dtype, name)
-        low, high = _dtype_range(self._dtype)
-        self._minimum = self._bound("minimum", low if minimum is None else minimum, low, high)
-        self._maximum = self._bound("maximum", high if maximum is None else maximum, low, high)
+        low, high = _dtype_range(self.dtype)
+        for bound, value, default in (("minimum", minimum, low), ("maximum", maximum, high)):
+            checked = self._bound(bound, default if value is None else value, low, high)
+            object.__setattr__(self, f"_{bound}", checked)
         if np.any(self._minimum > self._maximum):
             raise ValueError(
                 f"minimum is {self._minimum}; expected at most the maximum, {self._maximum}"
@@ -157,44 +146,44 @@ class BoundedArraySpec(ArraySpec):
 
     def _bound(self, name: str, value: ArrayLike, low: Any, high: Any) -> NDArray[Any]:
         bound = np.array(value)
+        if bound.dtype.kind not in NUMBERS:
+            raise TypeError(f"{name} is {value!r}; expected numbers")
         try:
-            np.broadcast_to(bound, self._shape)
+            np.broadcast_to(bound, self.shape)
         except ValueError as error:
             raise ValueError(
-                f"{name} has shape {bound.shape}; expected one that broadcasts to {self._shape}"
+                f"{name} has shape {bound.shape}; expected one that broadcasts to {self.shape}"
             ) from error
-        if np.issubdtype(self._dtype, np.floating):
+        if np.issubdtype(self.dtype, np.floating):
             bound = np.where(np.isinf(bound), np.where(bound > 0, high, low), bound)
         exact = bound
-        if bound.dtype.kind == "f" and self._dtype.kind in "iu":
+        if bound.dtype.kind == "f" and self.dtype.kind in "iu":
             exact = bound.astype(object)  # for NumPy rounds integers to compare them with floats
         with np.errstate(invalid="ignore"):
             inside = (exact >= low) & (exact <= high)
         if not np.all(inside):
             raise ValueError(
-                f"{name} is {bound}; expected values of {self._dtype}, from {low} to {high}"
+                f"{name} is {bound}; expected values of {self.dtype}, from {low} to {high}"
             )
-        bound = bound.astype(self._dtype)
-        bound.setflags(write=False)
-        return bound
+        return bound.astype(self.dtype)
 
     @property
     def minimum(self) -> NDArray[Any]:
         """Smallest value allowed: a read-only array that broadcasts to `shape`."""
-        return self._minimum
+        return read_only(self._minimum)
 
     @property
     def maximum(self) -> NDArray[Any]:
         """Largest value allowed: a read-only array that broadcasts to `shape`."""
-        return self._maximum
+        return read_only(self._maximum)
 
     @property
     def num_values(self) -> NDArray[Any] | None:
         """How many values an integer spec allows: int64, of `shape`; None if not an integer."""
         if not is_discrete(self):
             return None
-        minimum = np.broadcast_to(self._minimum, self._shape).astype(np.int64)
-        maximum = np.broadcast_to(self._maximum, self._shape).astype(np.int64)
+        minimum = np.broadcast_to(self._minimum, self.shape).astype(np.int64)
+        maximum = np.broadcast_to(self._maximum, self.shape).astype(np.int64)
         return np.asarray(maximum - minimum + 1)
 
     @classmethod
@@ -233,11 +222,11 @@ class BoundedArraySpec(ArraySpec):
     ) -> BoundedArraySpec:
         """Returns a copy in which every argument that is not None is exchanged."""
         return BoundedArraySpec(
-            self._shape if shape is None else shape,
-            self._dtype if dtype is None else dtype,
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
             self._minimum if minimum is None else minimum,
             self._maximum if maximum is None else maximum,
-            self._name if name is None else name,
+            self.name if name is None else name,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -251,13 +240,9 @@ class BoundedArraySpec(ArraySpec):
 
     def __repr__(self) -> str:
         return (
-            f"BoundedArraySpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r}, "
+            f"BoundedArraySpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r}, "
             f"minimum={self._minimum}, maximum={self._maximum})"
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        bounds = self._minimum, self._maximum
-        return BoundedArraySpec, (self._shape, self._dtype, *bounds, self._name)
 
 
 def _dtype_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:

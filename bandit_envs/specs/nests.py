@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import read_only
 from bandit_envs.specs.array_spec import ArraySpec, BoundedArraySpec, is_continuous
 
 Nest = Any
@@ -48,13 +49,13 @@ def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Ne
     return function(nest, *others)
 
 
-def copy_nest(nest: Nest) -> Nest:
-    """Returns a nest of the same leaves in containers of its own."""
-    if type(nest) is dict:  # faster so than by map_structure
-        return {
-            key: leaf if type(leaf) is np.ndarray else copy_nest(leaf) for key, leaf in nest.items()
-        }
-    return map_structure(lambda leaf: leaf, nest)
+def read_only_nest(nest: Nest) -> Nest:
+    """Returns a nest of new read-only views, in new containers."""
+    if type(nest) is np.ndarray:
+        return read_only(nest)
+    if type(nest) is dict:  # faster than map_structure
+        return {key: read_only_nest(leaf) for key, leaf in nest.items()}
+    return map_structure(lambda leaf: read_only(np.asarray(leaf)), nest)
 
 
 def _require(same: bool, nest: Nest, other: Nest) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import (
     ArraySpec,
     add_outer_dims_nest,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure, sample_spec_nest
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import TimeStep

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.state import Stateful
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Stateful
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.other_process import replay_elsewhere
 from bandit_envs.testing.plays import ContractPart, Play, drawn_action, returned_arrays

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.testing.bad_actions import bad_actions
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.plays import ContractPart, Play, named_arrays, returned_arrays

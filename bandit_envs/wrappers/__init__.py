@@ -1,7 +1,7 @@
-"""Wrappers: environments that show another one differently, one for each change."""
+"""Environment wrappers. Each changes one thing: observations or rewards."""
 
-from bandit_envs.wrappers.observations import AddActionMask, TransformObservation
-from bandit_envs.wrappers.rewards import AffineReward, ClipReward, RescaleReward
+from bandit_envs.wrappers.observation_wrappers import AddActionMask, TransformObservation
+from bandit_envs.wrappers.reward_wrappers import AffineReward, ClipReward, RescaleReward
 from bandit_envs.wrappers.wrapper import Wrapper
 
 __all__ = [

@@ -16,9 +16,9 @@ pytest.importorskip("rich")
 
 import joblib
 
-from bandit_envs.experiments import engine
-from bandit_envs.experiments.engine import EngineError, missing_tasks, run_tasks
-from bandit_envs.experiments.folder import ResultsFolder
+from bandit_envs.studies import engine
+from bandit_envs.studies.run import EngineError, missing_tasks, run_tasks
+from bandit_envs.studies.results import ResultsFolder
 from tests.experiments.sweeps import (
     CONTEXTUAL,
     TESTBED,
@@ -115,7 +115,7 @@ def test_a_failing_task_names_its_parameters_and_the_others_go_on(tmp_path, monk
 
 POISON = """
 import os
-import bandit_envs.experiments.tasks as tasks
+import bandit_envs.studies.tasks as tasks
 
 run = tasks.run_task
 

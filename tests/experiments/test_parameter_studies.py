@@ -2,12 +2,12 @@
 
 import pytest
 
-from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
-from bandit_envs.experiments.studies import Study
-from bandit_envs.experiments.tasks import run_task
+from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec
+from bandit_envs.studies.study import Study
+from bandit_envs.studies.tasks import run_task
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
-plots = pytest.importorskip("bandit_envs.plots")
+plots = pytest.importorskip("bandit_envs.studies.curves")
 
 SMALL = "per_arm:global_dim=2,arm_dim=2,arms=3,batch_size={}"
 

@@ -11,7 +11,7 @@ from bandit_envs import (
     RandomPolicy,
     UCBPolicy,
 )
-from bandit_envs.experiments.specs import PolicySpec
+from bandit_envs.studies.specs import PolicySpec
 from bandit_envs.trajectories import Trajectory
 
 

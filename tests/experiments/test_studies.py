@@ -6,10 +6,10 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from bandit_envs.experiments.figures import FIGURES
-from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
-from bandit_envs.experiments.studies import Study
-from bandit_envs.experiments.tasks import run_task
+from bandit_envs.studies.book import FIGURES
+from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec
+from bandit_envs.studies.study import Study
+from bandit_envs.studies.tasks import run_task
 from tests.experiments.sweeps import TINY
 
 tomllib = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")

@@ -16,8 +16,8 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
-from bandit_envs.experiments.estimate import estimate
-from bandit_envs.experiments.tasks import run_task
+from bandit_envs.studies.estimate import estimate
+from bandit_envs.studies.tasks import run_task
 from tests.experiments.sweeps import (
     CONTEXTUAL,
     TINY,

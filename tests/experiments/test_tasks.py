@@ -1,9 +1,9 @@
 import numpy as np
 
 from bandit_envs import AverageRewardMetric, KArmedTestbed, StepDriver, UCBPolicy
-from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
-from bandit_envs.experiments.studies import Study
-from bandit_envs.experiments.tasks import merge_results, run_task
+from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec
+from bandit_envs.studies.study import Study
+from bandit_envs.studies.tasks import merge_results, run_task
 
 
 def study(*policies, runs=50, steps=20, seed=5):

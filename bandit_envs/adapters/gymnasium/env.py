@@ -21,8 +21,8 @@ from bandit_envs.adapters.gymnasium.shared import (
     render_nothing,
 )
 from bandit_envs.adapters.gymnasium.spaces import space_from_spec, take_row
-from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.state import Seed
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import StepType, TimeStep
 
 

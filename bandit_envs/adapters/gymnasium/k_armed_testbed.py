@@ -20,10 +20,10 @@ from bandit_envs.adapters.gymnasium.shared import (
     render_nothing,
 )
 from bandit_envs.adapters.gymnasium.vector_env import GymnasiumVectorEnv
-from bandit_envs.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.checks import checked_index, checked_integer
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import checked_index, checked_integer
 from bandit_envs.specs import BoundedArraySpec
-from bandit_envs.state import Seed, generator
+from bandit_envs.base.state import Seed, generator
 from bandit_envs.trajectories import read_only
 
 NO_ARMS = "KArmedTestbed has no arms yet; call reset() first"

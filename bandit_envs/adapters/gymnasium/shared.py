@@ -12,9 +12,9 @@ import gymnasium
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from bandit_envs.checks import checked_integer
-from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.state import Seed
+from bandit_envs.base.checks import checked_integer
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep
 
 UNKNOWN_SEED = -1

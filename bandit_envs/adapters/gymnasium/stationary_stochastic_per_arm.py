@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 from bandit_envs.adapters.gymnasium.env import GymnasiumEnv
 from bandit_envs.adapters.gymnasium.shared import horizon
 from bandit_envs.adapters.gymnasium.vector_env import GymnasiumVectorEnv
-from bandit_envs.checks import checked_integer
+from bandit_envs.base.checks import checked_integer
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
 from bandit_envs.rewards import LinearReward, RewardFunction
 from bandit_envs.sampling import Normal, SamplingFunction

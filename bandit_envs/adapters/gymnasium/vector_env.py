@@ -27,9 +27,9 @@ from bandit_envs.adapters.gymnasium.spaces import (
     split_batch,
     stack_rows,
 )
-from bandit_envs.checks import checked_mask
-from bandit_envs.py_environment import PyEnvironment
-from bandit_envs.state import Seed
+from bandit_envs.base.checks import checked_mask
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep, read_only
 
 Step = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]

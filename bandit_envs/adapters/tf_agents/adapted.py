@@ -14,9 +14,9 @@ from tf_agents.environments import py_environment
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
-from bandit_envs.state import Seed
+from bandit_envs.base.state import Seed
 from bandit_envs.trajectories import TimeStep, read_only_time_step, termination
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.adapters.tf_agents.adapted import Adapted, is_stream
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
-from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import Nest
 
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from bandit_envs import environments
 from bandit_envs.adapters.tf_agents.adapted import TFAgentsBanditEnvironment
-from bandit_envs.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.rewards import RewardFunction
 from bandit_envs.sampling import SamplingFunction
 from bandit_envs.specs import Nest
-from bandit_envs.state import Seed
+from bandit_envs.base.state import Seed
 
 
 class _AnyArm(environments.StationaryStochasticPerArmPyEnvironment):

@@ -26,15 +26,15 @@ from rich.progress import (
 from rich.table import Table
 
 from bandit_envs import plots
-from bandit_envs.experiments.backends import backend
-from bandit_envs.experiments.engine import EngineError, missing_tasks, run_tasks
-from bandit_envs.experiments.estimate import estimate
-from bandit_envs.experiments.figures import FIGURES
-from bandit_envs.experiments.folder import ResultsFolder
-from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec
-from bandit_envs.experiments.studies import Study
-from bandit_envs.experiments.tables import steps_per_second, summary, write_tables
-from bandit_envs.saving import write_whole
+from bandit_envs.studies.backends import backend
+from bandit_envs.studies.run import EngineError, missing_tasks, run_tasks
+from bandit_envs.studies.estimate import estimate
+from bandit_envs.studies.book import FIGURES
+from bandit_envs.studies.results import ResultsFolder
+from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec
+from bandit_envs.studies.study import Study
+from bandit_envs.studies.tables import steps_per_second, summary, write_tables
+from bandit_envs.base.saving import write_whole
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -1,4 +1,4 @@
-"""Reward models: the mean of a reward, given the features of user and item, and a draw of it.
+"""Reward models of contextual bandits: the mean of a reward, given the features of user and item, and a draw of it.
 
 A reward function is a `RewardModel`, which works on whole batches. Any other callable is taken to
 be a function of TF-Agents' kind, which draws one reward from one vector: the user's features, then
@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.checks import LARGEST, NUMBERS, checked_number, checked_numbers
+from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, shown
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
@@ -97,7 +98,7 @@ class LinearReward(RewardModel):
 
     def __init__(self, theta: ArrayLike, noise_std: float = 1.0) -> None:
         self._score = _LinearScore(theta)
-        self._noise_std = checked_number("noise_std", noise_std, 0.0, LARGEST)
+        self._noise_std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
 
     def mean(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
         return self._score(global_features, arm_features)
@@ -161,8 +162,8 @@ class LogisticReward(RewardModel):
 class RowReward(RewardModel):
     """A function of TF-Agents' kind: it draws one reward from one feature vector.
 
-    It is called once a row, in order. Its mean is not known. What it draws, it draws elsewhere: not
-    from the `rng` of the model. So neither a seed nor a saved state makes it repeat.
+    It is called once a row, in order. Its mean is not known. The function has its own source of
+    randomness, so seeds and saved states do not reproduce it.
 
     Args:
         function: takes a vector [G + P], the user's features and then the item's, which it may
@@ -250,10 +251,13 @@ class _LinearScore:
     """The product of concatenated features and theta, without concatenating them."""
 
     def __init__(self, theta: ArrayLike) -> None:
-        array = checked_numbers("theta", theta, ndim=1)
-        if not (np.abs(array) <= LARGEST).all():
-            raise ValueError(f"theta is {array}; expected numbers from {-LARGEST:g} to {LARGEST:g}")
-        self._theta = array.astype(np.float64)
+        array = check_numbers("theta", theta, ndim=1).astype(np.float64)
+        if not (np.abs(array) <= MAX_PARAMETER).all():
+            raise ValueError(
+                f"theta is {shown(array)}; expected numbers from {-MAX_PARAMETER:g} "
+                f"to {MAX_PARAMETER:g}"
+            )
+        self._theta = array
         self._theta_float32 = array.astype(np.float32)
 
     def __call__(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import first_nan
-from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.base.arrays import first_nan
+from bandit_envs.base.availability import available_actions
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,
     Nest,
     add_outer_dims_nest,
     assert_arrays_nest,
-    copy_nest,
     map_structure,
 )
 from bandit_envs.wrappers.wrapper import Wrapper
@@ -36,7 +36,7 @@ class TransformObservation(Wrapper):
         func: takes an observation, a nest of read-only arrays [B, ...], and returns one, without
             drawing anything and without remembering anything.
         observation_spec: the nest of specs of one row of what `func` returns.
-        name: what to call the result; default: its class and, in brackets, the wrapped one's name.
+        name: as for `Wrapper`.
 
     Raises:
         TypeError: `env` is not a `PyEnvironment`, `func` cannot be called, or `observation_spec` is
@@ -66,7 +66,7 @@ class TransformObservation(Wrapper):
         if not callable(func):
             raise TypeError(f"func is {func!r}; expected a function of an observation")
         self._func = func
-        self._observation_spec = copy_nest(observation_spec)
+        self._observation_spec = observation_spec
         try:
             self._batched_spec = add_outer_dims_nest(observation_spec, (env.batch_size,))
         except (AttributeError, TypeError):
@@ -75,7 +75,7 @@ class TransformObservation(Wrapper):
             ) from None
 
     def observation_spec(self) -> Nest:
-        return copy_nest(self._observation_spec)
+        return self._observation_spec
 
     def _map_observation(self, observation: Nest) -> Nest:
         mapped = self._func(observation)
@@ -104,11 +104,12 @@ class AddActionMask(Wrapper):
     Args:
         env: the environment to wrap. Its actions are integers from 0 to K - 1, its observation a
             dict with `num_actions`.
-        name: what to call the result; default: its class and, in brackets, the wrapped one's name.
+        name: as for `Wrapper`.
 
     Raises:
         TypeError: `env` is not a `PyEnvironment`.
-        ValueError: its actions or its observation are others, or there is an `action_mask` already.
+        ValueError: its action spec is not one integer from 0, its observation has no `num_actions`,
+            or there is an `action_mask` already.
 
     Source: the masks of TF-Agents' `observation_and_action_constraint_splitter`.
 
@@ -132,15 +133,14 @@ class AddActionMask(Wrapper):
             raise ValueError(f"env has observation_spec {spec}; expected a dict with num_actions")
         if ACTION_MASK in spec:
             raise ValueError("env has an action_mask in its observation already")
-        self._actions = np.arange(int(action.maximum) + 1)
+        self._num_actions = int(action.maximum) + 1
         self._observation_spec = {
             **spec,
-            ACTION_MASK: ArraySpec(self._actions.shape, np.bool_, ACTION_MASK),
+            ACTION_MASK: ArraySpec((self._num_actions,), np.bool_, ACTION_MASK),
         }
 
     def observation_spec(self) -> Nest:
-        return copy_nest(self._observation_spec)
+        return self._observation_spec
 
     def _map_observation(self, observation: dict[str, Any]) -> dict[str, Any]:
-        available: NDArray[Any] = observation[NUM_ACTIONS]
-        return {**observation, ACTION_MASK: self._actions < available[:, np.newaxis]}
+        return {**observation, ACTION_MASK: available_actions(observation, self._num_actions)}

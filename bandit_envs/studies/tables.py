@@ -7,11 +7,11 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bandit_envs.experiments.folder import ResultsFolder
-from bandit_envs.experiments.studies import Cell
-from bandit_envs.experiments.tasks import Result
+from bandit_envs.studies.results import ResultsFolder
+from bandit_envs.studies.study import Cell
+from bandit_envs.studies.tasks import Result
 from bandit_envs.metrics import Statistics
-from bandit_envs.saving import write_whole
+from bandit_envs.base.saving import write_whole
 
 
 def write_tables(folder: ResultsFolder, with_speed: bool) -> None:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.checks import checked_integer
-from bandit_envs.experiments.specs import EnvironmentSpec, PolicySpec, Spec
+from bandit_envs.base.checks import checked_integer
+from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec, Spec
 
 METRICS = ("reward", "percent_optimal", "regret")
 PANELS = (*METRICS, "cumulative_regret")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs.checks import LARGEST, checked_number
+from bandit_envs.base.checks import LARGEST, checked_number
 from bandit_envs.environments import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Normal

@@ -15,11 +15,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from bandit_envs.experiments.specs import SYMBOLS, Spec
-from bandit_envs.experiments.studies import Cell, Study
-from bandit_envs.experiments.tasks import Result
+from bandit_envs.studies.specs import SYMBOLS, Spec
+from bandit_envs.studies.study import Cell, Study
+from bandit_envs.studies.tasks import Result
 from bandit_envs.metrics import Statistics
-from bandit_envs.rendering import Arms
 
 # Okabe & Ito's palette: told apart by readers who do not see all colours.
 COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -49,42 +48,6 @@ def study_figure(study: Study, results: Iterable[tuple[Cell, Result]]) -> bytes:
     if study.panels:
         return _learning_curves(study, results)
     return _parameter_study(study, results)
-
-
-def arms_image(arms: Arms) -> NDArray[np.uint8]:
-    """Draws the arms of one row of an environment: as in Figure 2.1 of the book, or as bars.
-
-    Returns:
-        An image: [height, width, 3] uint8.
-    """
-    figure = Figure(figsize=(8.0, 4.5), dpi=100, layout="constrained")
-    canvas: Any = FigureCanvasAgg(figure)
-    _draw_arms(figure, arms)
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
-
-
-def show_arms(arms: Arms, window: int) -> None:
-    """Draws arms in a window, which is opened if there is none of that number yet."""
-    # Only here: pyplot looks for a display.
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    if pyplot.fignum_exists(window):
-        figure = pyplot.figure(window, clear=True)
-    else:
-        figure = pyplot.figure(window, figsize=(8.0, 4.5), layout="constrained")
-        manager = figure.canvas.manager
-        if manager is not None:
-            manager.set_window_title(arms.title)
-    _draw_arms(figure, arms)
-    pyplot.pause(0.001)
-
-
-def close_window(window: int) -> None:
-    """Closes the window of that number, if there is one."""
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    pyplot.close(window)
 
 
 def _learning_curves(study: Study, results: Iterable[tuple[Cell, Result]]) -> bytes:
@@ -209,56 +172,3 @@ def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     return buffer.getvalue()
-
-
-def _draw_arms(figure: Figure, arms: Arms) -> None:
-    optimal, last = COLORS[:2]
-    means = arms.expected_rewards
-    colors = np.where(np.arange(len(means)) == arms.optimal_action(), optimal, "0.75")
-    axis = figure.subplots()
-    axis.set_title(arms.title, loc="left", fontsize=12, parse_math=False)
-    axis.set_title(arms.progress(), loc="right", fontsize=10, color="0.3")
-    handles: list[Any] = [Patch(color=optimal, label="optimal arm")]
-    if arms.reward_std:
-        axis.set_ylabel("Reward distribution")
-        _violins(axis, means, arms.reward_std, colors)
-        handles.append(Line2D([], [], color="black", label="value $q_*(a)$"))
-        if arms.action is not None and arms.reward is not None:
-            handles += axis.plot(arms.action, arms.reward, "o", color=last, markersize=8, zorder=3)
-            handles[-1].set(label="last reward", markeredgecolor="white")
-    else:
-        axis.set_ylabel("Expected reward")
-        available = means > -np.inf
-        (arm_numbers,), (others,) = available.nonzero(), (~available).nonzero()
-        axis.bar(arm_numbers, means[available], color=colors[available])
-        if others.size:
-            handles += axis.plot(others, 0.0 * others, "x", color="0.6", label="not available")
-    low, high = arms.reward_limits(num_stds=3.2)
-    margin = 0.04 * (high - low)
-    axis.set_ylim(low - margin, high + margin)
-    axis.set_xlim(-0.7, len(means) - 0.3)
-    axis.axhline(0.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
-    _label_arms(axis, arms)
-    axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
-
-
-def _violins(axis: Axes, means: NDArray[Any], std: float, colors: NDArray[np.str_]) -> None:
-    deviations = np.linspace(-3.2, 3.2, 129)
-    widths = 0.42 * np.exp(-0.5 * deviations**2)
-    for arm, (mean, color) in enumerate(zip(means.tolist(), colors.tolist())):
-        rewards = mean + std * deviations
-        axis.fill_betweenx(rewards, arm - widths, arm + widths, color=color, alpha=0.75, lw=0)
-        axis.hlines(mean, arm - 0.42, arm + 0.42, color="black", linewidth=1.5)
-
-
-def _label_arms(axis: Axes, arms: Arms) -> None:
-    axis.tick_params(axis="x", length=0)
-    num_arms = len(arms.expected_rewards)
-    if arms.pulls_of_arms is None or num_arms > 20:  # more labels would overlap
-        axis.set_xlabel("Action")
-        axis.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))
-        return
-    axis.set_xlabel("Action, and how often it was taken")
-    labels = [f"{arm}\n{pulls}x" for arm, pulls in enumerate(arms.pulls_of_arms)]
-    axis.set_xticks(range(num_arms), labels)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.checks import LARGEST, checked_number, checked_positive
-from bandit_envs.py_environment import PyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.wrappers.wrapper import Wrapper
 
@@ -32,7 +32,7 @@ class RescaleReward(Wrapper):
     Args:
         env: the environment to wrap.
         reward_range: low and high, the range to bring rewards into.
-        name: what to call the result; default: its class and, in brackets, the wrapped one's name.
+        name: as for `Wrapper`.
 
     Raises:
         TypeError: `env` is not a `PyEnvironment`, or `reward_range` is not a pair of numbers.
@@ -53,7 +53,7 @@ class RescaleReward(Wrapper):
         self, env: PyEnvironment, reward_range: tuple[float, float], *, name: str | None = None
     ) -> None:
         super().__init__(env, name=name)
-        self._range = _checked_range(reward_range)
+        self._range = _check_range(reward_range)
         self._reward_spec = _reward_spec(env, *self._range)
         self._wrapped_range = env.reward_range
         if self._wrapped_range[0] == self._wrapped_range[1]:
@@ -99,7 +99,7 @@ class AffineReward(Wrapper):
         env: the environment to wrap.
         scale: what to multiply by.
         shift: what to add then.
-        name: what to call the result; default: its class and, in brackets, the wrapped one's name.
+        name: as for `Wrapper`.
 
     Raises:
         TypeError: `env` is not a `PyEnvironment`, or `scale` or `shift` is not a number.
@@ -124,8 +124,8 @@ class AffineReward(Wrapper):
         name: str | None = None,
     ) -> None:
         super().__init__(env, name=name)
-        self._scale = checked_positive("scale", scale, maximum=LARGEST)
-        self._shift = checked_number("shift", shift, -LARGEST, LARGEST)
+        self._scale = check_positive("scale", scale, maximum=MAX_PARAMETER)
+        self._shift = check_number("shift", shift, -MAX_PARAMETER, MAX_PARAMETER)
         smallest, largest = env.reward_range
         self._reward_spec = _reward_spec(
             env, self._scale * smallest + self._shift, self._scale * largest + self._shift
@@ -150,7 +150,7 @@ class ClipReward(Wrapper):
     Args:
         env: the environment to wrap.
         reward_range: the smallest and the largest reward to let through.
-        name: what to call the result; default: its class and, in brackets, the wrapped one's name.
+        name: as for `Wrapper`.
 
     Raises:
         TypeError: `env` is not a `PyEnvironment`, or `reward_range` is not a pair of numbers.
@@ -169,7 +169,7 @@ class ClipReward(Wrapper):
         self, env: PyEnvironment, reward_range: tuple[float, float], *, name: str | None = None
     ) -> None:
         super().__init__(env, name=name)
-        self._range = _checked_range(reward_range)
+        self._range = _check_range(reward_range)
         self._reward_spec = _reward_spec(env, *np.clip(env.reward_range, *self._range).tolist())
 
     def reward_spec(self) -> ArraySpec:
@@ -179,14 +179,14 @@ class ClipReward(Wrapper):
         return np.asarray(np.clip(rewards, *self._range))
 
 
-def _checked_range(reward_range: Any) -> tuple[float, float]:
+def _check_range(reward_range: Any) -> tuple[float, float]:
     try:
         low, high = reward_range
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"reward_range is {reward_range!r}; expected a pair of numbers"
         ) from error
-    low, high = checked_number("reward_range[0]", low), checked_number("reward_range[1]", high)
+    low, high = check_number("reward_range[0]", low), check_number("reward_range[1]", high)
     if low >= high:
         raise ValueError(f"reward_range is ({low:g}, {high:g}); expected the first to be less")
     return low, high

@@ -4,65 +4,64 @@ from __future__ import annotations
 
 import abc
 import copy
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.checks import checked_integer, checked_mask
-from bandit_envs.specs import ArraySpec, Nest, add_outer_dims_nest, assert_arrays_nest, value_range
-from bandit_envs.state import Seed, Stateful, check_token, generator
-from bandit_envs.trajectories import (
-    DISCOUNT_SPEC,
-    REWARD_SPEC,
-    TimeStep,
-    handed_out,
-    read_only_time_step,
-    time_step_spec,
+from bandit_envs.base.arrays import read_only
+from bandit_envs.base.checks import check_integer
+from bandit_envs.base.state import Seed, Stateful, check_generator, generator
+from bandit_envs.specs import (
+    Nest,
+    add_outer_dims_nest,
+    assert_arrays_nest,
+    read_only_nest,
+    value_range,
 )
+from bandit_envs.trajectories import DISCOUNT_SPEC, REWARD_SPEC, TimeStep, time_step_spec
 
 Self = TypeVar("Self", bound="PyEnvironment")
+
+new_tuple: Any = tuple.__new__
+"""Makes a named tuple of a class and its fields, in half the time that calling the class takes."""
 
 
 class EnvironmentState(NamedTuple):
     """All that changes in an environment.
 
     Fields:
-        made_by: which environment it belongs to, so that no other takes it.
-        rng: the generator of every draw.
+        rng: the generator of every draw; None in a wrapper, which uses the wrapped one's.
         time_step: what the last `reset` or `step` returned; None before the first.
-        hidden: what the environment's own hooks need besides.
+        latent: what the environment's hooks need besides.
     """
 
-    made_by: str
-    rng: np.random.Generator
+    rng: np.random.Generator | None
     time_step: TimeStep | None
-    hidden: Any
+    latent: Any
 
 
 class PyEnvironment(Stateful, abc.ABC):
     """A batched environment: B rows that are reset and stepped together.
 
-    A subclass implements `action_spec`, `observation_spec` and two hooks. Each hook returns a pair:
-    what the environment has to remember, and the time step to return. It finds what it remembered
-    in `self._state.hidden`, draws from `self.np_random`, and changes neither itself:
+    A subclass implements `action_spec`, `observation_spec` and two hooks. Each hook returns what
+    the environment has to remember, and the time step. It finds what it remembered in
+    `self._state.latent`, draws from `self.np_random`, and assigns nothing:
 
-        _reset()       -> hidden, time_step
-        _step(action)  -> hidden, time_step
+        _reset()       -> latent, time_step
+        _step(action)  -> latent, time_step
 
-    `reset` and `step` then store the pair in one assignment. If a hook raises, nothing has
-    changed: the generator is put back to where it was.
+    `step` refuses a bad action before anything changes. After an exception in a hook, restore a
+    saved state or reset.
 
     Args:
         handle_auto_reset: whether `step` resets, and ignores its action, once all rows are LAST.
         batch_size: B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-        name: what to call the environment; default: its class.
+        name: the environment's name; its class by default.
 
     Raises:
-        TypeError: `batch_size` is not an integer, or `seed` is no source of randomness.
-        ValueError: `batch_size` is less than 1, or `seed` is a negative integer.
+        TypeError: `batch_size` is not an integer, or `seed` is not a valid seed.
+        ValueError: `batch_size` is less than 1, or `seed` is negative.
 
     Source: TF-Agents' `PyEnvironment`, whose public names and meaning are kept, except that the
     hooks return pairs.
@@ -77,9 +76,9 @@ class PyEnvironment(Stateful, abc.ABC):
         name: str | None = None,
     ) -> None:
         self._handle_auto_reset = bool(handle_auto_reset)
-        self._batch_size = checked_integer("batch_size", batch_size, minimum=1)
+        self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._name = type(self).__name__ if name is None else str(name)
-        self._state = EnvironmentState("", generator(seed), None, None)
+        self._state = EnvironmentState(generator(seed), None, None)
 
     @property
     def batched(self) -> bool:
@@ -93,7 +92,7 @@ class PyEnvironment(Stateful, abc.ABC):
 
     @property
     def name(self) -> str:
-        """What the environment is called."""
+        """The environment's name."""
         return self._name
 
     @property
@@ -101,6 +100,11 @@ class PyEnvironment(Stateful, abc.ABC):
         """The generator of every draw of this environment."""
         rng: np.random.Generator = self._state.rng
         return rng
+
+    @property
+    def unwrapped(self) -> PyEnvironment:
+        """The environment without its wrappers."""
+        return self
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -115,11 +119,11 @@ class PyEnvironment(Stateful, abc.ABC):
     def observation_spec(self) -> Nest:
         """The spec, or nest of specs, of one row's observation."""
 
-    def reward_spec(self) -> ArraySpec:
-        """The spec of one row's reward."""
+    def reward_spec(self) -> Nest:
+        """The spec, or nest of specs, of one row's reward."""
         return REWARD_SPEC
 
-    def discount_spec(self) -> ArraySpec:
+    def discount_spec(self) -> Nest:
         """The spec of one row's discount."""
         return DISCOUNT_SPEC
 
@@ -136,7 +140,7 @@ class PyEnvironment(Stateful, abc.ABC):
         time_step: TimeStep | None = self._state.time_step
         if time_step is None:
             raise ValueError(f"{self._name} has no time step yet; call reset() first")
-        return handed_out(time_step)
+        return _read_only_time_step(time_step)
 
     def should_reset(self, time_step: TimeStep) -> bool:
         """Whether `step` would reset after `time_step`: auto-reset is on and all rows are LAST."""
@@ -144,46 +148,27 @@ class PyEnvironment(Stateful, abc.ABC):
 
     def reset(self) -> TimeStep:
         """Starts a new episode in every row and returns its FIRST time step."""
-        return self._advance(self._reset)
-
-    def reset_rows(self, rows: ArrayLike) -> TimeStep:
-        """Starts a new episode in some rows, or in all if there is no time step yet.
-
-        Args:
-            rows: [B] bool, whether to reset the row.
-
-        Returns:
-            The current time step, in which these rows are FIRST.
-
-        Raises:
-            NotImplementedError: this environment resets all of its rows or none.
-            TypeError, ValueError: `rows` is not boolean, or not of shape [B].
-        """
-        mask = checked_mask("rows", rows, (self._batch_size,))
-        if self._state.time_step is None or mask.all():
-            return self.reset()
-        return self._advance(self._reset_rows, mask) if mask.any() else self.current_time_step()
+        return self._advance(*self._reset())
 
     def step(self, action: Nest) -> TimeStep:
         """Takes one action in every row and returns what follows.
 
-        If there is no time step yet, or `should_reset` says so of the current one, this is
+        If there is no time step yet, or `should_reset` is true of the current one, this is
         `reset()` and the action is ignored.
 
         Args:
             action: a nest of arrays [B, ...] as `action_spec()` says.
 
         Returns:
-            The next time step. Its arrays are read-only, and its containers the caller's own.
+            The next time step. Its arrays are read-only.
 
         Raises:
-            TypeError: the action is of a wrong type. Nothing has changed.
+            TypeError: the action has a wrong type. Nothing has changed.
             ValueError: the action has a wrong shape or value. Nothing has changed.
         """
-        time_step = self._state.time_step
-        if time_step is None or (self._handle_auto_reset and self.should_reset(time_step)):
+        if self._state.time_step is None or self._is_over():
             return self.reset()
-        return self._advance(self._step, self._checked(action))
+        return self._advance(*self._step(self._check_action(action)))
 
     def seed(self, seed: Seed = None) -> list[Any]:
         """Exchanges the generator; the current time step stays until the next `reset` or `step`.
@@ -195,33 +180,12 @@ class PyEnvironment(Stateful, abc.ABC):
             The list of seeds used: `[seed]`, or the entropy drawn if `seed` is None.
 
         Raises:
-            TypeError: `seed` is no source of randomness.
-            ValueError: `seed` is a negative integer.
+            TypeError: `seed` is not a valid seed.
+            ValueError: `seed` is negative.
         """
         used = np.random.SeedSequence().entropy if seed is None else seed
         self._state = self._state._replace(rng=generator(used))
         return [used]
-
-    def get_state(self) -> Any:
-        """Returns a token of the present state, the generator included.
-
-        Whatever happens later cannot change it. It can be pickled, and passed to `set_state` of
-        this environment or of another one constructed with the same arguments, in any process.
-        """
-        return copy.deepcopy(self._state._replace(made_by=self._identity()))
-
-    def set_state(self, state: Any) -> None:
-        """Returns to the state of a token: from there on, everything repeats bit for bit.
-
-        Args:
-            state: a token from `get_state`; it may be used again.
-
-        Raises:
-            TypeError: `state` is not a token of an environment.
-            ValueError: the token is from an environment of another class, batch size or spec.
-        """
-        check_token(state, EnvironmentState, self._identity())
-        self.__setstate__({"_state": copy.deepcopy(state)})
 
     def get_info(self) -> Any:
         """Returns what there is to know of the last step besides its time step.
@@ -247,11 +211,6 @@ class PyEnvironment(Stateful, abc.ABC):
     def close(self) -> None:
         """Frees what the environment holds. May be called twice."""
 
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        self.__dict__.update(attributes)
-        if self._state.time_step is not None:  # copies can be written; what we hand out cannot
-            self._state = self._state._replace(time_step=read_only_time_step(self._state.time_step))
-
     def __enter__(self: Self) -> Self:
         return self
 
@@ -266,11 +225,7 @@ class PyEnvironment(Stateful, abc.ABC):
     def _step(self, action: Nest) -> tuple[Any, TimeStep]:
         """Returns what to remember, and the time step that follows the checked `action`."""
 
-    def _reset_rows(self, rows: NDArray[np.bool_]) -> tuple[Any, TimeStep]:
-        """Returns what to remember, and the current time step with `rows` [B] reset to FIRST."""
-        raise NotImplementedError(f"{self._name} cannot reset some of its rows only")
-
-    def _checked(self, action: Nest) -> Nest:
+    def _check_action(self, action: Nest) -> Nest:
         """Returns `action` as `_step` wants it, or raises without having changed anything."""
         try:
             assert_arrays_nest(action, add_outer_dims_nest(self.action_spec(), (self._batch_size,)))
@@ -278,23 +233,28 @@ class PyEnvironment(Stateful, abc.ABC):
             raise type(error)(f"action does not fit {self._name}: {error}") from error
         return copy.deepcopy(action)
 
-    def _advance(self, hook: Callable[..., tuple[Any, TimeStep]], *action: Nest) -> TimeStep:
-        state = self._state
-        rng = state.rng
-        before = rng.bit_generator.state
-        try:
-            hidden, time_step = hook(*action)
-            time_step = read_only_time_step(time_step)
-            self._state = EnvironmentState("", rng, time_step, hidden)
-        except BaseException:
-            if self._state is state:  # or else it was interrupted when all was done
-                rng.bit_generator.state = before
-            raise
-        return handed_out(time_step)
+    def _is_over(self) -> bool:
+        """Whether the next `step` is a reset, although there is a time step."""
+        return self._handle_auto_reset and self.should_reset(self._state.time_step)
 
-    def _identity(self) -> str:
-        return (
-            f"{type(self).__name__}(batch_size={self._batch_size}, action={self.action_spec()}, "
-            f"observation={self.observation_spec()}, reward={self.reward_spec()}, "
-            f"auto_reset={self._handle_auto_reset})"
-        )
+    def _advance(self, latent: Any, time_step: TimeStep) -> TimeStep:
+        self._state = new_tuple(EnvironmentState, (self._state.rng, time_step, latent))
+        return _read_only_time_step(time_step)
+
+    def _sizes(self) -> dict[str, int | None]:
+        return {"batch_size": self._batch_size}
+
+    def _check_content(self, content: Any) -> None:
+        if type(content) is not EnvironmentState:
+            raise TypeError(f"found a {type(content).__name__}; expected an EnvironmentState")
+        check_generator(content.rng)
+        if content.time_step is not None:
+            spec = add_outer_dims_nest(self.time_step_spec(), (self._batch_size,))
+            assert_arrays_nest(content.time_step, spec)
+
+
+def _read_only_time_step(time_step: TimeStep) -> TimeStep:
+    step_type, reward, discount, observation = time_step
+    views = read_only(step_type), read_only_nest(reward), read_only(discount)
+    shown: TimeStep = new_tuple(TimeStep, (*views, read_only_nest(observation)))
+    return shown

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.drivers import StepDriver
-from bandit_envs.experiments.studies import Task
+from bandit_envs.studies.study import Task
 from bandit_envs.metrics import AverageRewardMetric, MetricResult, OptimalActionMetric, RegretMetric
 
 

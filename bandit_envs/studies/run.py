@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import joblib
 import threadpoolctl
 
-from bandit_envs.experiments.folder import ResultsFolder
-from bandit_envs.experiments.studies import Task
-from bandit_envs.experiments.task_files import TaskFiles
-from bandit_envs.experiments.tasks import run_task
-from bandit_envs.experiments.versions import described, versions
+from bandit_envs.studies.results import ResultsFolder
+from bandit_envs.studies.study import Task
+from bandit_envs.studies.task_files import TaskFiles
+from bandit_envs.studies.tasks import run_task
+from bandit_envs.studies.versions import described, versions
 
 GROUP_SECONDS = 5.0
 """How long the tasks should take that are handed over at once, where outcomes come all at once."""

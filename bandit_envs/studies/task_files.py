@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.experiments.studies import Task
-from bandit_envs.experiments.tasks import Result
+from bandit_envs.studies.study import Task
+from bandit_envs.studies.tasks import Result
 from bandit_envs.metrics import MetricResult, Statistics
-from bandit_envs.saving import read_archive, write_archive
+from bandit_envs.base.saving import read_archive, write_archive
 
 
 @dataclasses.dataclass(frozen=True)

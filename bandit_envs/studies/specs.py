@@ -9,9 +9,9 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from bandit_envs.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.checks import checked_number
-from bandit_envs.experiments import problems
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import checked_number
+from bandit_envs.studies import problems
 from bandit_envs.policies import (
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,

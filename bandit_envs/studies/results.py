@@ -19,11 +19,11 @@ from typing import Any
 
 import filelock
 
-from bandit_envs.experiments.studies import Cell, Study
-from bandit_envs.experiments.task_files import TaskFiles
-from bandit_envs.experiments.tasks import Result, merge_results
-from bandit_envs.experiments.versions import described, versions
-from bandit_envs.saving import remove_unfinished, write_whole
+from bandit_envs.studies.study import Cell, Study
+from bandit_envs.studies.task_files import TaskFiles
+from bandit_envs.studies.tasks import Result, merge_results
+from bandit_envs.studies.versions import described, versions
+from bandit_envs.base.saving import remove_unfinished, write_whole
 
 
 class ResultsFolder:

@@ -1,0 +1,1 @@
+"""The environment interface and what it is made of, on NumPy alone."""

@@ -1,0 +1,463 @@
+"""Bandits: environments in which every action is rewarded at once."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs import rendering
+from bandit_envs.base.arrays import check_result, read_only
+from bandit_envs.base.availability import available_actions, check_available
+from bandit_envs.base.checks import check_action, check_indices, check_integer
+from bandit_envs.base.py_environment import PyEnvironment, new_tuple
+from bandit_envs.base.state import Memo, Seed, Transient
+from bandit_envs.specs import (
+    ArraySpec,
+    BoundedArraySpec,
+    Nest,
+    add_outer_dims_nest,
+    assert_arrays_nest,
+    map_structure,
+)
+from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, restart
+
+NO_CONTEXT = ArraySpec((1,), np.float32, "observation")
+"""The observation of a bandit without context: one constant feature."""
+
+
+class Bandit(Protocol):
+    """The members that a bandit, or a wrapper of one, adds to those of a `PyEnvironment`."""
+
+    @property
+    def num_actions(self) -> int: ...
+    @property
+    def horizon(self) -> int | None: ...
+    def expected_rewards(self) -> NDArray[Any]: ...
+    def optimal_action(self) -> NDArray[Any]: ...
+    def optimal_reward(self) -> NDArray[Any]: ...
+    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]: ...
+
+
+def is_bandit(env: PyEnvironment) -> TypeGuard[Bandit]:
+    """Whether `env` is a `BanditPyEnvironment` or wraps one."""
+    return isinstance(env.unwrapped, BanditPyEnvironment)
+
+
+class BanditState(NamedTuple):
+    """What a bandit remembers.
+
+    Fields:
+        state: what the hooks take and return.
+        steps: the number of steps in this episode.
+        previous: the state that the last action met; None after a reset.
+        action: [B, ...], the last action; None after a reset.
+    """
+
+    state: Any
+    steps: int
+    previous: Any
+    action: Any
+
+
+class BanditPyEnvironment(PyEnvironment):
+    """A bandit, as pure hooks.
+
+    In state s, action a is drawn a reward R, and the state moves on:
+
+        s_0 ~ initial,    R_t ~ p(. | s_t, a_t),    s_{t+1} ~ next(. | s_t, a_t)
+
+    A subclass gives the specs to the constructor and implements the first two hooks, and of the
+    others those that it needs. A hook that draws takes `rng` first; one without `rng` is exact. A
+    hook never writes into its `state`: it returns a new one.
+
+        _initial_state(rng)               -> state        hidden values, first context
+        _draw_rewards(rng, state, action) -> [B, ...]     as reward_spec() says
+        _observe(state)                   -> observation  default: one constant feature
+        _available(state)                 -> [B, K] bool  default: None, every action in every row
+        _expected_rewards(state)          -> [B, K]       default: unknown
+        _next_state(rng, state, action)   -> state        default: unchanged
+        _next_episode(rng, state)         -> state        default: _initial_state(rng)
+
+    Where an action is not one integer, such as a slate of items, two more take the place of
+    `_expected_rewards`:
+
+        _expected_reward(state, action)   -> [B]
+        _optimal_action(state)            -> [B, ...]
+
+    With `horizon=None` every `step` returns LAST with discount 0 and the *next* observation, from
+    which the next action is chosen without a reset. With `horizon=H` an episode is FIRST, MID, ...,
+    LAST at step H, all with discount 1 (it is cut off, not over); the `step` after a LAST resets
+    and ignores its action.
+
+    The base refuses unavailable actions, and their expected reward is -inf. Policies learn of them
+    from the observation: a dict with `num_actions` [B], or with `mask` [B, K] beside `observation`.
+    The default observation of a bandit with an `_available` is such a dict.
+
+    Shapes:
+        B: batch_size.
+        K: num_actions.
+
+    Args:
+        observation_spec: the nest of specs of one row's observation; None for the default.
+        num_actions: K. Actions are integers from 0 to K - 1.
+        reward_spec: the nest of specs of one row's reward.
+        action_spec: the nest of specs of one row's action, in place of `num_actions`.
+        batch_size: B.
+        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+        horizon: steps in an episode; None for episodes of one step that need no reset.
+        name: the environment's name; its class by default.
+
+    Raises:
+        TypeError: `num_actions`, `batch_size` or `horizon` is not an integer, `seed` is not a valid
+            seed, or not exactly one of `num_actions` and `action_spec` is given.
+        ValueError: an integer is less than 1, or `seed` is negative.
+
+    Source: TF-Agents' `BanditPyEnvironment`; Sutton & Barto, chapter 2.
+    """
+
+    independent_rows: ClassVar[bool] = False
+    """Whether each row is an independent problem, so that a batch of rows is as many runs.
+
+    If not, rows are users of one shared problem, and a batch is one run.
+    """
+
+    def __init__(
+        self,
+        observation_spec: Nest | None = None,
+        num_actions: int | None = None,
+        reward_spec: Nest = REWARD_SPEC,
+        *,
+        action_spec: Nest | None = None,
+        batch_size: int = 1,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._horizon = None if horizon is None else check_integer("horizon", horizon, minimum=1)
+        super().__init__(horizon is not None, batch_size=batch_size, seed=seed, name=name)
+        if (num_actions is None) == (action_spec is None):
+            raise TypeError(
+                f"num_actions is {num_actions} and action_spec is {action_spec}; "
+                "expected exactly one of them"
+            )
+        if action_spec is None:
+            last = check_integer("num_actions", num_actions, minimum=1) - 1
+            if last > np.iinfo(np.int32).max:
+                raise ValueError(f"num_actions is {num_actions}; expected at most 2**31")
+            action_spec = BoundedArraySpec((), np.int32, 0, last, "action")
+        self._action_spec = action_spec
+        self._num_actions = _count(action_spec)
+        self._takes_indices = self._num_actions is not None and action_spec.shape == ()
+        self._reward_spec = reward_spec
+        size = self._batch_size
+        self._batch_shape = (size,)
+        self._row_offsets = np.arange(size) * (self._num_actions or 1)
+        self._mid = np.full(size, StepType.MID, np.int32)
+        self._last = np.full(size, StepType.LAST, np.int32)
+        self._discount = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
+        self._constant_feature = np.ones((size, 1), np.float32)
+        if observation_spec is None:
+            observation_spec = NO_CONTEXT
+            if type(self)._available is not BanditPyEnvironment._available:
+                mask = ArraySpec((self.num_actions,), np.bool_, "mask")
+                observation_spec = {"observation": NO_CONTEXT, "mask": mask}
+        self._observation_spec = observation_spec
+        self._means, self._optimum, self._info = Memo(), Memo(), Memo()
+        self._window = Transient()
+
+    @property
+    def num_actions(self) -> int:
+        """The number of actions, K; of a slate, the number of items.
+
+        Raises:
+            NotImplementedError: the actions are not integers from 0.
+        """
+        if self._num_actions is None:
+            raise NotImplementedError(f"the actions of {self._name} are not integers from 0")
+        return self._num_actions
+
+    @property
+    def horizon(self) -> int | None:
+        """The number of steps in an episode; None for episodes of one step."""
+        return self._horizon
+
+    def action_spec(self) -> Nest:
+        return self._action_spec
+
+    def observation_spec(self) -> Nest:
+        return self._observation_spec
+
+    def reward_spec(self) -> Nest:
+        return self._reward_spec
+
+    def expected_rewards(self) -> NDArray[Any]:
+        """Returns the mean of the reward of every action in the current state: [B, K].
+
+        An unavailable action has -inf.
+
+        Raises:
+            NotImplementedError: the mean is not known.
+            ValueError: there has been no `reset` yet.
+        """
+        return read_only(self._known_means(self._current().state))
+
+    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
+        """Returns the mean of the reward of every action under an observation: [batch, K].
+
+        Args:
+            observation: a nest of arrays as `observation_spec` says, with a batch of any size. It
+                need not come from this environment's current time step.
+
+        Raises:
+            NotImplementedError: the mean is not known, or the observation does not determine it.
+            TypeError, ValueError: `observation` is not as `observation_spec` says.
+        """
+        leaves: list[Any] = []
+        map_structure(leaves.append, observation)
+        batch = np.shape(leaves[0])[:1] if leaves else (self._batch_size,)
+        try:
+            assert_arrays_nest(observation, add_outer_dims_nest(self._observation_spec, batch))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"observation does not fit {self._name}: {error}") from error
+        return read_only(self._masked_means(self._state_of(observation)))
+
+    def optimal_action(self) -> NDArray[np.int32]:
+        """Returns an action with the largest expected reward in the current state: [B, ...].
+
+        Of several, it is the first.
+
+        Raises:
+            NotImplementedError: it is not known.
+            ValueError: there has been no `reset` yet.
+        """
+        action: NDArray[np.int32] = self._best(self._current().state)[0]
+        return read_only(action)
+
+    def optimal_reward(self) -> NDArray[Any]:
+        """Returns the expected reward of the optimal action in the current state: [B].
+
+        Raises:
+            NotImplementedError: it is not known.
+            ValueError: there has been no `reset` yet.
+        """
+        return read_only(self._best(self._current().state)[1])
+
+    def get_info(self) -> dict[str, NDArray[Any]] | None:
+        """Describes the last step.
+
+        Returns:
+            None before the first step of an episode. Then a dict of arrays [B, ...]:
+            `expected_reward`, the mean of the reward of the action taken; `optimal_reward` and
+            `optimal_action`, in the state that the action met.
+
+        Raises:
+            NotImplementedError: the means are not known.
+        """
+        bandit: BanditState | None = self._state.latent
+        if bandit is None or bandit.action is None:
+            return None
+        return {
+            key: read_only(value) for key, value in self._info.of(bandit, self._describe).items()
+        }
+
+    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
+        return rendering.render(self._arms(row), mode, self._window)
+
+    def close(self) -> None:
+        rendering.close(self._window)
+
+    @abc.abstractmethod
+    def _initial_state(self, rng: np.random.Generator) -> Any:
+        """Draws the state that the first episode starts in."""
+
+    @abc.abstractmethod
+    def _draw_rewards(self, rng: np.random.Generator, state: Any, action: Any) -> Any:
+        """Draws a reward for each row's `action` in `state`: a nest of arrays [B, ...]."""
+
+    def _observe(self, state: Any) -> Nest:
+        """Returns what is seen of `state`: a nest of arrays [B, ...]."""
+        if self._observation_spec is NO_CONTEXT:
+            return self._constant_feature
+        return {"observation": self._constant_feature, "mask": self._available(state)}
+
+    def _available(self, state: Any) -> NDArray[np.bool_] | None:
+        """Returns which actions are available in `state`: [B, K]; None for all of them."""
+        return None
+
+    def _expected_rewards(self, state: Any) -> NDArray[Any]:
+        """Returns the mean of the reward of every action in `state`, available or not: [B, K]."""
+        raise NotImplementedError(f"{self._name} does not know its expected rewards")
+
+    def _expected_reward(self, state: Any, action: Any) -> NDArray[Any]:
+        """Returns the mean of the reward of each row's `action` in `state`: [B]."""
+        means = self._known_means(state)
+        if not self._takes_indices or means.ndim != 2:
+            raise NotImplementedError(f"{self._name} does not know its expected rewards")
+        return self._of_action(means, action)
+
+    def _optimal_action(self, state: Any) -> NDArray[Any]:
+        """Returns an action with the largest expected reward in `state`: [B, ...]."""
+        means = self._known_means(state)
+        if not self._takes_indices or means.ndim != 2:
+            raise NotImplementedError(f"{self._name} does not know its optimal actions")
+        return np.asarray(means.argmax(axis=1))
+
+    def _state_of(self, observation: Nest) -> Any:
+        """Returns a state with the means that `observation`, of any batch size, determines."""
+        raise NotImplementedError(f"the observation of {self._name} does not determine its means")
+
+    def _next_state(self, rng: np.random.Generator, state: Any, action: Any) -> Any:
+        """Draws the state that follows `action` in `state`."""
+        return state
+
+    def _next_episode(self, rng: np.random.Generator, state: Any) -> Any:
+        """Draws the state that a later episode starts in; `state` ended the one before."""
+        return self._initial_state(rng)
+
+    def _of_action(self, values: NDArray[Any], action: NDArray[np.intp]) -> NDArray[Any]:
+        """Returns the entries of `values` [B, K] at each row's `action` [B]: [B]."""
+        if self._batch_size == 1:
+            return values.take(action)
+        # Flat offsets are three times as fast as an index of rows and actions.
+        return values.take(self._row_offsets + action, mode="wrap")
+
+    def _arms(self, row: int) -> rendering.Arms:
+        """Returns what `render` shows of one row; a subclass may add to it."""
+        index = check_integer("row", row, minimum=0)
+        if index >= self._batch_size:
+            raise ValueError(f"row is {index}; expected 0 <= row < {self._batch_size}")
+        bandit = self._current()
+        reward = self._state.time_step.reward
+        return rendering.Arms(
+            title=self._name if self._batch_size == 1 else f"{self._name}, row {index}",
+            expected_rewards=self._known_means(bandit.state)[index],
+            reward_std=None,
+            steps=bandit.steps,
+            action=None if bandit.action is None else int(bandit.action[index]),
+            reward=None if bandit.action is None else float(reward[index]),
+        )
+
+    def _check_action(self, action: Nest) -> Any:
+        """Returns `action` as the hooks take it, or raises before anything changes.
+
+        A subclass may add rules of its own, such as that the items of a slate are distinct.
+        """
+        checked = self._converted_action(action)
+        self._check_available(checked)
+        return checked
+
+    def _converted_action(self, action: Nest) -> Any:
+        if self._takes_indices:
+            return check_indices(action, self._batch_size, self.num_actions)
+        return map_structure(
+            lambda spec, leaf: check_action(leaf, spec, self._batch_size),
+            self._action_spec,
+            action,
+        )
+
+    def _check_available(self, action: Any) -> None:
+        """Raises ValueError if a row's `action` is not available in the current state."""
+        available = self._available(self._state.latent.state)
+        if available is not None:
+            check_available(action, available)
+
+    def _reset(self) -> tuple[BanditState, TimeStep]:
+        rng, _, bandit = self._state
+        state = (
+            self._initial_state(rng) if bandit is None else self._next_episode(rng, bandit.state)
+        )
+        time_step = restart(self._observe(state), self._batch_size, self._reward_spec)
+        return BanditState(state, 0, None, None), time_step
+
+    def _step(self, action: Any) -> tuple[BanditState, TimeStep]:
+        rng, _, (state, steps, _, _) = self._state
+        reward = self._checked_reward(self._draw_rewards(rng, state, action))
+        next_state = self._next_state(rng, state, action)
+        steps += 1
+        step_type = self._last if self._horizon is None or steps >= self._horizon else self._mid
+        observation = self._observe(next_state)
+        time_step = new_tuple(TimeStep, (step_type, reward, self._discount, observation))
+        return new_tuple(BanditState, (next_state, steps, state, action)), time_step
+
+    def _is_over(self) -> bool:
+        return self._horizon is not None and self._state.latent.steps >= self._horizon
+
+    def _checked_reward(self, reward: Any) -> Any:
+        if isinstance(self._reward_spec, ArraySpec):
+            return self._checked_leaf(self._reward_spec, reward)
+        return map_structure(self._checked_leaf, self._reward_spec, reward)
+
+    def _checked_leaf(self, spec: ArraySpec, reward: Any) -> NDArray[Any]:
+        shape = self._batch_shape + spec.shape
+        return check_result(self._name, "_draw_rewards", reward, spec.dtype, shape)
+
+    def _known_means(self, state: Any) -> NDArray[Any]:
+        means: NDArray[Any] = self._means.of(state, self._masked_means)
+        return means
+
+    def _masked_means(self, state: Any) -> NDArray[Any]:
+        means = self._expected_rewards(state)
+        available = self._available(state)
+        if available is None:
+            return means
+        mask = available.reshape(available.shape + (1,) * (means.ndim - 2))  # for vector rewards
+        return np.where(mask, means, -np.inf)
+
+    def _best(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        best: tuple[NDArray[Any], NDArray[Any]] = self._optimum.of(state, self._find_best)
+        return best
+
+    def _find_best(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        action = self._optimal_action(state)
+        reward = self._expected_reward(state, action)
+        spec = self._action_spec
+        return map_structure(lambda leaf, of: leaf.astype(of.dtype), action, spec), reward
+
+    def _describe(self, bandit: BanditState) -> dict[str, NDArray[Any]]:
+        optimal_action, optimal_reward = self._best(bandit.previous)
+        return {
+            "expected_reward": self._expected_reward(bandit.previous, bandit.action),
+            "optimal_reward": optimal_reward,
+            "optimal_action": optimal_action,
+        }
+
+    def _current(self) -> BanditState:
+        bandit: BanditState | None = self._state.latent
+        if bandit is None:
+            raise ValueError(f"{self._name} has no state yet; call reset() first")
+        return bandit
+
+    def _sizes(self) -> dict[str, int | None]:
+        return {**super()._sizes(), "num_actions": self._num_actions, "horizon": self._horizon}
+
+    def _check_content(self, content: Any) -> None:
+        super()._check_content(content)
+        bandit = content.latent
+        if (bandit is None) != (content.time_step is None):
+            raise ValueError("only one of time_step and latent is None")
+        if bandit is None:
+            return
+        if type(bandit) is not BanditState:
+            raise TypeError(f"latent is a {type(bandit).__name__}; expected a BanditState")
+        check_integer("steps", bandit.steps, minimum=0)
+        observation = add_outer_dims_nest(self._observation_spec, self._batch_shape)
+        assert_arrays_nest(self._observe(bandit.state), observation)
+        if bandit.action is not None:
+            self._converted_action(bandit.action)
+        try:
+            means = self._expected_rewards(bandit.state)
+        except NotImplementedError:
+            return
+        if np.shape(means)[:2] != (self._batch_size, self._num_actions):
+            raise ValueError(f"the expected rewards have shape {np.shape(means)}")
+
+
+def _count(spec: Nest) -> int | None:
+    """Returns K of actions, or slates of actions, from 0 to K - 1; None if they are others."""
+    if not isinstance(spec, BoundedArraySpec) or spec.dtype.kind not in "iu":
+        return None
+    last = spec.maximum.max()
+    return int(last) + 1 if not spec.minimum.any() and (spec.maximum == last).all() else None

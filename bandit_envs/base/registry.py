@@ -1,0 +1,102 @@
+"""Entries of a registry: classes under short ids, with the parameters that users may give."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from bandit_envs.base.checks import shown
+
+EntryType = TypeVar("EntryType", bound="Entry")
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """What an id stands for.
+
+    Fields:
+        id: the short id, or `module:Class`.
+        title: how a legend writes it.
+        make: a class, or a function of plain values that returns an instance.
+        fixed: arguments that the id fixes.
+    """
+
+    id: str
+    title: str
+    make: Callable[..., Any]
+    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def supplied(self) -> frozenset[str]:
+        """The arguments that are not the user's to give, such as the seed."""
+        return frozenset()
+
+    @property
+    def summary(self) -> str:
+        """One line of text: the first of the docstring."""
+        return (inspect.getdoc(self.make) or "").partition("\n")[0]
+
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Returns the parameters that users may give, in order."""
+        return {
+            name: parameter
+            for name, parameter in inspect.signature(self.make).parameters.items()
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+            and name not in self.supplied
+            and name not in self.fixed
+        }
+
+    def check(self, what: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the arguments in the order of the parameters.
+
+        Args:
+            what: what the entry is, for messages, such as "policy".
+            arguments: by name.
+
+        Raises:
+            ValueError: a parameter is unknown, or one without a default is missing.
+        """
+        allowed = self.parameters()
+        for name in arguments:
+            if name not in allowed:
+                expected = ", ".join(allowed) or "no parameters"
+                raise ValueError(f"{what} {self.id} has no parameter {name!r}; expected {expected}")
+        for name, parameter in allowed.items():
+            if parameter.default is parameter.empty and name not in arguments:
+                raise ValueError(f"{what} {self.id} needs a value for {name}")
+        return {name: arguments[name] for name in allowed if name in arguments}
+
+
+def find_entry(
+    what: str, name: str, table: Mapping[str, EntryType], entry_of: Callable[[str, Any], EntryType]
+) -> EntryType:
+    """Returns the entry of an id, or one made of the class that `module:Class` names.
+
+    Args:
+        what: what the entry is, for messages, such as "policy".
+        name: the id, or `module:Class`.
+        table: the registry.
+        entry_of: makes an entry of a name and what it names; raises TypeError if that is of the
+            wrong kind.
+
+    Raises:
+        ValueError: there is no such id, module or class, or it is of the wrong kind.
+    """
+    if name in table:
+        return table[name]
+    module, colon, path = name.partition(":")
+    if not colon:
+        close = difflib.get_close_matches(name, table, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(table)}"
+        raise ValueError(f"{what} is {shown(name)}; {hint}")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+        return entry_of(name, found)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"{what} is {shown(name)}, which cannot be used: {error}") from error

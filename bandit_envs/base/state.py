@@ -1,0 +1,143 @@
+"""The rule that makes every run savable: all that changes lives in one attribute, `_state`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class SavedState(NamedTuple):
+    """What `get_state` returns. It is opaque: its layout may change between versions.
+
+    Fields:
+        owner: the class of the object it belongs to.
+        sizes: the numbers that both objects must share, such as the batch size.
+        content: the object's `_state`.
+    """
+
+    owner: str
+    sizes: dict[str, int | None]
+    content: Any
+
+
+class Stateful:
+    """Base of environments, policies, metrics and drivers: all that changes lives in `_state`.
+
+    Everything else is constant after `__init__`. So one deep copy saves an object, whatever its
+    class, and another restores it. `_state` includes the random generator.
+    """
+
+    _state: Any
+
+    def get_state(self) -> Any:
+        """Returns a copy of the present state, including the generator.
+
+        Later steps do not change it. It can be pickled, written with `save_state`, and passed to
+        `set_state` of any object that was constructed with the same arguments, in any process.
+        """
+        return SavedState(type(self).__name__, self._sizes(), copy.deepcopy(self._state))
+
+    def set_state(self, state: Any) -> None:
+        """Returns to a saved state: from there on, everything repeats bit for bit.
+
+        Args:
+            state: what `get_state` returned; it may be used again.
+
+        Raises:
+            TypeError: `state` is not a saved state. Nothing has changed.
+            ValueError: `state` belongs to an object of another class, size or spec, or is damaged.
+                Nothing has changed.
+        """
+        self._state = self._restored(state)
+
+    def _sizes(self) -> dict[str, int | None]:
+        """Returns the numbers that the object and its saved states must share."""
+        return {}
+
+    def _restored(self, state: Any) -> Any:
+        """Returns a copy of what `_state` is to become, or raises and changes nothing."""
+        if not isinstance(state, SavedState):
+            raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
+        expected = type(self).__name__, self._sizes()
+        if (state.owner, state.sizes) != expected:
+            raise ValueError(
+                f"state belongs to {_described(state.owner, state.sizes)}; "
+                f"expected {_described(*expected)}"
+            )
+        content = copy.deepcopy(state.content)
+        try:
+            self._check_content(content)
+        except Exception as error:  # whatever an edited state makes of the checks
+            raise ValueError(f"state does not fit {type(self).__name__}: {error}") from error
+        return content
+
+    def _check_content(self, content: Any) -> None:
+        """Raises an exception if `content` cannot be the object's `_state`."""
+
+
+def _described(owner: Any, sizes: Any) -> str:
+    if not isinstance(sizes, dict):
+        return f"{owner}"
+    return f"{owner}({', '.join(f'{name}={size}' for name, size in sizes.items())})"
+
+
+class Transient:
+    """Holds a value that is no part of the state: copies and pickles of the holder are empty."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+
+class Memo(Transient):
+    """Holds the last result of a pure function of a state, which is recognised by its identity."""
+
+    __slots__ = ()
+
+    def of(self, state: Any, function: Callable[[Any], Any]) -> Any:
+        """Returns `function(state)`; computed anew only if `state` is another object than before."""
+        if self.value is None or self.value[0] is not state:
+            self.value = state, function(state)
+        return self.value[1]
+
+
+Seed = Any
+"""None, an integer or a sequence of them, a SeedSequence, BitGenerator, Generator or RandomState.
+"""
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """Returns the generator that `seed` stands for.
+
+    Args:
+        seed: whatever `numpy.random.default_rng` takes, or a RandomState. A Generator is returned
+            as it is, and a RandomState's stream is shared with it.
+
+    Raises:
+        TypeError: `seed` is of another type, such as a float.
+        ValueError: `seed` is a negative integer.
+    """
+    if isinstance(seed, np.random.RandomState):
+        return np.random.Generator(seed._bit_generator)
+    try:
+        if np.asarray(seed).dtype.kind in "bmU":  # NumPy takes True, "1" and timedelta64 as 1
+            raise TypeError(f"found {np.asarray(seed).dtype}")
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"seed is {seed!r}; expected a non-negative integer or a NumPy source of randomness"
+        ) from error
+
+
+def check_generator(rng: Any) -> np.random.Generator:
+    """Returns `rng`, or raises TypeError if it is not a generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"the generator is {rng!r}; expected a numpy.random.Generator")
+    return rng

@@ -1,0 +1,88 @@
+"""What there is to show of one row of a bandit, as data and as text."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+TEXT_WIDTH = 61
+
+
+class Arms(NamedTuple):
+    """What there is to show of one row.
+
+    Shapes:
+        K: arms.
+
+    Fields:
+        title: what the environment is called.
+        expected_rewards: [K], the mean of each arm's reward; -inf for an arm not available.
+        reward_std: the standard deviation of the rewards, if they are normal; else None.
+        steps: how many there have been in this episode.
+        action: the last action; None if there was none.
+        reward: its reward; None if there was none.
+    """
+
+    title: str
+    expected_rewards: NDArray[Any]
+    reward_std: float | None
+    steps: int
+    action: int | None
+    reward: float | None
+
+    def optimal_action(self) -> int:
+        """Returns the first arm with the largest mean."""
+        return int(self.expected_rewards.argmax())
+
+    def progress(self) -> str:
+        """Returns a phrase on the steps so far and the last reward."""
+        steps = f"{self.steps} step" if self.steps == 1 else f"{self.steps} steps"
+        if self.action is None:
+            return steps
+        return f"{steps}; last action {self.action}, reward {self.reward:.2f}"
+
+    def reward_limits(self, num_stds: float) -> tuple[float, float]:
+        """Returns two rewards between which all means lie, so many deviations around, and 0."""
+        spread = num_stds * (self.reward_std or 0.0)
+        known = self.expected_rewards[np.isfinite(self.expected_rewards)]
+        shown = [0.0, known.min() - spread, known.max() + spread]
+        if self.reward is not None and self.reward_std:
+            shown.append(self.reward)
+        low, high = float(min(shown)), float(max(shown))
+        return (low, high) if low < high else (low - 1.0, high + 1.0)
+
+
+def text(arms: Arms) -> str:
+    """Returns arms as lines of text.
+
+    The mean of each arm's rewards is an o, or a * if it is the largest. Dashes go one standard
+    deviation to both sides of it; or else, to 0, which is a |. The last reward is an x.
+    """
+    low, high = arms.reward_limits(num_stds=2.0)
+    width = TEXT_WIDTH // 2
+    header = f" arm    mean  {low:<{width}.2f}{high:>{TEXT_WIDTH - width}.2f}"
+    lines = [f"{arms.title}: {arms.progress()}", header]
+    for arm, mean in enumerate(arms.expected_rewards.tolist()):
+        if mean == -np.inf:
+            lines.append(f"{arm:4d}          not available")
+        else:
+            lines.append(f"{arm:4d} {mean:7.2f}  {_marks(arms, arm, mean, low, high)}".rstrip())
+    return "\n".join(lines)
+
+
+def _marks(arms: Arms, arm: int, mean: float, low: float, high: float) -> str:
+    def column(reward: float) -> int:
+        return round((reward - low) / (high - low) * (TEXT_WIDTH - 1))
+
+    std = arms.reward_std
+    first, last = (mean - std, mean + std) if std else (min(mean, 0.0), max(mean, 0.0))
+    marks = [" "] * TEXT_WIDTH
+    for place in range(column(first), column(last) + 1):
+        marks[place] = "-"
+    marks[column(0.0)] = "|"
+    marks[column(mean)] = "*" if arm == arms.optimal_action() else "o"
+    if std and arms.reward is not None and arm == arms.action:
+        marks[column(arms.reward)] = "x"
+    return "".join(marks)
