@@ -159,9 +159,10 @@ class BanditPyEnvironment(PyEnvironment):
         self._last = np.full(size, StepType.LAST, np.int32)
         self._discount = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
         self._constant_feature = np.ones((size, 1), np.float32)
+        self._has_mask = type(self)._available is not BanditPyEnvironment._available
         if observation_spec is None:
             observation_spec = NO_CONTEXT
-            if type(self)._available is not BanditPyEnvironment._available:
+            if self._has_mask:
                 mask = ArraySpec((self.num_actions,), np.bool_, "mask")
                 observation_spec = {"observation": NO_CONTEXT, "mask": mask}
         self._observation_spec = observation_spec
@@ -170,11 +171,7 @@ class BanditPyEnvironment(PyEnvironment):
 
     @property
     def num_actions(self) -> int:
-        """The number of actions, K; of a slate, the number of items.
-
-        Raises:
-            NotImplementedError: the actions are not integers from 0.
-        """
+        """The number of actions, K; for slates, the number of items."""
         if self._num_actions is None:
             raise NotImplementedError(f"the actions of {self._name} are not integers from 0")
         return self._num_actions
@@ -193,23 +190,19 @@ class BanditPyEnvironment(PyEnvironment):
     def reward_spec(self) -> Nest:
         return self._reward_spec
 
+    # The members below raise NotImplementedError where the means are not known, and ValueError
+    # before the first reset.
+
     def expected_rewards(self) -> NDArray[Any]:
-        """Returns the mean of the reward of every action in the current state: [B, K].
-
-        An unavailable action has -inf.
-
-        Raises:
-            NotImplementedError: the mean is not known.
-            ValueError: there has been no `reset` yet.
-        """
+        """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable."""
         return read_only(self._known_means(self._current().state))
 
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
         """Returns the mean of the reward of every action under an observation: [batch, K].
 
         Args:
-            observation: a nest of arrays as `observation_spec` says, with a batch of any size. It
-                need not come from this environment's current time step.
+            observation: as `observation_spec` says, with a batch of any size. It need not come
+                from this environment's current time step.
 
         Raises:
             NotImplementedError: the mean is not known, or the observation does not determine it.
@@ -225,24 +218,12 @@ class BanditPyEnvironment(PyEnvironment):
         return read_only(self._masked_means(self._state_of(observation)))
 
     def optimal_action(self) -> NDArray[np.int32]:
-        """Returns an action with the largest expected reward in the current state: [B, ...].
-
-        Of several, it is the first.
-
-        Raises:
-            NotImplementedError: it is not known.
-            ValueError: there has been no `reset` yet.
-        """
+        """Returns the first action with the largest expected reward now: [B, ...]."""
         action: NDArray[np.int32] = self._best(self._current().state)[0]
         return read_only(action)
 
     def optimal_reward(self) -> NDArray[Any]:
-        """Returns the expected reward of the optimal action in the current state: [B].
-
-        Raises:
-            NotImplementedError: it is not known.
-            ValueError: there has been no `reset` yet.
-        """
+        """Returns the expected reward of the optimal action now: [B]."""
         return read_only(self._best(self._current().state)[1])
 
     def get_info(self) -> dict[str, NDArray[Any]] | None:
@@ -252,9 +233,6 @@ class BanditPyEnvironment(PyEnvironment):
             None before the first step of an episode. Then a dict of arrays [B, ...]:
             `expected_reward`, the mean of the reward of the action taken; `optimal_reward` and
             `optimal_action`, in the state that the action met.
-
-        Raises:
-            NotImplementedError: the means are not known.
         """
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
@@ -346,12 +324,13 @@ class BanditPyEnvironment(PyEnvironment):
         A subclass may add rules of its own, such as that the items of a slate are distinct.
         """
         checked = self._converted_action(action)
-        self._check_available(checked)
+        if self._has_mask:
+            self._check_available(checked)
         return checked
 
     def _converted_action(self, action: Nest) -> Any:
         if self._takes_indices:
-            return check_indices(action, self._batch_size, self.num_actions)
+            return check_indices(action, self._batch_size, self._num_actions or 0)
         return map_structure(
             lambda spec, leaf: check_action(leaf, spec, self._batch_size),
             self._action_spec,
@@ -374,7 +353,8 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _step(self, action: Any) -> tuple[BanditState, TimeStep]:
         rng, _, (state, steps, _, _) = self._state
-        reward = self._checked_reward(self._draw_rewards(rng, state, action))
+        drawn = self._draw_rewards(rng, state, action)
+        reward = self._checked_reward(self._reward_spec, drawn)
         next_state = self._next_state(rng, state, action)
         steps += 1
         step_type = self._last if self._horizon is None or steps >= self._horizon else self._mid
@@ -385,14 +365,11 @@ class BanditPyEnvironment(PyEnvironment):
     def _is_over(self) -> bool:
         return self._horizon is not None and self._state.latent.steps >= self._horizon
 
-    def _checked_reward(self, reward: Any) -> Any:
-        if isinstance(self._reward_spec, ArraySpec):
-            return self._checked_leaf(self._reward_spec, reward)
-        return map_structure(self._checked_leaf, self._reward_spec, reward)
-
-    def _checked_leaf(self, spec: ArraySpec, reward: Any) -> NDArray[Any]:
-        shape = self._batch_shape + spec.shape
-        return check_result(self._name, "_draw_rewards", reward, spec.dtype, shape)
+    def _checked_reward(self, spec: Nest, reward: Any) -> Any:
+        if isinstance(spec, ArraySpec):
+            shape = self._batch_shape + spec.shape
+            return check_result(self._name, "_draw_rewards", reward, spec.dtype, shape)
+        return map_structure(self._checked_reward, spec, reward)
 
     def _known_means(self, state: Any) -> NDArray[Any]:
         means: NDArray[Any] = self._means.of(state, self._masked_means)
@@ -400,7 +377,7 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _masked_means(self, state: Any) -> NDArray[Any]:
         means = self._expected_rewards(state)
-        available = self._available(state)
+        available = self._available(state) if self._has_mask else None
         if available is None:
             return means
         mask = available.reshape(available.shape + (1,) * (means.ndim - 2))  # for vector rewards

@@ -18,6 +18,8 @@ MAX_PARAMETER = 1e37
 MIN_STD = 1e-37
 """The smallest standard deviation of a policy's model, so that no precision overflows."""
 
+INTP = np.dtype(np.intp)
+
 MAX_REWARD = 1e100
 """The largest reward that a policy or metric accepts, so that no square or sum overflows."""
 
@@ -188,7 +190,7 @@ def check_indices(action: Any, batch_size: int, num_actions: int) -> NDArray[np.
                 f"action has shape {array.shape}; expected {(batch_size,)}, one action a row"
             )
         array = array.reshape(1)
-    checked = array.astype(np.intp)
+    checked = array.astype(INTP)
     if batch_size == 1:
         inside = 0 <= checked.item() < num_actions
     else:  # as unsigned numbers, negative ones are huge: one comparison finds both ends

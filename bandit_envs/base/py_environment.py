@@ -15,6 +15,7 @@ from bandit_envs.specs import (
     Nest,
     add_outer_dims_nest,
     assert_arrays_nest,
+    map_structure,
     read_only_nest,
     value_range,
 )
@@ -109,7 +110,10 @@ class PyEnvironment(Stateful, abc.ABC):
     @property
     def reward_range(self) -> tuple[float, float]:
         """The smallest and the largest reward that `reward_spec()` allows."""
-        return value_range(self.reward_spec())
+        ranges: list[tuple[float, float]] = []
+        map_structure(lambda spec: ranges.append(value_range(spec)), self.reward_spec())
+        lows, highs = zip(*ranges)
+        return min(lows), max(highs)
 
     @abc.abstractmethod
     def action_spec(self) -> Nest:
@@ -255,6 +259,6 @@ class PyEnvironment(Stateful, abc.ABC):
 
 def _read_only_time_step(time_step: TimeStep) -> TimeStep:
     step_type, reward, discount, observation = time_step
-    views = read_only(step_type), read_only_nest(reward), read_only(discount)
-    shown: TimeStep = new_tuple(TimeStep, (*views, read_only_nest(observation)))
+    fields = read_only(step_type), read_only_nest(reward), read_only(discount)
+    shown: TimeStep = new_tuple(TimeStep, (*fields, read_only_nest(observation)))
     return shown

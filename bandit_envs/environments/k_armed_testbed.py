@@ -33,20 +33,12 @@ class KArmedTestbed(BanditPyEnvironment):
 
     Args:
         k: number of arms.
-        batch_size: B.
-        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-        horizon: steps in an episode; None for episodes of one step that need no reset.
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
         value_mean: mean of the arm values.
         value_std: standard deviation of the arm values.
         reward_std: standard deviation of a reward about its arm's value.
         drift_std: standard deviation of each arm value's independent random walk, a step.
         dtype: floating dtype of values and rewards: float32 or float64.
-        name: the environment's name.
-
-    Raises:
-        TypeError: an argument is of a wrong type.
-        ValueError: `k`, `batch_size` or `horizon` is less than 1, a standard deviation is negative,
-            a number is beyond 1e37, or `dtype` is not float32 or float64.
 
     Source: Sutton & Barto, Reinforcement Learning, 2nd ed., section 2.3; exercise 2.5 for the
     random walk.

@@ -20,21 +20,21 @@ Observation = dict[str, NDArray[Any]]
 
 
 class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
-    """Users come, and items are offered to them. A row is one user of one shared problem.
+    """Contextual bandit with features of users and of items. A row is a user of a shared problem.
 
         x_t       ~ global_context_sampling_fn                    the user
         z_t(a)    ~ arm_context_sampling_fn, for each arm a       the items
         R_t       ~ reward_fn(x_t, z_t(A_t))                      the same function for all rows
 
     Every step has new users and items. The observation is a dict: `global` [B, G], `per_arm`
-    [B, K, P] and, if `num_actions_fn` is given, `num_actions` [B] int32: how many arms, the first
-    ones, are available to the row; the others may not be chosen, and their expected reward is -inf.
+    [B, K, P] and, if `num_actions_fn` is given, `num_actions` [B] int32: the first so many arms are
+    available to the row.
 
     Random stream: a step draws the rewards, then the global contexts, the arms' and the numbers of
-    actions. Functions of TF-Agents' kind are called as TF-Agents calls them: once each in the
-    constructor, then in that order once a row, or once an arm; so a script that seeds
-    `numpy.random` sees the same numbers. But they draw outside the environment's generator: `seed`,
-    `get_state` and `set_state` cannot make them repeat. Samplers and reward models do repeat.
+    actions. Functions of TF-Agents' kind are called once each in the constructor, then in that
+    order once a row, or once an arm, as TF-Agents does; so a script that seeds `numpy.random` sees
+    the same numbers. They draw outside the environment's generator: seeds and saved states do not
+    reproduce them.
 
     Shapes:
         B: batch_size.
@@ -47,20 +47,11 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         arm_context_sampling_fn: the same, for an arm: [P].
         max_num_actions: K.
         reward_fn: a `RewardModel`, or a function that takes a vector [G + P], the user's features
-            and then the item's, and draws a number. Of a function, the expected rewards,
-            optimal actions and regret are not known.
+            and then the item's, and draws a number. With a function, expected rewards, optimal
+            actions and regret are unavailable.
         num_actions_fn: a `ContextSampler` of one integer, or a function that returns an integer.
             The numbers are clipped to 1 and K. None: all arms are always available.
-        batch_size: B.
-        name: what to call the environment.
-        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-        horizon: pulls in an episode; None for a stream.
-
-    Raises:
-        TypeError: an argument is of a wrong type, or a function returns something else than
-            numbers, or than integers for `num_actions_fn`.
-        ValueError: an integer is less than 1, a context is not a vector or is NaN, a sampler cannot
-            draw K arms, or a reward model does not fit the features.
+        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`, whose signature is kept; Li et al.
     (2010), section 2.
@@ -116,18 +107,19 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
             horizon=horizon,
             name=name,
         )
+        self._has_mask = num_actions_fn is not None
+        self._item_shape = (self._batch_size, num_arms)
         self._flat_items = (self._batch_size * num_arms, *sample_arms.spec.shape)
 
     def _initial_state(self, rng: np.random.Generator) -> Observation:
-        rows, num_arms = self._batch_size, self.num_actions
         contexts = {
-            "global": self._sample_global.sample(rng, (rows,)),
-            "per_arm": self._sample_arms.sample(rng, (rows, num_arms)),
+            "global": self._sample_global.sample(rng, self._batch_shape),
+            "per_arm": self._sample_arms.sample(rng, self._item_shape),
         }
         if self._sample_num_actions is not None:
-            numbers = self._sample_num_actions.sample(rng, (rows,))
-            most = min(num_arms, np.iinfo(numbers.dtype).max)  # a uint8 never exceeds 255 arms
-            contexts["num_actions"] = numbers.reshape(rows).clip(1, most).astype(np.int32)
+            numbers = self._sample_num_actions.sample(rng, self._batch_shape)[:, 0]
+            most = min(self.num_actions, np.iinfo(numbers.dtype).max)  # a uint8 is at most 255
+            contexts["num_actions"] = numbers.clip(1, most).astype(np.int32)
         return contexts
 
     def _observe(self, state: Observation) -> Observation:

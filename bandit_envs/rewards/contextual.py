@@ -19,6 +19,8 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, 
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
+Array = NDArray[Any]
+
 CLICK_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "reward")
 
 
@@ -39,8 +41,8 @@ class RewardModel(abc.ABC):
         """The spec of one reward: float32, with bounds where there are any."""
         return REWARD_SPEC
 
-    def mean(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
-        """Returns the mean reward.
+    def mean(self, global_features: Array, arm_features: Array) -> Array:
+        """Returns the mean reward, or raises NotImplementedError where it is unknown.
 
         Args:
             global_features: [B, G].
@@ -48,29 +50,12 @@ class RewardModel(abc.ABC):
 
         Returns:
             [B], or [B, K].
-
-        Raises:
-            NotImplementedError: it is not known.
         """
         raise NotImplementedError(f"{type(self).__name__} has no mean")
 
     @abc.abstractmethod
-    def draw(
-        self,
-        rng: np.random.Generator,
-        global_features: NDArray[Any],
-        arm_features: NDArray[Any],
-    ) -> NDArray[Any]:
-        """Draws one reward a row.
-
-        Args:
-            rng: where all randomness comes from.
-            global_features: [B, G].
-            arm_features: [B, P], of the chosen arms.
-
-        Returns:
-            [B].
-        """
+    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
+        """Draws one reward a row: [B], for users [B, G] and the items chosen [B, P]."""
 
 
 class LinearReward(RewardModel):
@@ -84,11 +69,6 @@ class LinearReward(RewardModel):
         theta: [G + P], the weights of the user's features, then of the item's.
         noise_std: standard deviation of the noise.
 
-    Raises:
-        TypeError: an argument does not consist of numbers.
-        ValueError: `theta` is not a vector, or not as long as the features; a number is beyond
-            1e37, or `noise_std` is negative.
-
     Source: TF-Agents' `LinearNormalReward`; Li et al. (2010), section 3.1.
 
     >>> reward = LinearReward([1.0, 10.0], noise_std=0.0)
@@ -100,15 +80,10 @@ class LinearReward(RewardModel):
         self._score = _LinearScore(theta)
         self._noise_std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
 
-    def mean(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
+    def mean(self, global_features: Array, arm_features: Array) -> Array:
         return self._score(global_features, arm_features)
 
-    def draw(
-        self,
-        rng: np.random.Generator,
-        global_features: NDArray[Any],
-        arm_features: NDArray[Any],
-    ) -> NDArray[Any]:
+    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
         noise = rng.standard_normal(len(global_features), np.float32)
         if self._noise_std != 1.0:
             noise *= self._noise_std
@@ -127,10 +102,6 @@ class LogisticReward(RewardModel):
     Args:
         theta: [G + P], the weights of the user's features, then of the item's.
 
-    Raises:
-        TypeError: `theta` does not consist of numbers.
-        ValueError: `theta` is not a vector, or not as long as the features, or beyond 1e37.
-
     Source: Chapelle & Li, An empirical evaluation of Thompson sampling (2011), section 3.
 
     >>> reward = LogisticReward([0.0, 2.0])
@@ -145,17 +116,12 @@ class LogisticReward(RewardModel):
     def spec(self) -> BoundedArraySpec:
         return CLICK_SPEC
 
-    def mean(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
+    def mean(self, global_features: Array, arm_features: Array) -> Array:
         # Written so, it neither overflows nor loses the smallest probabilities.
         scores = self._score(global_features, arm_features)
         return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
 
-    def draw(
-        self,
-        rng: np.random.Generator,
-        global_features: NDArray[Any],
-        arm_features: NDArray[Any],
-    ) -> NDArray[Any]:
+    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
         return rng.random(len(global_features)) < self.mean(global_features, arm_features)
 
 
@@ -170,10 +136,6 @@ class RowReward(RewardModel):
             keep or change, and returns a number.
         name: what to call it in messages.
 
-    Raises:
-        TypeError: `function` is not callable; or, in a draw, returns something else than a number.
-        ValueError: in a draw, it returns NaN; the message names the row.
-
     Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`.
 
     >>> reward = RowReward(sum)
@@ -181,29 +143,24 @@ class RowReward(RewardModel):
     array([6])
     """
 
-    def __init__(self, function: Callable[[NDArray[Any]], Any], name: str = "function") -> None:
+    def __init__(self, function: Callable[[Array], Any], name: str = "function") -> None:
         if not callable(function):
             raise TypeError(f"{name} is {function!r}; expected a RewardModel or a function")
         self._function = function
         self._name = name
 
-    def mean(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
+    def mean(self, global_features: Array, arm_features: Array) -> Array:
         raise NotImplementedError(
             f"{self._name} draws rewards, their mean is not known; "
             f"pass a RewardModel with a mean, such as LinearReward(theta, noise_std)"
         )
 
-    def draw(
-        self,
-        rng: np.random.Generator,
-        global_features: NDArray[Any],
-        arm_features: NDArray[Any],
-    ) -> NDArray[Any]:
+    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
         features = np.concatenate((global_features, arm_features), axis=1)
         function = self._function
         return self._checked([function(row) for row in features])
 
-    def _checked(self, rewards: list[Any]) -> NDArray[Any]:
+    def _checked(self, rewards: list[Any]) -> Array:
         try:
             values = np.array(rewards)
         except ValueError:  # of different shapes
@@ -219,19 +176,18 @@ class RowReward(RewardModel):
         return values
 
 
-RewardFunction: TypeAlias = RewardModel | Callable[[NDArray[Any]], Any]
+RewardFunction: TypeAlias = RewardModel | Callable[[Array], Any]
 """A reward model, or a function that draws one reward from one vector."""
 
 
 def as_reward_model(
-    name: str, function: RewardFunction, global_features: NDArray[Any], arm_features: NDArray[Any]
+    name: str, function: RewardFunction, global_features: Array, arm_features: Array
 ) -> RewardModel:
-    """Returns `function` as a reward model.
+    """Returns `function` as a reward model. A plain function becomes a `RowReward`.
 
     Args:
         name: of the argument, for messages.
-        function: a reward model, which is tried on a generator of its own; or a function of one
-            vector, which becomes a `RowReward`.
+        function: a reward model, or a function of one vector.
         global_features: [1, G], to try a reward model on.
         arm_features: [1, P], to try a reward model on.
 
@@ -260,17 +216,16 @@ class _LinearScore:
         self._theta = array
         self._theta_float32 = array.astype(np.float32)
 
-    def __call__(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
+    def __call__(self, global_features: Array, arm_features: Array) -> Array:
         """Returns [B], or [B, K] if `arm_features` is [B, K, P]."""
         # In float32 if the features are, lest a large batch of arms is copied to a wider one.
         narrow = arm_features.dtype.char == "f" and global_features.dtype.char == "f"
         theta = self._theta_float32 if narrow else self._theta
         num_global = global_features.shape[1]
         try:
-            score: NDArray[Any] = global_features.dot(theta[:num_global])
+            score: Array = global_features.dot(theta[:num_global])
             if arm_features.ndim == 2:
-                score += arm_features.dot(theta[num_global:])
-                return score
+                return np.asarray(score + arm_features.dot(theta[num_global:]))
             rows, num_arms, num_arm = arm_features.shape
             arm_score = arm_features.reshape(rows * num_arms, num_arm).dot(theta[num_global:])
         except ValueError as error:

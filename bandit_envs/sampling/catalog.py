@@ -21,11 +21,6 @@ class Catalog(ContextSampler):
     Args:
         features: the table, [number of items, dim]; it is copied, and its dtype kept.
 
-    Raises:
-        TypeError: `features` are not numbers.
-        ValueError: they are not a table, are NaN somewhere, or there are no items; or, when it is
-            called, there are fewer items than a row is to have.
-
     Source: Li et al., A contextual-bandit approach to personalized news article recommendation
     (2010), section 2: each round offers a set of articles.
 

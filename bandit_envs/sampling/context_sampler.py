@@ -26,9 +26,6 @@ class ContextSampler(abc.ABC):
         dim: features in a context; 0 for none.
         dtype: their dtype.
 
-    Raises:
-        TypeError: `dim` is not an integer, or `dtype` is not a dtype of real numbers.
-        ValueError: `dim` is negative.
     """
 
     trusted: ClassVar[bool] = False

@@ -23,12 +23,6 @@ class BatchFunction(ContextSampler):
         dim: features in a context.
         dtype: what to convert them to.
 
-    Raises:
-        TypeError: `function` is not callable, or returns numbers of another kind than `dtype`, such
-            as floats for integers; or as for any sampler.
-        ValueError: `dim` is negative; or, when it is called, `function` returns a number that
-            `dtype` does not hold.
-
     >>> signs = BatchFunction(lambda rng, size: rng.choice([-1, 1], (*size, 3)), dim=3)
     >>> signs(np.random.default_rng(0), (2, 5)).dtype
     dtype('float32')
@@ -59,11 +53,6 @@ class RowFunction(ContextSampler):
     Args:
         function: returns a vector: an array, list or tuple; or a number, a vector of one.
         name: what to call it in messages.
-
-    Raises:
-        TypeError: `function` needs arguments, or does not return numbers.
-        ValueError: it returns something else than a vector; or, when it is called, another shape
-            than at first, or a number that the first one's dtype does not hold.
 
     Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`.
 

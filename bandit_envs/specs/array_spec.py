@@ -26,9 +26,6 @@ class ArraySpec:
         dtype: anything `numpy.dtype` takes.
         name: what the array holds, for error messages.
 
-    Raises:
-        TypeError: `shape` is not an iterable of integers, or `dtype` is not a NumPy dtype.
-
     Source: TF-Agents' `ArraySpec`.
 
     >>> spec = ArraySpec((2,), np.float32, name="context")
@@ -108,11 +105,6 @@ class BoundedArraySpec(ArraySpec):
         name: what the array holds, for error messages.
 
     Infinite bounds of a floating dtype stand for its largest finite values.
-
-    Raises:
-        ValueError: a bound does not broadcast to `shape`, lies outside the dtype's range or is
-            NaN, or `minimum` exceeds `maximum` somewhere.
-        TypeError: as for `ArraySpec`, or the dtype has no order.
 
     Source: TF-Agents' `BoundedArraySpec`.
 

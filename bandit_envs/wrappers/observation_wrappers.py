@@ -26,24 +26,15 @@ ACTION_MASK = "action_mask"
 
 
 class TransformObservation(Wrapper):
-    """Shows what a function makes of the observations.
+    """Applies a function to the observations.
 
     Shapes:
         B: batch_size.
 
     Args:
-        env: the environment to wrap.
-        func: takes an observation, a nest of read-only arrays [B, ...], and returns one, without
-            drawing anything and without remembering anything.
+        env, name: as for `Wrapper`.
+        func: a pure function of an observation, a nest of read-only arrays [B, ...], to another.
         observation_spec: the nest of specs of one row of what `func` returns.
-        name: as for `Wrapper`.
-
-    Raises:
-        TypeError: `env` is not a `PyEnvironment`, `func` cannot be called, or `observation_spec` is
-            not a nest of specs. From `reset` and `step`: what `func` returned is of another
-            structure.
-        ValueError: from `reset` and `step`: what `func` returned is not as `observation_spec` says,
-            or is NaN. The wrapped environment has not changed either.
 
     Source: Gymnasium's `TransformObservation`.
 
@@ -82,7 +73,7 @@ class TransformObservation(Wrapper):
         try:
             assert_arrays_nest(mapped, self._batched_spec)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"func returned no observation of {self._name}: {error}") from error
+            raise type(error)(f"func of {self._name} returned a bad observation: {error}") from error
         map_structure(self._refuse_nan, mapped)
         return mapped
 
@@ -93,7 +84,7 @@ class TransformObservation(Wrapper):
 
 
 class AddActionMask(Wrapper):
-    """Adds to the observation which actions are available, as `num_actions` says how many.
+    """Adds a mask of the available actions to an observation with `num_actions`.
 
         action_mask[b, a] = a < num_actions[b]
 
@@ -102,14 +93,8 @@ class AddActionMask(Wrapper):
         K: the number of actions. `action_mask` is [B, K] bool, `num_actions` [B].
 
     Args:
-        env: the environment to wrap. Its actions are integers from 0 to K - 1, its observation a
-            dict with `num_actions`.
+        env: its actions are integers from 0 to K - 1, its observation a dict with `num_actions`.
         name: as for `Wrapper`.
-
-    Raises:
-        TypeError: `env` is not a `PyEnvironment`.
-        ValueError: its action spec is not one integer from 0, its observation has no `num_actions`,
-            or there is an `action_mask` already.
 
     Source: the masks of TF-Agents' `observation_and_action_constraint_splitter`.
 

@@ -15,7 +15,7 @@ from bandit_envs.wrappers.wrapper import Wrapper
 
 
 class RescaleReward(Wrapper):
-    """Brings rewards into a bounded range, whatever range they are from.
+    """Maps rewards into a bounded range, whatever range they come from.
 
     With (x0, x1) = env.reward_range, a reward x becomes (1 - z) * low + z * high, where
 
@@ -24,20 +24,12 @@ class RescaleReward(Wrapper):
         z = 2 / (1 + exp(-(x - x1)))               if only x1 is
         z = 1 / (1 + exp(-x))                      if neither is
 
-    Nothing is clipped: a reward that is outside the range declared for it ends up outside.
-
-    The expected rewards are known in the first case only: in the others, the mean of z is not the z
-    of the mean.
+    Nothing is clipped: a reward outside its declared range is mapped outside the new one. The
+    expected rewards are known in the first case only.
 
     Args:
-        env: the environment to wrap.
-        reward_range: low and high, the range to bring rewards into.
-        name: as for `Wrapper`.
-
-    Raises:
-        TypeError: `env` is not a `PyEnvironment`, or `reward_range` is not a pair of numbers.
-        ValueError: low is not less than high, one of them is not finite, or all rewards of `env`
-            are the same number.
+        env, name: as for `Wrapper`.
+        reward_range: low and high, the new range.
 
     Source: rlberry's `RescaleRewardWrapper`.
 
@@ -73,7 +65,8 @@ class RescaleReward(Wrapper):
             return self._interpolated(np.tanh((rewards - smallest) / 2.0))
         if math.isinf(smallest):
             return self._interpolated(2.0 * _logistic(rewards - largest))
-        return self._interpolated((rewards - smallest) / (largest - smallest))
+        # Halved, because the difference of two finite numbers may be infinite.
+        return self._interpolated((rewards / 2 - smallest / 2) / (largest / 2 - smallest / 2))
 
     def _map_means(self, means: NDArray[Any]) -> NDArray[Any]:
         if math.isinf(self._wrapped_range[0]) or math.isinf(self._wrapped_range[1]):
@@ -96,16 +89,11 @@ class AffineReward(Wrapper):
     The optimal actions stay the same, and the expected rewards are known if they were.
 
     Args:
-        env: the environment to wrap.
-        scale: what to multiply by.
-        shift: what to add then.
-        name: as for `Wrapper`.
+        env, name: as for `Wrapper`.
+        scale: the factor.
+        shift: the summand.
 
-    Raises:
-        TypeError: `env` is not a `PyEnvironment`, or `scale` or `shift` is not a number.
-        ValueError: `scale` is not positive, or a number is beyond 1e37.
-
-    Source: Gymnasium's `TransformReward`, for functions that a mean can be put through.
+    Source: Gymnasium's `TransformReward`, restricted to functions that commute with the mean.
 
     >>> from bandit_envs import KArmedTestbed
     >>> testbed = KArmedTestbed(seed=0)
@@ -143,18 +131,13 @@ class AffineReward(Wrapper):
 
 
 class ClipReward(Wrapper):
-    """Replaces rewards outside a range by the nearer end of it.
+    """Replaces rewards outside a range by its nearer end.
 
-    The expected rewards are not known: what is cut off depends on the rewards' whole distribution.
+    The expected rewards are unknown: the clipped part depends on the rewards' whole distribution.
 
     Args:
-        env: the environment to wrap.
-        reward_range: the smallest and the largest reward to let through.
-        name: as for `Wrapper`.
-
-    Raises:
-        TypeError: `env` is not a `PyEnvironment`, or `reward_range` is not a pair of numbers.
-        ValueError: the first is not less than the second, or one of them is not finite.
+        env, name: as for `Wrapper`.
+        reward_range: the smallest and the largest reward returned.
 
     Source: Gymnasium's `ClipReward`.
 
@@ -194,6 +177,8 @@ def _check_range(reward_range: Any) -> tuple[float, float]:
 
 def _reward_spec(env: PyEnvironment, low: float, high: float) -> ArraySpec:
     spec = env.reward_spec()
+    if not isinstance(spec, ArraySpec):
+        raise TypeError(f"env has reward_spec {spec}; expected one ArraySpec")
     dtype = np.result_type(spec.dtype, np.float32)
     if math.isinf(low) and math.isinf(high):
         return ArraySpec(spec.shape, dtype, spec.name)

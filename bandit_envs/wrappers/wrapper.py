@@ -39,9 +39,6 @@ class Wrapper(PyEnvironment):
         env: the environment to wrap; it may be a wrapper.
         name: the result's name; its class and, in brackets, the wrapped one's name by default.
 
-    Raises:
-        TypeError: `env` is not a `PyEnvironment`.
-
     Source: TF-Agents' `PyEnvironmentBaseWrapper`; Gymnasium's `Wrapper`.
 
     >>> class Tripled(Wrapper):
