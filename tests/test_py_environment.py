@@ -7,34 +7,6 @@ from bandit_envs.trajectories import DISCOUNT_SPEC, REWARD_SPEC, restart
 from tests.testing.sound_environments import GOOD, Corridor, corridor
 
 
-class Breaking(Corridor):
-    """Its hooks draw and then raise, as long as there is an error to raise."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.error = None
-
-    def _reset(self):
-        result = super()._reset()
-        if self.error is not None:
-            raise self.error
-        return result
-
-    def _step(self, action):
-        result = super()._step(action)
-        if self.error is not None:
-            raise self.error
-        return result
-
-
-class Wrong(Corridor):
-    """Its hook returns something that is no time step."""
-
-    def _step(self, action):
-        self.np_random.random()
-        return None, (1, 2)
-
-
 def test_what_is_abstract_has_to_be_implemented():
     with pytest.raises(TypeError, match=r"_reset.*_step.*action_spec.*observation_spec"):
         PyEnvironment()
@@ -140,46 +112,12 @@ def test_an_action_that_does_not_fit_is_refused(change, error_type, message):
     assert str(error.value).startswith(f"action does not fit Corridor: {message}")
 
 
-@pytest.mark.parametrize("error", [RuntimeError("broken"), KeyboardInterrupt()])
-@pytest.mark.parametrize("method", ["reset", "step"])
-def test_a_hook_that_raises_changes_nothing(method, error):
-    env, twin = (Breaking(batch_size=2, seed=0) for _ in range(2))
-    env.step(GOOD)
-    before = env.get_state()
-    env.error = error
-    with pytest.raises(type(error)):
-        env.step(GOOD) if method == "step" else env.reset()
-    assert_identical(env.get_state(), before)
-    env.error = None
-    twin.step(GOOD)
-    assert_identical(env.step(GOOD), twin.step(GOOD))
-
-
-def test_a_hook_that_raises_before_the_first_reset_changes_nothing():
-    env = Breaking(batch_size=2, seed=0)
-    before = env.get_state()
-    env.error = RuntimeError("broken")
-    with pytest.raises(RuntimeError, match="broken"):
-        env.reset()
-    assert_identical(env.get_state(), before)
-
-
-def test_a_hook_that_returns_no_time_step_changes_nothing():
-    env = Wrong(batch_size=2, seed=0)
-    env.reset()
-    before = env.get_state()
-    with pytest.raises(ValueError, match="unpack"):
-        env.step(GOOD)
-    assert_identical(env.get_state(), before)
-
-
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
         (lambda env: env.get_info(), "Corridor has no get_info()"),
         (lambda env: env.render(), "Corridor has no render('rgb_array')"),
         (lambda env: env.render("human"), "Corridor has no render('human')"),
-        (lambda env: env.reset_rows([True, False]), "Corridor cannot reset some of its rows only"),
     ],
 )
 def test_what_an_environment_lacks_is_named(ask, message):
@@ -190,28 +128,6 @@ def test_what_an_environment_lacks_is_named(ask, message):
         ask(env)
     assert str(error.value) == message
     assert_identical(env.get_state(), before)
-
-
-def test_resetting_all_rows_or_none_is_always_possible():
-    env, twin = corridor(), corridor()
-    assert_identical(env.reset_rows([False, False]), twin.reset())
-    assert_identical(env.reset_rows([True, True]), twin.reset())
-    assert_identical(env.reset_rows([False, False]), env.current_time_step())
-
-
-@pytest.mark.parametrize(
-    ("rows", "error_type", "message"),
-    [
-        ([0.0, 1.0], TypeError, "rows is float64: [0.0, 1.0]; expected booleans"),
-        ([True], ValueError, "rows has shape (1,); expected (2,)"),
-    ],
-)
-def test_rows_that_are_no_mask_are_refused(rows, error_type, message):
-    env = corridor()
-    env.reset()
-    with pytest.raises(error_type) as error:
-        env.reset_rows(rows)
-    assert str(error.value) == message
 
 
 def test_leaving_the_context_closes_whatever_happened():

@@ -6,7 +6,8 @@ import pytest
 
 from bandit_envs import KArmedTestbed
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
-from bandit_envs.rendering import Arms, text
+from bandit_envs.rendering import Arms
+from bandit_envs.rendering.arms import text
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 
@@ -30,19 +31,19 @@ def green(image):
 
 
 def test_text_shows_the_distributions_the_optimal_arm_and_the_last_reward():
-    arms = Arms("two arms", np.array([0.0, 1.0]), 1.0, 3, 1, 2.0, [1, 2])
+    arms = Arms("two arms", np.array([0.0, 1.0]), 1.0, 3, 1, 2.0)
     assert text(arms).splitlines() == [
-        "two arms: 3 pulls, the last of arm 1 for 2.00",
-        " arm    mean  -2.00                                                    3.00  pulls",
-        "   0    0.00              ------------o------------                              1",
-        "   1    1.00                          |-----------*-----------x                  2",
+        "two arms: 3 steps; last action 1, reward 2.00",
+        " arm    mean  -2.00                                                    3.00",
+        "   0    0.00              ------------o------------",
+        "   1    1.00                          |-----------*-----------x",
     ]
 
 
 def test_text_shows_means_alone_if_there_is_no_distribution():
     arms = Arms("three arms", np.array([-1.0, 2.0, -np.inf]), None, 1, 0, -5.0)
     assert text(arms).splitlines() == [
-        "three arms: 1 pull, the last of arm 0 for -5.00",
+        "three arms: 1 step; last action 0, reward -5.00",
         " arm    mean  -1.00                                                    2.00",
         "   0   -1.00  o-------------------|",
         "   1    2.00                      |---------------------------------------*",
@@ -62,20 +63,11 @@ def test_each_row_can_be_shown(make):
     for row, action in enumerate([1, 0]):
         title, _, *arms = env.render("ansi", row).splitlines()
         reward = time_step.reward[row]
-        assert title == f"{env.name}, row {row}: 1 pull, the last of arm {action} for {reward:.2f}"
+        assert title == f"{env.name}, row {row}: 1 step; last action {action}, reward {reward:.2f}"
         means = [line.split()[1] for line in arms]
         assert means == [
             "not" if mean == -np.inf else f"{mean:.2f}" for mean in env.expected_rewards()[row]
         ]
-
-
-def test_a_row_that_was_reset_alone_has_pulls_of_its_own():
-    env = k_armed()
-    env.reset()
-    env.step([0, 1])
-    env.reset_rows([True, False])
-    titles = [env.render("ansi", row).splitlines()[0] for row in range(2)]
-    assert titles == ["k_armed_testbed, row 0: 0 pulls", "k_armed_testbed, row 1: 1 pull"]
 
 
 @pytest.mark.parametrize("make", [k_armed, per_arm])

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from bandit_envs.sampling import (
     BatchFunction,
     Catalog,
-    CheckedSampler,
     ContextSampler,
     Integers,
     Normal,
@@ -69,7 +68,8 @@ def test_uniform_fills_its_interval():
 
 
 def test_integers_exclude_the_upper_end_and_are_equally_likely():
-    values = Integers(1, -2, 3)(np.random.default_rng(1), (50_000,))
+    rng, sampler = np.random.default_rng(1), Integers(1, -2, 3)
+    values = np.concatenate([sampler(rng, (1000,)) for _ in range(50)])
     numbers, counts = np.unique(values, return_counts=True)
     np.testing.assert_array_equal(numbers, [-2, -1, 0, 1, 2])
     standard_error = np.sqrt(values.size * 0.2 * 0.8)
@@ -77,12 +77,12 @@ def test_integers_exclude_the_upper_end_and_are_equally_likely():
 
 
 @pytest.mark.parametrize(("low", "high"), [(-2, 3), (7, 8), (-(2**31), 2**31)])
-@pytest.mark.parametrize("size", [(), (0,), (1,), (4, 5)])
+@pytest.mark.parametrize("size", [(), (0,), (1,), (4, 5), (3000,)])
 @pytest.mark.parametrize("dim", [0, 3])
-def test_integers_are_those_that_numpy_draws(low, high, size, dim):
+def test_integers_are_int32_within_their_bounds(low, high, size, dim):
     values = Integers(dim, low, high)(np.random.default_rng(2), size)
-    expected = np.random.default_rng(2).integers(low, high, (*size, dim), np.int32)
-    np.testing.assert_array_equal(values, expected, strict=True)
+    assert (values.shape, values.dtype) == ((*size, dim), np.int32)
+    assert ((values >= low) & (values < high)).all()
 
 
 @given(
@@ -164,23 +164,23 @@ def test_a_subclass_of_a_sampler_is_looked_at(sampler_class):
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [
-        (np.zeros((2, 3)), ValueError, r"fn returned shape \(2, 3\); expected \(2, 3, 1\)"),
-        (np.zeros((2, 3, 1), np.int32), TypeError, "fn returned int32; expected float64"),
+        (np.zeros((2, 3)), ValueError, r"sampler returned shape \(2, 3\); expected \(2, 3, 1\)"),
+        (np.zeros((2, 3, 1), np.int32), TypeError, "sampler returned int32; expected float64"),
         (
             np.where(np.arange(6) == 4, np.nan, 1.0).reshape(2, 3, 1),
             ValueError,
-            "fn returned NaN for row 1, arm 1",
+            "sampler returned NaN for row 1, arm 1",
         ),
     ],
 )
 def test_a_draw_that_is_not_as_the_spec_says_is_refused(values, error, message):
     with pytest.raises(error, match=message):
-        CheckedSampler(Fixed(values, dim=1), "fn")(np.random.default_rng(0), (2, 3))
+        Fixed(values, dim=1).sample(np.random.default_rng(0), (2, 3))
 
 
 def test_infinite_features_are_not_nan():
     values = np.array([[np.inf, -np.inf], [1e200, 1.0]])
-    drawn = CheckedSampler(Fixed(values, dim=2), "fn")(np.random.default_rng(0), (2,))
+    drawn = Fixed(values, dim=2).sample(np.random.default_rng(0), (2,))
     np.testing.assert_array_equal(drawn, values)
 
 

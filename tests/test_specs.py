@@ -243,3 +243,14 @@ def test_a_bound_at_the_end_of_a_floating_dtype_is_none():
     assert value_range(BoundedArraySpec((), np.int8)) == (-128, 127)
     assert value_range(BoundedArraySpec((2,), np.float32, [0, -1])) == (-1, math.inf)
     assert value_range(BoundedArraySpec((), np.float64, maximum=3)) == (-math.inf, 3)
+
+
+def test_bounds_cannot_be_changed_from_outside():
+    spec = BoundedArraySpec((), np.float32, 0.0, 1.0)
+    for bound in (spec.minimum, spec.maximum):
+        with pytest.raises(ValueError, match="read-only"):
+            bound[...] = 7.0
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            bound.setflags(write=True)
+    with pytest.raises(AttributeError):
+        spec.shape = (2,)

@@ -1,7 +1,6 @@
 import copy
 import pickle
 
-import hypothesis.extra.numpy
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +11,6 @@ from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import (
     DISCOUNT_SPEC,
     REWARD_SPEC,
-    read_only,
-    read_only_nest,
-    read_only_time_step,
     restart,
     termination,
     time_step_spec,
@@ -31,83 +27,6 @@ def step(step_type, batch_size=3):
     )
 
 
-def can_be_written(array):
-    """Whether it can, if need be after raising the flags of all arrays that it rests on."""
-    chain = []
-    while isinstance(array, np.ndarray):
-        chain.append(array)
-        array = array.base
-    for each in reversed(chain):
-        try:
-            each.setflags(write=True)
-        except ValueError:
-            continue
-    return any(each.flags.writeable for each in chain)
-
-
-# Arrays that cannot be written -----------------------------------------------------------------
-
-
-@given(
-    hypothesis.extra.numpy.arrays(
-        hypothesis.extra.numpy.scalar_dtypes(),
-        hypothesis.extra.numpy.array_shapes(min_dims=0, min_side=0, max_side=3),
-    )
-)
-def test_a_read_only_array_shares_its_memory_and_cannot_be_written(array):
-    protected = read_only(array)
-    assert_identical(protected, array)
-    assert array.size == 0 or np.shares_memory(protected, array)
-    assert not can_be_written(protected)
-    assert not can_be_written(protected.reshape(-1)[:1])
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.zeros((4, 4))[::2, 1:3],
-        np.asfortranarray(np.zeros((2, 3))),
-        np.broadcast_to(np.zeros(1), (3,)),
-        np.zeros(2, [("x", "i4"), ("y", "f8")]),
-        np.array([None, "x"], object),
-        np.frombuffer(bytearray(8)),
-        np.asarray(memoryview(bytearray(8))),
-        np.zeros((2, 2), "M8[s]")[:, 0],
-    ],
-    ids=["strided", "fortran", "broadcast", "records", "objects", "buffer", "view", "dates"],
-)
-def test_any_memory_layout_can_be_protected(array):
-    protected = read_only(array)
-    assert_identical(protected, array)
-    assert not can_be_written(protected)
-
-
-def test_a_protected_array_is_returned_as_it_is():
-    protected = read_only(np.zeros(3))
-    assert read_only(protected) is protected
-
-
-def test_all_arrays_of_a_nest_are_protected():
-    nest = read_only_nest({"a": [np.zeros(2), 3], "b": (np.ones(1),)})
-    assert not any(map(can_be_written, (nest["a"][0], nest["a"][1], nest["b"][0])))
-    assert_identical(nest["a"][1], np.array(3))
-
-
-@pytest.mark.parametrize("observation", [OBSERVATION.copy(), {"x": OBSERVATION.copy()}])
-def test_all_arrays_of_a_time_step_are_protected(observation):
-    time_step = restart(observation, 3)
-    protected = read_only_time_step(time_step)
-    assert_identical(protected, time_step)
-    *arrays, shown = protected
-    arrays += shown.values() if isinstance(shown, dict) else [shown]
-    assert not any(map(can_be_written, arrays))
-
-
-def test_a_protected_time_step_is_returned_as_it_is():
-    protected = read_only_time_step(restart(OBSERVATION, 3))
-    assert read_only_time_step(protected) is protected
-
-
 # Step types and time steps ---------------------------------------------------------------------
 
 
@@ -117,7 +36,7 @@ def test_step_types_are_read_only_integers():
         assert_identical(np.array(value, np.int32), np.asarray(step_type))
         assert StepType(value) is step_type
         assert StepType(np.array(value)) is step_type
-        assert not can_be_written(step_type)
+        assert not step_type.flags.writeable
 
 
 @pytest.mark.parametrize("value", [3, -1, 0.5, None, "FIRST", np.array([0])])
@@ -148,7 +67,7 @@ def test_rows_may_have_different_step_types():
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_a_time_step_can_be_copied_and_pickled(duplicate):
-    time_step = read_only_time_step(restart({"x": OBSERVATION}, 3))
+    time_step = restart({"x": OBSERVATION}, 3)
     assert_identical(duplicate(time_step), time_step)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs import rendering
 from bandit_envs.base.arrays import check_result, read_only
-from bandit_envs.base.availability import available_actions, check_available
+from bandit_envs.base.availability import check_available
 from bandit_envs.base.checks import check_action, check_indices, check_integer
 from bandit_envs.base.py_environment import PyEnvironment, new_tuple
 from bandit_envs.base.state import Memo, Seed, Transient
@@ -257,7 +257,7 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _observe(self, state: Any) -> Nest:
         """Returns what is seen of `state`: a nest of arrays [B, ...]."""
-        if self._observation_spec is NO_CONTEXT:
+        if isinstance(self._observation_spec, ArraySpec):
             return self._constant_feature
         return {"observation": self._constant_feature, "mask": self._available(state)}
 

@@ -12,6 +12,7 @@ from bandit_envs.base.arrays import read_only
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, Stateful, check_generator, generator
 from bandit_envs.specs import (
+    ArraySpec,
     Nest,
     add_outer_dims_nest,
     assert_arrays_nest,
@@ -253,8 +254,8 @@ class PyEnvironment(Stateful, abc.ABC):
             raise TypeError(f"found a {type(content).__name__}; expected an EnvironmentState")
         check_generator(content.rng)
         if content.time_step is not None:
-            spec = add_outer_dims_nest(self.time_step_spec(), (self._batch_size,))
-            assert_arrays_nest(content.time_step, spec)
+            spec = map_structure(ArraySpec.from_spec, self.time_step_spec())
+            assert_arrays_nest(content.time_step, add_outer_dims_nest(spec, (self._batch_size,)))
 
 
 def _read_only_time_step(time_step: TimeStep) -> TimeStep:

@@ -102,7 +102,7 @@ class Memo(Transient):
     __slots__ = ()
 
     def of(self, state: Any, function: Callable[[Any], Any]) -> Any:
-        """Returns `function(state)`; computed anew only if `state` is another object than before."""
+        """Returns `function(state)`, computed only if `state` is another object than before."""
         if self.value is None or self.value[0] is not state:
             self.value = state, function(state)
         return self.value[1]

@@ -33,7 +33,7 @@ class EnvironmentEntry(Entry):
         upstream: the name of TF-Agents' class with the same signature; None if there is none.
     """
 
-    environment: type[BanditPyEnvironment] = BanditPyEnvironment
+    environment: type[BanditPyEnvironment] = dataclasses.field(kw_only=True)
     upstream: str | None = None
 
     @property

@@ -18,6 +18,8 @@ from bandit_envs.specs import ArraySpec, BoundedArraySpec, add_outer_dims_nest
 
 Observation = dict[str, NDArray[Any]]
 
+GLOBAL, ARMS, COUNT = "global_context_sampling_fn", "arm_context_sampling_fn", "num_actions_fn"
+
 
 class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
     """Contextual bandit with features of users and of items. A row is a user of a shared problem.
@@ -80,8 +82,8 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         horizon: int | None = None,
     ) -> None:
         num_arms = check_integer("max_num_actions", max_num_actions, minimum=1)
-        sample_global = as_sampler("global_context_sampling_fn", global_context_sampling_fn, (1,))
-        sample_arms = as_sampler("arm_context_sampling_fn", arm_context_sampling_fn, (1, num_arms))
+        sample_global = as_sampler(GLOBAL, global_context_sampling_fn, (1,))
+        sample_arms = as_sampler(ARMS, arm_context_sampling_fn, (1, num_arms))
         self._sample_global = sample_global
         self._sample_arms = sample_arms
         self._sample_num_actions = None
@@ -113,11 +115,11 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
 
     def _initial_state(self, rng: np.random.Generator) -> Observation:
         contexts = {
-            "global": self._sample_global.sample(rng, self._batch_shape),
-            "per_arm": self._sample_arms.sample(rng, self._item_shape),
+            "global": self._sample_global.sample(rng, self._batch_shape, GLOBAL),
+            "per_arm": self._sample_arms.sample(rng, self._item_shape, ARMS),
         }
         if self._sample_num_actions is not None:
-            numbers = self._sample_num_actions.sample(rng, self._batch_shape)[:, 0]
+            numbers = self._sample_num_actions.sample(rng, self._batch_shape, COUNT)[:, 0]
             most = min(self.num_actions, np.iinfo(numbers.dtype).max)  # a uint8 is at most 255
             contexts["num_actions"] = numbers.clip(1, most).astype(np.int32)
         return contexts
@@ -156,7 +158,7 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
 
 
 def _integer_sampler(function: SamplingFunction) -> ContextSampler:
-    sampler = as_sampler("num_actions_fn", function, (1,))
+    sampler = as_sampler(COUNT, function, (1,))
     dtype, shape = sampler.spec.dtype, sampler.spec.shape
     if dtype.kind not in "iu":
         raise TypeError(f"num_actions_fn returned {dtype}; expected integers")

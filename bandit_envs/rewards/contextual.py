@@ -1,4 +1,4 @@
-"""Reward models of contextual bandits: the mean of a reward, given the features of user and item, and a draw of it.
+"""Reward models of contextual bandits: the distribution of a reward, given user and item.
 
 A reward function is a `RewardModel`, which works on whole batches. Any other callable is taken to
 be a function of TF-Agents' kind, which draws one reward from one vector: the user's features, then

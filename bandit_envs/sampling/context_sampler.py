@@ -29,13 +29,12 @@ class ContextSampler(abc.ABC):
     """
 
     trusted: ClassVar[bool] = False
-    """Whether the sampler cannot draw anything but what its spec says, so `sample` checks nothing.
-    """
+    """Whether this very class cannot draw anything but what its spec says: `sample` trusts it."""
 
     def __init__(self, dim: int, dtype: DTypeLike = np.float32) -> None:
         self._dim = check_integer("dim", dim, minimum=0)
         self._spec = ArraySpec((self._dim,), dtype)
-        self._name = type(self).__name__
+        self._is_checked = not vars(type(self)).get("trusted", False)
         if self._spec.dtype.kind not in NUMBERS:
             raise TypeError(f"dtype is {self._spec.dtype}; expected real numbers")
 
@@ -56,17 +55,19 @@ class ContextSampler(abc.ABC):
             A new array `[*size, dim]` of the spec's dtype.
         """
 
-    def sample(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
-        """Draws contexts, as `__call__` does, and checks them.
+    def sample(
+        self, rng: np.random.Generator, size: tuple[int, ...], name: str = "sampler"
+    ) -> NDArray[Any]:
+        """Draws contexts, as `__call__` does, and checks them; `name` is for messages.
 
         Raises:
             TypeError: they have another dtype than the spec.
             ValueError: they have another shape, or one is NaN; the message names its row.
         """
         contexts = self(rng, size)
-        if self.trusted:
+        if not self._is_checked:
             return contexts
-        name, dtype, shape = self._name, self._spec.dtype, (*size, self._dim)
+        dtype, shape = self._spec.dtype, (*size, self._dim)
         contexts = np.asarray(contexts)
         if contexts.dtype != dtype:
             raise TypeError(f"{name} returned {contexts.dtype}; expected {dtype}")

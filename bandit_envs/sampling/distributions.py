@@ -11,7 +11,7 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
 from bandit_envs.sampling.context_sampler import ContextSampler
 
 INT32 = np.iinfo(np.int32)
-MAX_EXACT_WIDTH = 2**20
+SMALL = 4096
 
 
 class Normal(ContextSampler):
@@ -102,7 +102,7 @@ class Integers(ContextSampler):
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.int32]:
         shape, width = (*size, self._dim), self._high - self._low
-        if width > MAX_EXACT_WIDTH:
+        if width > SMALL or math.prod(shape) > SMALL:
             return rng.integers(self._low, self._high, shape, np.int32)
-        # Half the time of `integers`. The probabilities of two values differ by 2**-53 at most.
+        # For small draws half the time of `integers`; probabilities are exact to 2**-53.
         return (rng.random(shape) * width).astype(np.int32) + np.int32(self._low)

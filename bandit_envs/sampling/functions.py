@@ -40,7 +40,9 @@ class BatchFunction(ContextSampler):
         self._function = function
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
-        return _converted("function", np.array(self._function(rng, size)), self._spec.dtype)
+        return _converted(
+            "function", np.array(self._function(rng, size), order="C"), self._spec.dtype
+        )
 
 
 class RowFunction(ContextSampler):
@@ -104,7 +106,7 @@ def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> 
         ValueError: what it draws has a wrong shape, or is NaN.
     """
     if isinstance(function, ContextSampler):
-        function.sample(np.random.default_rng(0), size)
+        function.sample(np.random.default_rng(0), size, name)
         return function
     if not callable(function):
         raise TypeError(f"{name} is {shown(function)}; expected a ContextSampler or a function")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS, read_only
+from bandit_envs.base.arrays import NUMBERS
 
 
 @dataclasses.dataclass(frozen=True, eq=False, init=False)
@@ -157,17 +157,19 @@ class BoundedArraySpec(ArraySpec):
             raise ValueError(
                 f"{name} is {bound}; expected values of {self.dtype}, from {low} to {high}"
             )
-        return bound.astype(self.dtype)
+        bound = bound.astype(self.dtype)
+        bound.setflags(write=False)
+        return bound
 
     @property
     def minimum(self) -> NDArray[Any]:
         """Smallest value allowed: a read-only array that broadcasts to `shape`."""
-        return read_only(self._minimum)
+        return self._minimum.view()
 
     @property
     def maximum(self) -> NDArray[Any]:
         """Largest value allowed: a read-only array that broadcasts to `shape`."""
-        return read_only(self._maximum)
+        return self._maximum.view()
 
     @property
     def num_values(self) -> NDArray[Any] | None:

@@ -73,7 +73,9 @@ class TransformObservation(Wrapper):
         try:
             assert_arrays_nest(mapped, self._batched_spec)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"func of {self._name} returned a bad observation: {error}") from error
+            raise type(error)(
+                f"func of {self._name} returned a bad observation: {error}"
+            ) from error
         map_structure(self._refuse_nan, mapped)
         return mapped
 

@@ -51,11 +51,11 @@ class Countdown(PyEnvironment):
         return self._starts, self._time_step(self._starts, 0.0)
 
     def _step(self, action):
-        counts = self._state.hidden - 1
+        counts = self._state.latent - 1
         return counts, self._time_step(counts, action["choice"] + action["push"].sum(axis=1))
 
     def _reset_rows(self, rows):
-        counts = np.where(rows, self._starts, self._state.hidden)
+        counts = np.where(rows, self._starts, self._state.latent)
         return counts, self._time_step(counts, self.current_time_step().reward)
 
 

@@ -12,8 +12,8 @@ pytest.importorskip("filelock")
 
 import joblib
 
-from bandit_envs.studies.run import missing_tasks, run_tasks
 from bandit_envs.studies.results import ResultsFolder
+from bandit_envs.studies.run import missing_tasks, run_tasks
 from tests.benchmarks.pairing import Ratio, paired_ratio
 from tests.experiments.sweeps import start, task_files, wait_for, write
 from tests.experiments.test_studies import parse

@@ -86,8 +86,7 @@ def test_an_arm_that_is_not_available_is_refused_and_nothing_changes():
     env = make(num_actions=BatchFunction(lambda rng, size: np.full((*size, 1), 3), 1, np.int32))
     env.reset()
     before = pickle.dumps(env.get_state())
-    message = r"action\[2\] is 3; expected 0 <= action < 3, the num_actions of its row"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"action\[2\] is 3, which is not available in row 2"):
         env.step([0, 2, 3, 4])
     assert pickle.dumps(env.get_state()) == before
     env.step([0, 2, 2, 1])
@@ -143,8 +142,6 @@ def test_no_observation_can_be_written_to():
         for array in time_step.observation.values():
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 0
-            with pytest.raises(ValueError, match="WRITEABLE"):
-                array.setflags(write=True)
 
 
 def test_it_can_be_copied_and_pickled():
@@ -154,17 +151,6 @@ def test_it_can_be_copied_and_pickled():
     time_step = env.step([2] * B)
     for other in copies:
         assert_same(other.step([2] * B), time_step)
-
-
-def test_rows_can_be_reset_alone():
-    env = make(horizon=5)
-    env.reset()
-    before = env.step([0] * B)
-    after = env.reset_rows([True, False, False, True])
-    np.testing.assert_array_equal(after.is_first(), [True, False, False, True])
-    for key in ("global", "per_arm"):
-        changed = (before.observation[key] != after.observation[key]).reshape(B, -1).any(axis=1)
-        np.testing.assert_array_equal(changed, [True, False, False, True])
 
 
 @pytest.mark.parametrize("rows", [1, 3, B])

@@ -17,8 +17,8 @@ pytest.importorskip("rich")
 import joblib
 
 from bandit_envs.studies import engine
-from bandit_envs.studies.run import EngineError, missing_tasks, run_tasks
 from bandit_envs.studies.results import ResultsFolder
+from bandit_envs.studies.run import EngineError, missing_tasks, run_tasks
 from tests.experiments.sweeps import (
     CONTEXTUAL,
     TESTBED,

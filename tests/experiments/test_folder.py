@@ -13,8 +13,8 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
-from bandit_envs.studies.run import missing_tasks
 from bandit_envs.studies.results import ResultsFolder
+from bandit_envs.studies.run import missing_tasks
 from tests.experiments.sweeps import (
     TINY,
     finish,

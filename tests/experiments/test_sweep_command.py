@@ -17,6 +17,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 from bandit_envs.studies.estimate import estimate
+
 from bandit_envs.studies.tasks import run_task
 from tests.experiments.sweeps import (
     CONTEXTUAL,

@@ -14,9 +14,9 @@ from bandit_envs import (
     StationaryStochasticPerArmPyEnvironment,
     StepDriver,
 )
+from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
-from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory, restart, termination
 

@@ -102,8 +102,8 @@ class LosesThePulls(KArmedTestbed):
 
     def set_state(self, state):
         super().set_state(state)
-        if self._state.hidden is not None:
-            self._state = self._state._replace(hidden=self._state.hidden._replace(pulls=0))
+        if self._state.latent is not None:
+            self._state = self._state._replace(hidden=self._state.latent._replace(pulls=0))
 
 
 class HandsOutItsState(KArmedTestbed):

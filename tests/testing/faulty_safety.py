@@ -82,14 +82,14 @@ class ReturnsItsState(Preferences):
 
     def current_time_step(self):
         time_step = super().current_time_step()
-        return time_step._replace(observation=self._state.hidden.problem)
+        return time_step._replace(observation=self._state.latent.problem)
 
 
 class LowersTheFlagOnly(Preferences):
     """The same, with a write flag that can be raised again."""
 
     def current_time_step(self):
-        observation = self._state.hidden.problem.view()
+        observation = self._state.latent.problem.view()
         observation.flags.writeable = False
         return super().current_time_step()._replace(observation=observation)
 
@@ -104,7 +104,7 @@ class UnprotectedCopies(Preferences):
 class UnprotectedAfterSetState(Preferences):
     def set_state(self, state):
         super().set_state(state)
-        observation = self._state.hidden.problem
+        observation = self._state.latent.problem
         time_step = self._state.time_step._replace(observation=observation)
         self._state = self._state._replace(time_step=time_step)
 
@@ -113,7 +113,7 @@ class WritableMeans(KArmedTestbed):
     """The expected rewards are the state itself."""
 
     def expected_rewards(self):
-        return self._state.hidden.problem
+        return self._state.latent.problem
 
 
 class HandsOutItsDict(StationaryStochasticPerArmPyEnvironment):

@@ -26,7 +26,7 @@ class Corridor(PyEnvironment):
         return (position, 0), restart(self._observe(position), self.batch_size)
 
     def _step(self, action):
-        position, steps = self._state.hidden
+        position, steps = self._state.latent
         force, hard = action["push"]
         noise = self.np_random.normal(size=self.batch_size)
         position = position + action["move"] + force.sum(axis=1) * (1 + hard) + noise
@@ -141,7 +141,7 @@ class FewerActions(BanditPyEnvironment):
 
     def _checked(self, action):
         checked = super()._checked(action)
-        if self._state.time_step is not None and (checked >= self._state.hidden.problem).any():
+        if self._state.time_step is not None and (checked >= self._state.latent.problem).any():
             raise ValueError("action is not available")
         return checked
 
@@ -242,7 +242,7 @@ class Doubling(PyEnvironment):
 
     def step(self, action):
         time_step = self._env.step(action)
-        self._state = self._state._replace(hidden=self._state.hidden + 1)
+        self._state = self._state._replace(hidden=self._state.latent + 1)
         return self._doubled(time_step)
 
     def _doubled(self, time_step: TimeStep):

@@ -43,7 +43,7 @@ class Payer(PyEnvironment):
         return 0, self._state.time_step._replace(step_type=step_type, reward=reward)
 
     def _step(self, action):
-        steps = self._state.hidden + 1
+        steps = self._state.latent + 1
         observation = np.full(self.batch_size, steps, np.int32)
         return steps, transition(observation, self._rewards, reward_dtype=self._spec.dtype)
 
@@ -60,7 +60,7 @@ class RewardSoFar(Wrapper):
 
     def _step(self, action):
         time_step = self._env.step(action)
-        total = self._state.hidden + time_step.reward
+        total = self._state.latent + time_step.reward
         return total, time_step._replace(reward=total)
 
     def _map_means(self, means):

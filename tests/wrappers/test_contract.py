@@ -102,4 +102,4 @@ def test_a_token_of_wrappers_can_be_kept_in_a_file(tmp_path):
     save_state(tmp_path / "state.npz", env.get_state())
     restored.set_state(load_state(tmp_path / "state.npz"))
     assert np.array_equal(restored.step([0, 0, 0]).reward, env.step([0, 0, 0]).reward)
-    assert np.array_equal(restored.get_state().own.hidden, env.get_state().own.hidden)
+    assert np.array_equal(restored.get_state().own.latent, env.get_state().own.latent)

@@ -41,7 +41,7 @@ def test_the_function_sees_the_whole_batch_and_its_result_is_observed():
 def test_what_is_not_as_the_spec_says_is_refused(func, error, message):
     spec = BoundedArraySpec((1,), np.float32, 0.0, 1.0, "observation")
     env = TransformObservation(KArmedTestbed(batch_size=2), func, spec)
-    with pytest.raises(error, match=r"(?s)func returned no observation of Transform.*" + message):
+    with pytest.raises(error, match=r"(?s)func of Transform.*" + message):
         env.reset()
 
 

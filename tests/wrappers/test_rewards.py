@@ -192,13 +192,6 @@ def test_integer_rewards_become_floating_point_numbers(dtype):
     assert seen(env).tolist() == [0.0, 0.25, 1.0]
 
 
-def test_only_rows_just_reset_have_the_first_reward():
-    env = RescaleReward(Payer([0.0, 1.0, 2.0], 0.0, 2.0), (5.0, 7.0))
-    env.reset()
-    env.step(np.zeros(3, np.int32))
-    assert env.reset_rows([True, False, True]).reward.tolist() == [5.0, 6.0, 5.0]
-
-
 @pytest.mark.parametrize("wrapper", [RescaleReward, ClipReward])
 @pytest.mark.parametrize(
     ("reward_range", "error", "message"),
@@ -237,3 +230,27 @@ def test_rewards_that_are_all_the_same_cannot_be_rescaled():
 def test_a_bad_scale_or_shift_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         AffineReward(KArmedTestbed(), **arguments)
+
+
+def test_an_affine_reward_leaves_the_optimum_to_the_wrapped_environment():
+    bare = KArmedTestbed(5, batch_size=6, seed=1)
+    env = AffineReward(bare, 1.0, 1e8)  # float32 rounds all mapped means to one number
+    env.reset()
+    assert np.array_equal(env.optimal_action(), bare.optimal_action())
+    env.step(np.zeros(6, int))
+    assert np.array_equal(env.get_info()["optimal_action"], bare.optimal_action())
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_widest_finite_range_can_be_rescaled():
+    env = RescaleReward(Payer([-1e308, 0.0, 1e308], -1e308, 1e308), (0.0, 1.0))
+    assert seen(env).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_rewards_of_several_arrays_are_refused():
+    class Nested(Payer):
+        def reward_spec(self):
+            return {"reward": ArraySpec((), np.float32)}
+
+    with pytest.raises(TypeError, match="env has reward_spec"):
+        AffineReward(Nested([1.0]))
