@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.state import Stateful
+from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.trajectories import Trajectory
 
 
@@ -178,8 +178,7 @@ class Metric(Stateful, abc.ABC):
         self._state = _Seen(columns, total, len(values), steps + 1)
 
     def _check_content(self, content: Any) -> None:
-        if type(content) is not _Seen:
-            raise TypeError(f"found a {type(content).__name__}; expected a _Seen")
+        check_fields(content, _Seen)
 
     def result(self) -> MetricResult:
         """Returns the statistics of every step seen so far."""

@@ -26,11 +26,7 @@ DISCOUNT_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "discount")
 class StepType:
     """Where in an episode a time step stands: `FIRST` (0), `MID` (1) or `LAST` (2).
 
-    The three are read-only int32 arrays without dimensions. `StepType(value)` returns the one with
-    that value.
-
-    Raises:
-        ValueError: `value` is not 0, 1 or 2.
+    The three are read-only int32 arrays without dimensions; `StepType(value)` returns one of them.
 
     Source: TF-Agents' `StepType`.
 
@@ -163,15 +159,7 @@ class Trajectory(NamedTuple):
 
 
 def no_reward(reward_spec: Nest, batch_size: int) -> Nest:
-    """Returns the reward of rows that have just been reset: 0, or the allowed value nearest to 0.
-
-    Args:
-        reward_spec: the spec, or nest of specs, of one row's reward.
-        batch_size: B.
-
-    Returns:
-        A nest of arrays [B, ...].
-    """
+    """Returns the reward [B, ...] of rows just reset: 0, or the allowed value nearest to 0."""
 
     def nothing(spec: ArraySpec) -> NDArray[Any]:
         zeros = np.zeros((batch_size, *spec.shape), spec.dtype)
@@ -183,13 +171,7 @@ def no_reward(reward_spec: Nest, batch_size: int) -> Nest:
 
 
 def restart(observation: Nest, batch_size: int = 1, reward_spec: Nest = REWARD_SPEC) -> TimeStep:
-    """Returns the time step that starts an episode: FIRST, with `no_reward`, discount 1.
-
-    Args:
-        observation: a nest of arrays [B, ...].
-        batch_size: B.
-        reward_spec: the spec, or nest of specs, of one row's reward.
-    """
+    """Returns the time step that starts an episode: FIRST, with `no_reward`, discount 1."""
     return TimeStep(
         np.full(batch_size, StepType.FIRST, np.int32),
         no_reward(reward_spec, batch_size),
@@ -209,11 +191,8 @@ def transition(
     Args:
         observation: a nest of arrays [B, ...].
         reward: [B], or a number for a batch of one.
-        discount: a number, or one for each row.
+        discount: a number from 0 to 1, or one for each row.
         reward_dtype: the dtype to return the reward in.
-
-    Raises:
-        ValueError: `discount` is neither a number nor one for each row, or outside 0 to 1.
     """
     return _time_step(StepType.MID, observation, reward, discount, reward_dtype)
 
@@ -221,13 +200,7 @@ def transition(
 def termination(
     observation: Nest, reward: ArrayLike, reward_dtype: DTypeLike = np.float32
 ) -> TimeStep:
-    """Returns a time step that ends an episode for good: LAST, discount 0.
-
-    Args:
-        observation: a nest of arrays [B, ...].
-        reward: [B], or a number for a batch of one.
-        reward_dtype: the dtype to return the reward in.
-    """
+    """Returns a time step that ends an episode for good: LAST, discount 0; see `transition`."""
     return _time_step(StepType.LAST, observation, reward, 0.0, reward_dtype)
 
 
@@ -237,17 +210,7 @@ def truncation(
     discount: ArrayLike = 1.0,
     reward_dtype: DTypeLike = np.float32,
 ) -> TimeStep:
-    """Returns a time step that cuts an episode off: LAST, with the discount of a step within.
-
-    Args:
-        observation: a nest of arrays [B, ...].
-        reward: [B], or a number for a batch of one.
-        discount: a number, or one for each row.
-        reward_dtype: the dtype to return the reward in.
-
-    Raises:
-        ValueError: `discount` is neither a number nor one for each row, or outside 0 to 1.
-    """
+    """Returns a time step that cuts an episode off: LAST, with a discount; see `transition`."""
     return _time_step(StepType.LAST, observation, reward, discount, reward_dtype)
 
 

@@ -149,7 +149,7 @@ def test_rows_of_another_array_are_accepted():
         (None, TypeError, "action is object: None; expected integers"),
         ("012", TypeError, "action is <U3: '012'; expected integers"),
         ([2**70, 0, 0], TypeError, "action is object: [1180591620717411303424, 0, 0]; expected"),
-        ([[0], [0, 1], 2], ValueError, "action is [[0], [0, 1], 2]; expected one integer a row"),
+        ([[0], [0, 1], 2], ValueError, "action is [[0], [0, 1], 2]; expected an array of numbers"),
         ([], TypeError, "action is float64: []; expected integers"),
     ],
 )

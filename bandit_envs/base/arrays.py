@@ -30,12 +30,7 @@ def first_nan(values: NDArray[Any]) -> tuple[int, ...] | None:
 
 
 def cast(name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Returns `values` as an array of `dtype`, in which floats may be rounded.
-
-    Args:
-        name: what returned the values, for the message.
-        values: an array of any shape, or what NumPy makes one of.
-        dtype: the dtype of the result.
+    """Returns `values`, which `name` returned, as an array of `dtype`; floats may be rounded.
 
     Raises:
         TypeError: the values are not real numbers.
@@ -64,14 +59,7 @@ def cast(name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
 def check_result(
     owner: str, hook: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> NDArray[Any]:
-    """Returns what a hook returned for all rows as an array.
-
-    Args:
-        owner: the name of the environment, for messages.
-        hook: the name of the hook.
-        values: what it returned.
-        dtype: the dtype of the result.
-        shape: the expected shape, rows first.
+    """Returns what a hook returned as an array of `dtype` and `shape`, rows first.
 
     Raises:
         TypeError: the values are not real numbers.

@@ -12,8 +12,8 @@ from bandit_envs import rendering
 from bandit_envs.base.arrays import check_result, read_only
 from bandit_envs.base.availability import check_available
 from bandit_envs.base.checks import check_action, check_indices, check_integer
-from bandit_envs.base.py_environment import PyEnvironment, new_tuple
-from bandit_envs.base.state import Memo, Seed, Transient
+from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
+from bandit_envs.base.state import Memo, Seed, Transient, check_fields
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,
@@ -110,11 +110,6 @@ class BanditPyEnvironment(PyEnvironment):
         horizon: steps in an episode; None for episodes of one step that need no reset.
         name: the environment's name; its class by default.
 
-    Raises:
-        TypeError: `num_actions`, `batch_size` or `horizon` is not an integer, `seed` is not a valid
-            seed, or not exactly one of `num_actions` and `action_spec` is given.
-        ValueError: an integer is less than 1, or `seed` is negative.
-
     Source: TF-Agents' `BanditPyEnvironment`; Sutton & Barto, chapter 2.
     """
 
@@ -190,11 +185,12 @@ class BanditPyEnvironment(PyEnvironment):
     def reward_spec(self) -> Nest:
         return self._reward_spec
 
-    # The members below raise NotImplementedError where the means are not known, and ValueError
-    # before the first reset.
-
     def expected_rewards(self) -> NDArray[Any]:
-        """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable."""
+        """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable.
+
+        This and the next methods raise NotImplementedError where the means are unknown, and
+        ValueError before the first reset.
+        """
         return read_only(self._known_means(self._current().state))
 
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
@@ -202,11 +198,7 @@ class BanditPyEnvironment(PyEnvironment):
 
         Args:
             observation: as `observation_spec` says, with a batch of any size. It need not come
-                from this environment's current time step.
-
-        Raises:
-            NotImplementedError: the mean is not known, or the observation does not determine it.
-            TypeError, ValueError: `observation` is not as `observation_spec` says.
+                from this environment's current time step, but must determine the means.
         """
         leaves: list[Any] = []
         map_structure(leaves.append, observation)
@@ -413,13 +405,10 @@ class BanditPyEnvironment(PyEnvironment):
     def _check_content(self, content: Any) -> None:
         super()._check_content(content)
         bandit = content.latent
-        if (bandit is None) != (content.time_step is None):
-            raise ValueError("only one of time_step and latent is None")
-        if bandit is None:
+        if bandit is None and content.time_step is None:
             return
-        if type(bandit) is not BanditState:
-            raise TypeError(f"latent is a {type(bandit).__name__}; expected a BanditState")
-        check_integer("steps", bandit.steps, minimum=0)
+        check_fields(content, EnvironmentState, time_step=TimeStep, latent=BanditState)
+        check_fields(bandit, BanditState, steps=int)
         observation = add_outer_dims_nest(self._observation_spec, self._batch_shape)
         assert_arrays_nest(self._observe(bandit.state), observation)
         if bandit.action is not None:

@@ -1,4 +1,8 @@
-"""Checks of arguments. Each returns its value, or names the argument and what was expected."""
+"""Checks of arguments.
+
+Each returns its value, or raises TypeError for a wrong type and ValueError for a wrong value; the
+message names the argument, what was expected and what came.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,10 @@ MAX_PARAMETER = 1e37
 MIN_STD = 1e-37
 """The smallest standard deviation of a policy's model, so that no precision overflows."""
 
-INTP = np.dtype(np.intp)
-
 MAX_REWARD = 1e100
 """The largest reward that a policy or metric accepts, so that no square or sum overflows."""
+
+INTP = np.dtype(np.intp)
 
 
 def shown(value: Any, width: int = 160) -> str:
@@ -31,12 +35,7 @@ def shown(value: Any, width: int = 160) -> str:
 
 
 def check_integer(name: str, value: Any, minimum: int | None = None) -> int:
-    """Returns `value` as an int.
-
-    Raises:
-        TypeError: it is not an integer.
-        ValueError: it is less than `minimum`, or does not fit in 64 bits.
-    """
+    """Returns `value` as an int of at most 64 bits, and at least `minimum`."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
@@ -53,12 +52,7 @@ def check_integer(name: str, value: Any, minimum: int | None = None) -> int:
 def check_number(
     name: str, value: Any, minimum: float = -math.inf, maximum: float = math.inf
 ) -> float:
-    """Returns `value` as a float.
-
-    Raises:
-        TypeError: it is not a real number.
-        ValueError: it is not finite, or not from `minimum` to `maximum`.
-    """
+    """Returns `value` as a finite float from `minimum` to `maximum`."""
     try:
         if np.ndim(value) or np.asarray(value).dtype.kind not in "iufO":
             raise TypeError  # float() would take "1", True and numbers with an imaginary part
@@ -78,12 +72,7 @@ def check_number(
 
 
 def check_positive(name: str, value: Any, minimum: float = 0.0, maximum: float = math.inf) -> float:
-    """Returns `value` as a float above 0.
-
-    Raises:
-        TypeError: it is not a real number.
-        ValueError: it is not finite, not above 0, or not from `minimum` to `maximum`.
-    """
+    """Returns `value` as a finite float above 0, from `minimum` to `maximum`."""
     number = check_number(name, value)
     if number <= 0.0:
         raise ValueError(f"{name} is {number:g}; expected more than 0")
@@ -91,12 +80,7 @@ def check_positive(name: str, value: Any, minimum: float = 0.0, maximum: float =
 
 
 def check_numbers(name: str, value: Any, ndim: int) -> NDArray[Any]:
-    """Returns a copy of `value` as an array of `ndim` dimensions, 1 or 2.
-
-    Raises:
-        TypeError: it does not consist of real numbers.
-        ValueError: it has another number of dimensions, or rows of different lengths.
-    """
+    """Returns a copy of `value` as an array of real numbers with `ndim` dimensions, 1 or 2."""
     form = "a vector" if ndim == 1 else "a table"
     try:
         array = np.array(value)
@@ -110,12 +94,7 @@ def check_numbers(name: str, value: Any, ndim: int) -> NDArray[Any]:
 
 
 def check_float_dtype(dtype: Any) -> np.dtype[Any]:
-    """Returns `dtype` as a NumPy dtype.
-
-    Raises:
-        TypeError: it is not a dtype.
-        ValueError: it is neither float32 nor float64.
-    """
+    """Returns `dtype` as NumPy's float32 or float64."""
     try:
         found: np.dtype[Any] = np.dtype(object if dtype is None else dtype)
     except TypeError:
@@ -128,62 +107,34 @@ def check_float_dtype(dtype: Any) -> np.dtype[Any]:
 def check_action(action: Any, spec: ArraySpec, batch_size: int) -> NDArray[Any]:
     """Returns an action as an array [batch_size, ...] that shares no memory with it.
 
-    Integer specs take any integer dtype, and lists; the result is intp. Floating specs take
-    numbers; the result has the spec's dtype. With a batch of one, the batch dimension may be left
-    out.
-
-    Raises:
-        TypeError: the action does not consist of numbers of the spec's kind.
-        ValueError: it has a wrong shape, is not finite, or is out of the spec's bounds.
+    Integer specs take any integer dtype, and lists; the result is intp. Floating specs take finite
+    numbers. With a batch of one, the batch dimension may be left out.
     """
-    try:
-        array = np.asarray(action)
-    except ValueError as error:
-        raise ValueError(f"action is {shown(action)}; expected an array of numbers") from error
-    discrete = spec.dtype.kind in "iu"
-    if array.dtype.kind not in ("iu" if discrete else "b" if spec.dtype.kind == "b" else "fiu"):
-        kind = "integers" if discrete else spec.dtype
-        raise TypeError(f"action is {array.dtype}: {shown(action)}; expected {kind}")
+    array = _array_of_actions(action, "iu" if spec.dtype.kind in "iu" else f"{spec.dtype.kind}iu")
     shape = (batch_size, *spec.shape)
     if array.shape != shape:
         if batch_size != 1 or array.shape != spec.shape:
             raise ValueError(f"action has shape {array.shape}; expected {shape}")
         array = array.reshape(shape)
-    checked: NDArray[Any] = array.astype(np.intp if discrete else spec.dtype)
-    if isinstance(spec, BoundedArraySpec):
-        bad = ~((array >= spec.minimum) & (array <= spec.maximum))
-    else:
-        bad = ~np.isfinite(checked)
+    low, high = (
+        (spec.minimum, spec.maximum) if isinstance(spec, BoundedArraySpec) else (-np.inf, np.inf)
+    )
+    bad = ~((array >= low) & (array <= high) & np.isfinite(array))
     if bad.any():
         index = tuple(map(int, np.argwhere(bad)[0]))
         place = ", ".join(map(str, index))
-        low, high = spec_bounds(spec)
-        raise ValueError(f"action[{place}] is {array[index]}; expected {low} <= action <= {high}")
-    return checked
-
-
-def spec_bounds(spec: ArraySpec) -> tuple[Any, Any]:
-    """Returns the smallest and the largest value that a spec allows, for a message."""
-    if isinstance(spec, BoundedArraySpec):
-        return spec.minimum.min(), spec.maximum.max()
-    return -math.inf, math.inf
+        raise ValueError(
+            f"action[{place}] is {array[index]}; expected {np.min(low)} <= action <= {np.max(high)}"
+        )
+    return array.astype(INTP if spec.dtype.kind in "iu" else spec.dtype)
 
 
 def check_indices(action: Any, batch_size: int, num_actions: int) -> NDArray[np.intp]:
     """Returns actions from 0 to `num_actions` - 1 as intp [batch_size], without shared memory.
 
     This is `check_action` for one integer a row, which every step of most bandits calls.
-
-    Raises:
-        TypeError: the actions are not integers.
-        ValueError: there is not one for each row, or one is not from 0 to num_actions - 1.
     """
-    try:
-        array = np.asarray(action)
-    except ValueError as error:
-        raise ValueError(f"action is {shown(action)}; expected one integer a row") from error
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"action is {array.dtype}: {shown(action)}; expected integers")
+    array = _array_of_actions(action, "iu")
     if array.shape != (batch_size,):
         if array.shape != () or batch_size != 1:
             raise ValueError(
@@ -202,13 +153,19 @@ def check_indices(action: Any, batch_size: int, num_actions: int) -> NDArray[np.
     return checked
 
 
-def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
-    """Returns `reward` as an array [batch_size].
+def _array_of_actions(action: Any, kinds: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(action)
+    except ValueError as error:
+        raise ValueError(f"action is {shown(action)}; expected an array of numbers") from error
+    if array.dtype.kind not in kinds:
+        expected = "integers" if kinds == "iu" else "numbers"
+        raise TypeError(f"action is {array.dtype}: {shown(action)}; expected {expected}")
+    return array
 
-    Raises:
-        TypeError: it does not consist of real numbers.
-        ValueError: it is not one number a row, or one is NaN, infinite or beyond 1e100.
-    """
+
+def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
+    """Returns `reward` as an array [batch_size] of numbers of a size of at most 1e100."""
     array = np.asarray(reward)
     if array.dtype.kind not in NUMBERS:
         raise TypeError(f"reward is {array.dtype}: {shown(reward)}; expected real numbers")
@@ -220,7 +177,6 @@ def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
         if bad.any():
             row = int(bad.argmax())
             raise ValueError(
-                f"reward[{row}] is {array[row]}; expected a number from {-MAX_REWARD:g} "
-                f"to {MAX_REWARD:g}"
+                f"reward[{row}] is {array[row]}; expected a number of size {MAX_REWARD:g} or less"
             )
     return array

@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import read_only
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed, Stateful, check_generator, generator
+from bandit_envs.base.state import Seed, Stateful, check_fields, generator
 from bandit_envs.specs import (
     ArraySpec,
     Nest,
@@ -60,10 +60,6 @@ class PyEnvironment(Stateful, abc.ABC):
         batch_size: B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
         name: the environment's name; its class by default.
-
-    Raises:
-        TypeError: `batch_size` is not an integer, or `seed` is not a valid seed.
-        ValueError: `batch_size` is less than 1, or `seed` is negative.
 
     Source: TF-Agents' `PyEnvironment`, whose public names and meaning are kept, except that the
     hooks return pairs.
@@ -137,11 +133,7 @@ class PyEnvironment(Stateful, abc.ABC):
         return time_step_spec(self.observation_spec(), self.reward_spec())
 
     def current_time_step(self) -> TimeStep:
-        """Returns what the last `reset` or `step` returned.
-
-        Raises:
-            ValueError: there has been neither.
-        """
+        """Returns what the last `reset` or `step` returned; ValueError if there was neither."""
         time_step: TimeStep | None = self._state.time_step
         if time_step is None:
             raise ValueError(f"{self._name} has no time step yet; call reset() first")
@@ -156,7 +148,7 @@ class PyEnvironment(Stateful, abc.ABC):
         return self._advance(*self._reset())
 
     def step(self, action: Nest) -> TimeStep:
-        """Takes one action in every row and returns what follows.
+        """Takes one action in every row and returns the next time step, in read-only arrays.
 
         If there is no time step yet, or `should_reset` is true of the current one, this is
         `reset()` and the action is ignored.
@@ -164,12 +156,8 @@ class PyEnvironment(Stateful, abc.ABC):
         Args:
             action: a nest of arrays [B, ...] as `action_spec()` says.
 
-        Returns:
-            The next time step. Its arrays are read-only.
-
         Raises:
-            TypeError: the action has a wrong type. Nothing has changed.
-            ValueError: the action has a wrong shape or value. Nothing has changed.
+            TypeError, ValueError: the action does not fit the spec. Nothing has changed.
         """
         if self._state.time_step is None or self._is_over():
             return self.reset()
@@ -183,21 +171,13 @@ class PyEnvironment(Stateful, abc.ABC):
 
         Returns:
             The list of seeds used: `[seed]`, or the entropy drawn if `seed` is None.
-
-        Raises:
-            TypeError: `seed` is not a valid seed.
-            ValueError: `seed` is negative.
         """
         used = np.random.SeedSequence().entropy if seed is None else seed
         self._state = self._state._replace(rng=generator(used))
         return [used]
 
     def get_info(self) -> Any:
-        """Returns what there is to know of the last step besides its time step.
-
-        Raises:
-            NotImplementedError: this environment has no info.
-        """
+        """Returns what else is known of the last step; NotImplementedError if nothing."""
         raise NotImplementedError(f"{self._name} has no get_info()")
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
@@ -250,9 +230,7 @@ class PyEnvironment(Stateful, abc.ABC):
         return {"batch_size": self._batch_size}
 
     def _check_content(self, content: Any) -> None:
-        if type(content) is not EnvironmentState:
-            raise TypeError(f"found a {type(content).__name__}; expected an EnvironmentState")
-        check_generator(content.rng)
+        check_fields(content, EnvironmentState, rng=np.random.Generator)
         if content.time_step is not None:
             spec = map_structure(ArraySpec.from_spec, self.time_step_spec())
             assert_arrays_nest(content.time_step, add_outer_dims_nest(spec, (self._batch_size,)))

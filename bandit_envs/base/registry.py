@@ -53,12 +53,9 @@ class Entry:
     def check(self, what: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the arguments in the order of the parameters.
 
-        Args:
-            what: what the entry is, for messages, such as "policy".
-            arguments: by name.
-
         Raises:
-            ValueError: a parameter is unknown, or one without a default is missing.
+            ValueError: a parameter is unknown, or one without a default is missing. The message
+                says `what` the entry is, such as "policy".
         """
         allowed = self.parameters()
         for name in arguments:
@@ -74,14 +71,13 @@ class Entry:
 def find_entry(
     what: str, name: str, table: Mapping[str, EntryType], entry_of: Callable[[str, Any], EntryType]
 ) -> EntryType:
-    """Returns the entry of an id, or one made of the class that `module:Class` names.
+    """Returns the entry of an id, or of the class that `module:Class` names.
 
     Args:
         what: what the entry is, for messages, such as "policy".
         name: the id, or `module:Class`.
         table: the registry.
-        entry_of: makes an entry of a name and what it names; raises TypeError if that is of the
-            wrong kind.
+        entry_of: makes an entry of a name and what was found; TypeError if that is of a wrong kind.
 
     Raises:
         ValueError: there is no such id, module or class, or it is of the wrong kind.

@@ -31,11 +31,10 @@ POSITIONS = {
 def save_state(path: str | os.PathLike[str], state: Any) -> None:
     """Writes what `get_state` returned to a file, which `load_state` reads in any process.
 
-    The file is written under another name, flushed and renamed: a crash leaves the old content or
-    the new.
+    A crash leaves the old content or the new.
 
     Args:
-        path: the file. A symbolic link is followed.
+        path: the file; a symbolic link is followed.
         state: a nest of arrays, NumPy's generators, numbers, strings, None, dicts, lists, tuples
             and named tuples.
 
@@ -67,9 +66,6 @@ def load_state(path: str | os.PathLike[str]) -> Any:
     Nothing is unpickled or imported: the classes of named tuples must have been imported before,
     which they are where the object exists that the state is for.
 
-    Args:
-        path: the file.
-
     Raises:
         OSError: the file cannot be read.
         ValueError: it is damaged, older than this version, or not a saved state.
@@ -91,11 +87,7 @@ def load_state(path: str | os.PathLike[str]) -> Any:
 
 
 def atomic_write(path: Path, content: Iterable[bytes]) -> None:
-    """Writes a file so that `path` has its old content or all of `content`, even after a crash.
-
-    Args:
-        path: the file; a symbolic link is followed.
-        content: its parts, one after the other.
+    """Writes the parts of a file: under another name, which is flushed and renamed to `path`.
 
     Raises:
         OSError: the folder cannot be written, the disk is full, or `path` is not a regular file.
@@ -125,16 +117,7 @@ def remove_temporary_files(folder: Path) -> None:
 
 
 def write_archive(path: Path, header: Any, arrays: Mapping[str, Any]) -> None:
-    """Writes JSON and arrays to one file, as `atomic_write` does.
-
-    Args:
-        path: the file.
-        header: anything that JSON can hold.
-        arrays: arrays without objects, under names other than `header`.
-
-    Raises:
-        OSError: as for `atomic_write`.
-    """
+    """Writes JSON and arrays without objects to one file, as `atomic_write` does."""
     buffer = io.BytesIO()
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     np.savez(buffer, header=text, **arrays)

@@ -35,8 +35,8 @@ class Stateful:
     def get_state(self) -> Any:
         """Returns a copy of the present state, including the generator.
 
-        Later steps do not change it. It can be pickled, written with `save_state`, and passed to
-        `set_state` of any object that was constructed with the same arguments, in any process.
+        It can be pickled, written with `save_state`, and passed to `set_state` of any object that
+        was constructed with the same arguments, in any process.
         """
         return SavedState(type(self).__name__, self._sizes(), copy.deepcopy(self._state))
 
@@ -47,9 +47,8 @@ class Stateful:
             state: what `get_state` returned; it may be used again.
 
         Raises:
-            TypeError: `state` is not a saved state. Nothing has changed.
-            ValueError: `state` belongs to an object of another class, size or spec, or is damaged.
-                Nothing has changed.
+            TypeError, ValueError: `state` is not a saved state, belongs to an object of another
+                class, size or spec, or is damaged. Nothing has changed.
         """
         self._state = self._restored(state)
 
@@ -116,13 +115,11 @@ Seed = Any
 def generator(seed: Seed) -> np.random.Generator:
     """Returns the generator that `seed` stands for.
 
-    Args:
-        seed: whatever `numpy.random.default_rng` takes, or a RandomState. A Generator is returned
-            as it is, and a RandomState's stream is shared with it.
+    A Generator is returned as it is, and a RandomState's stream is shared with it.
 
     Raises:
-        TypeError: `seed` is of another type, such as a float.
-        ValueError: `seed` is a negative integer.
+        TypeError: `seed` has another type, such as a float.
+        ValueError: `seed` is negative.
     """
     if isinstance(seed, np.random.RandomState):
         return np.random.Generator(seed._bit_generator)
@@ -136,8 +133,10 @@ def generator(seed: Seed) -> np.random.Generator:
         ) from error
 
 
-def check_generator(rng: Any) -> np.random.Generator:
-    """Returns `rng`, or raises TypeError if it is not a generator."""
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"the generator is {rng!r}; expected a numpy.random.Generator")
-    return rng
+def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> None:
+    """Raises TypeError if `state` is not a `kind`, or a field is not of its type."""
+    if type(state) is not kind:
+        raise TypeError(f"found a {type(state).__name__}; expected a {kind.__name__}")
+    for name, expected in types.items():
+        if not isinstance(getattr(state, name), expected):
+            raise TypeError(f"{name} is {getattr(state, name)!r}; expected a {expected.__name__}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_indices, check_integer, check_rewards
-from bandit_envs.base.state import Seed, Stateful, check_generator, generator
+from bandit_envs.base.state import Seed, Stateful, check_fields, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -119,14 +119,8 @@ class Policy(Stateful, abc.ABC):
         return {"num_actions": self._num_actions, "batch_size": self._batch_size}
 
     def _check_content(self, content: Any) -> None:
-        if type(content) is not PolicyState:
-            raise TypeError(f"found a {type(content).__name__}; expected a PolicyState")
-        check_generator(content.rng)
-        expected = self._initial()
-        if type(content.learned) is not type(expected):
-            raise TypeError(
-                f"found {type(content.learned).__name__}; expected {type(expected).__name__}"
-            )
+        learned = type(self._initial())
+        check_fields(content, PolicyState, rng=np.random.Generator, learned=learned)
 
     def _check_rows(self, name: str, step_type: NDArray[np.int32]) -> None:
         if len(step_type) != self._batch_size:

@@ -183,13 +183,9 @@ RewardFunction: TypeAlias = RewardModel | Callable[[Array], Any]
 def as_reward_model(
     name: str, function: RewardFunction, global_features: Array, arm_features: Array
 ) -> RewardModel:
-    """Returns `function` as a reward model. A plain function becomes a `RowReward`.
+    """Returns `function` as a reward model. A function of one vector becomes a `RowReward`.
 
-    Args:
-        name: of the argument, for messages.
-        function: a reward model, or a function of one vector.
-        global_features: [1, G], to try a reward model on.
-        arm_features: [1, P], to try a reward model on.
+    A model is tried on features [1, G] and [1, P]. `name` is the argument's name, for messages.
 
     Raises:
         TypeError: it is neither.

@@ -94,12 +94,9 @@ SamplingFunction: TypeAlias = ContextSampler | Callable[[], ArrayLike]
 
 
 def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> ContextSampler:
-    """Returns `function` as a sampler, and tries a sampler once.
+    """Returns `function` as a sampler. A function without arguments becomes a `RowFunction`.
 
-    Args:
-        name: of the argument, for messages.
-        function: a sampler; or a function without arguments, which becomes a `RowFunction`.
-        size: the batch shape to try a sampler on.
+    A sampler is tried on the batch shape `size`. `name` is the argument's name, for messages.
 
     Raises:
         TypeError: it is neither, or what it draws has a wrong dtype.

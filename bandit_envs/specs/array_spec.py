@@ -50,11 +50,7 @@ class ArraySpec:
 
     @classmethod
     def from_array(cls, array: Any, name: str | None = None) -> ArraySpec:
-        """Returns the spec of `array`, an array or a number.
-
-        Raises:
-            ValueError: `array` is neither.
-        """
+        """Returns the spec of `array`, an array or a number."""
         if isinstance(array, np.ndarray):
             return ArraySpec(array.shape, array.dtype, name)
         if isinstance(array, numbers.Number):
@@ -81,11 +77,7 @@ class ArraySpec:
         name: str | None = None,
     ) -> ArraySpec:
         """Returns a copy in which every argument that is not None is exchanged."""
-        return ArraySpec(
-            self.shape if shape is None else shape,
-            self.dtype if dtype is None else dtype,
-            self.name if name is None else name,
-        )
+        return _replaced(self, shape=shape, dtype=dtype, name=name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArraySpec):
@@ -182,11 +174,7 @@ class BoundedArraySpec(ArraySpec):
 
     @classmethod
     def from_array(cls, array: Any, name: str | None = None) -> BoundedArraySpec:
-        """Returns the spec of `array` with its dtype's whole range as bounds.
-
-        Raises:
-            ValueError: `array` is neither an array nor a number.
-        """
+        """Returns the spec of `array` with its dtype's whole range as bounds."""
         return cls.from_spec(ArraySpec.from_array(array, name))
 
     @classmethod
@@ -215,13 +203,8 @@ class BoundedArraySpec(ArraySpec):
         name: str | None = None,
     ) -> BoundedArraySpec:
         """Returns a copy in which every argument that is not None is exchanged."""
-        return BoundedArraySpec(
-            self.shape if shape is None else shape,
-            self.dtype if dtype is None else dtype,
-            self._minimum if minimum is None else minimum,
-            self._maximum if maximum is None else maximum,
-            self.name if name is None else name,
-        )
+        bounds = {"minimum": minimum, "maximum": maximum}
+        return _replaced(self, shape=shape, dtype=dtype, **bounds, name=name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BoundedArraySpec):
@@ -237,6 +220,12 @@ class BoundedArraySpec(ArraySpec):
             f"BoundedArraySpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r}, "
             f"minimum={self._minimum}, maximum={self._maximum})"
         )
+
+
+def _replaced(spec: Any, **changes: Any) -> Any:
+    return type(spec)(
+        **{key: getattr(spec, key) if new is None else new for key, new in changes.items()}
+    )
 
 
 def _dtype_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
@@ -267,10 +256,7 @@ def is_continuous(spec: ArraySpec) -> bool:
 
 
 def value_range(spec: ArraySpec) -> tuple[float, float]:
-    """Returns the smallest and the largest value that `spec` allows.
-
-    Infinity stands for no bound, and for a bound at the end of a floating dtype's range.
-    """
+    """Returns the smallest and the largest value that `spec` allows; infinity for no bound."""
     if not isinstance(spec, BoundedArraySpec):
         return -math.inf, math.inf
     low, high = float(spec.minimum.min()), float(spec.maximum.max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -68,20 +69,15 @@ def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
 
     Raises:
         TypeError: the containers differ, or a leaf of `spec` is not a spec.
-        ValueError: keys or lengths differ, or an array is not what its spec says; the message
-            gives the array's shape and dtype and the spec.
+        ValueError: keys or lengths differ, or an array does not fit its spec.
     """
 
     def check(leaf: Any, array: Any) -> None:
         if not isinstance(leaf, ArraySpec):
             raise TypeError(f"spec is {leaf!r}; expected an ArraySpec")
         if not leaf.check_array(array):
-            shown = (
-                f"{array.dtype} array of shape {array.shape}: {array}"
-                if isinstance(array, np.ndarray)
-                else repr(array)
-            )
-            raise ValueError(f"found {shown}; expected {leaf}")
+            kind = f"{array.dtype} array of shape {array.shape}: " if np.ndim(array) else ""
+            raise ValueError(f"found {kind}{reprlib.repr(array)}; expected {leaf}")
 
     map_structure(check, spec, arrays)
 
@@ -107,15 +103,9 @@ def add_outer_dims_nest(spec: Nest, outer_dims: Iterable[int]) -> Nest:
 
 
 def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[int] = ()) -> Nest:
-    """Draws a nest of arrays uniformly within the bounds of a nest of specs.
+    """Draws a nest of arrays `[*outer_dims, *spec.shape]` uniformly within the bounds of specs.
 
-    Args:
-        rng: draws the values, leaf by leaf.
-        spec: the nest of specs; an unbounded spec is drawn from its dtype's whole range.
-        outer_dims: dimensions to put before each spec's shape.
-
-    Returns:
-        A nest of arrays of shape `outer_dims + spec.shape`, in each spec's dtype.
+    An unbounded spec is drawn from its dtype's whole range.
     """
 
     def sample(leaf: ArraySpec) -> NDArray[Any]:
