@@ -77,7 +77,8 @@ class ArraySpec:
         name: str | None = None,
     ) -> ArraySpec:
         """Returns a copy in which every argument that is not None is exchanged."""
-        return _replaced(self, shape=shape, dtype=dtype, name=name)
+        replaced: ArraySpec = _replaced(self, shape=shape, dtype=dtype, name=name)
+        return replaced
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArraySpec):
@@ -204,7 +205,8 @@ class BoundedArraySpec(ArraySpec):
     ) -> BoundedArraySpec:
         """Returns a copy in which every argument that is not None is exchanged."""
         bounds = {"minimum": minimum, "maximum": maximum}
-        return _replaced(self, shape=shape, dtype=dtype, **bounds, name=name)
+        replaced: BoundedArraySpec = _replaced(self, shape=shape, dtype=dtype, **bounds, name=name)
+        return replaced
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BoundedArraySpec):
