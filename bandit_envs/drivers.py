@@ -2,38 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, runtime_checkable
 
-from bandit_envs.base.checks import check_integer
-from bandit_envs.policies import Policy
+import numpy as np
+
+from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import Stateful
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.base.state import SavedState, Stateful
+from bandit_envs.policies import Policy
+from bandit_envs.specs import BoundedArraySpec
+from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
-Observer = Callable[[Trajectory], None]
+Observer = Callable[[Trajectory], Any]
 """Called with the trajectory of every step. A policy is one, and so is a metric."""
+
+NO_INFO: Any = ()
+"""The `policy_info` of a trajectory whose log probability nobody asked for."""
+
+
+@runtime_checkable
+class Actor(Protocol):
+    """What a driver needs of a policy."""
+
+    @property
+    def batch_size(self) -> int:
+        """The number of rows, B."""
+
+    def action(self, time_step: TimeStep) -> Any:
+        """Chooses an action for every row of `time_step`: [B, ...]."""
 
 
 class StepDriver(Stateful):
     """Runs a policy in an environment for a number of steps at a time.
 
-    The driver knows nothing of learning: a policy that is to learn is among the observers. Where
-    an episode is over, the driver resets; that is no step, and observers do not see it.
+    A policy learns only if it is among the observers. At the end of an episode, the driver resets
+    the environment; that is not a step, and observers do not see it.
 
     The state of a driver is that of its environment, its policy and every observer that has one.
-    So `get_state` saves a whole run, and `set_state` continues it bit for bit: but not if two of
-    them share one generator, for each part's token has a copy of its own.
+    So `get_state` saves a whole run, and `set_state` continues it bit for bit, unless two of them
+    share one generator: each saved state has a copy of its own.
 
     Args:
         env: the environment.
         policy: chooses the actions.
         observers: called with each step's trajectory, in this order.
         num_steps: steps of the whole batch in one `run()`.
+        emit_log_probability: whether trajectories have a `policy_info`, with the logarithm of the
+            probability with which the policy chose the action.
 
     Raises:
-        TypeError: `num_steps` is not an integer.
-        ValueError: `num_steps` is less than 1, or the policy's batch size is not the environment's.
+        NotImplementedError: the policy does not know its probabilities, and they are wanted.
+        TypeError: an argument has a wrong type.
+        ValueError: `num_steps` is less than 1, or the policy does not have as many rows or actions
+            as the environment.
 
     Source: TF-Agents' `PyDriver` and `DynamicStepDriver`; there, steps of all rows are added up.
 
@@ -49,25 +71,27 @@ class StepDriver(Stateful):
     def __init__(
         self,
         env: PyEnvironment,
-        policy: Policy,
-        observers: Sequence[Observer] = (),
+        policy: Actor,
+        observers: Iterable[Observer] = (),
         num_steps: int = 1,
+        emit_log_probability: bool = False,
     ) -> None:
-        if policy.batch_size != env.batch_size:
-            raise ValueError(
-                f"policy has batch_size {policy.batch_size}; expected {env.batch_size}, "
-                f"as {env.name} has"
-            )
-        self._env = env
-        self._policy = policy
-        self._observers = tuple(observers)
+        if not isinstance(env, PyEnvironment):
+            raise TypeError(f"env is {shown(env)}; expected a PyEnvironment")
+        if not isinstance(policy, Actor):
+            raise TypeError(f"policy is {shown(policy)}; expected a Policy")
+        _check_sizes(env, policy)
+        self._env, self._policy, self._observers = env, policy, _check_observers(observers)
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
-        parts = (env, policy, *observers)
-        self._parts = tuple(
-            part
-            for index, part in enumerate(parts)
-            if isinstance(part, Stateful) and not any(part is other for other in parts[:index])
-        )
+        self._probabilities = None
+        if emit_log_probability:
+            if not isinstance(policy, Policy) or not policy.knows_probabilities:
+                raise NotImplementedError(
+                    f"{type(policy).__name__} does not know its probabilities"
+                )
+            self._probabilities = policy.probabilities
+        parts = {id(part): part for part in (env, policy, *self._observers)}
+        self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 
     def run(self) -> TimeStep:
         """Takes the next `num_steps` steps, from where the last run stopped.
@@ -75,44 +99,60 @@ class StepDriver(Stateful):
         Returns:
             The environment's last time step.
         """
-        env, policy = self._env, self._policy
-        time_step = self._start()
+        env, policy, probabilities = self._env, self._policy, self._probabilities
+        rows, policy_info = np.arange(env.batch_size), NO_INFO
+        try:
+            time_step = env.current_time_step()
+        except ValueError:
+            time_step = env.reset()
         for _ in range(self._num_steps):
             if env.should_reset(time_step):
                 time_step = env.reset()
             action = policy.action(time_step)
+            if probabilities is not None:
+                policy_info = PolicyInfo(np.log(probabilities(time_step)[rows, action]))
             next_time_step = env.step(action)
-            trajectory = Trajectory.from_transition(time_step, action, next_time_step)
+            trajectory = Trajectory.from_transition(time_step, action, next_time_step, policy_info)
             for observer in self._observers:
                 observer(trajectory)
             time_step = next_time_step
         return time_step
 
     def get_state(self) -> Any:
-        """Returns a token of the whole run: environment, policy and observers."""
-        return tuple(part.get_state() for part in self._parts)
+        states = tuple(part.get_state() for part in self._parts)
+        return SavedState(type(self).__name__, self._sizes(), states)
 
     def set_state(self, state: Any) -> None:
-        """Returns to the state of a token of this run.
+        for part, part_state in zip(self._parts, self._restored(state)):
+            part.set_state(part_state)
 
-        Raises:
-            TypeError: a part refuses its token as none. Nothing has changed.
-            ValueError: the token has another number of parts, or a part refuses its token. Nothing
-                has changed.
-        """
-        if not isinstance(state, tuple) or len(state) != len(self._parts):
-            raise ValueError(f"state is not of a run with {len(self._parts)} parts")
-        before = self.get_state()
-        try:
-            for part, token in zip(self._parts, state):
-                part.set_state(token)
-        except BaseException:
-            for part, token in zip(self._parts, before):
-                part.set_state(token)
-            raise
+    def _sizes(self) -> dict[str, int | None]:
+        return {"parts": len(self._parts)}
 
-    def _start(self) -> TimeStep:
-        try:
-            return self._env.current_time_step()
-        except ValueError:
-            return self._env.reset()
+    def _check_content(self, content: Any) -> None:
+        for part, part_state in zip(self._parts, content, strict=True):
+            part._restored(part_state)
+
+
+def _check_sizes(env: PyEnvironment, policy: Actor) -> None:
+    if policy.batch_size != env.batch_size:
+        raise ValueError(
+            f"policy has batch_size {policy.batch_size}; expected {env.batch_size}, as {env.name}"
+        )
+    spec = env.action_spec()
+    if isinstance(policy, Policy) and isinstance(spec, BoundedArraySpec) and spec.shape == ():
+        expected = spec.maximum + 1
+        if policy.num_actions != expected:
+            raise ValueError(
+                f"policy has {policy.num_actions} actions; expected {expected}, as {env.name}"
+            )
+
+
+def _check_observers(observers: Any) -> tuple[Observer, ...]:
+    if not isinstance(observers, Iterable):
+        raise TypeError(f"observers is {shown(observers)}; expected callables")
+    found = tuple(observers)
+    for observer in found:
+        if not callable(observer):
+            raise TypeError(f"observers has {shown(observer)}; expected callables")
+    return found

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.checks import check_rewards
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.trajectories import Trajectory
 
@@ -127,15 +129,15 @@ class MetricResult(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """Per-step means and squared deviations of values and of totals, and the totals [B].
+    """What a metric has seen.
 
-    Only the first `steps` numbers of a column count: more are of a call that was interrupted.
+    Fields:
+        columns: one number for each step: mean and squared deviation of the values, and of totals.
+        total: the sum of each row's values, [B].
     """
 
     columns: tuple[list[float], list[float], list[float], list[float]]
-    total: NDArray[np.float64] | float
-    rows: int
-    steps: int
+    total: NDArray[np.float64]
 
 
 class Metric(Stateful, abc.ABC):
@@ -152,51 +154,59 @@ class Metric(Stateful, abc.ABC):
 
     def reset(self) -> None:
         """Forgets everything seen."""
-        self._state = _Seen(([], [], [], []), 0.0, 0, 0)
+        self._state = _Seen(([], [], [], []), np.zeros(0))
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Takes in one step of every row.
 
         Raises:
-            ValueError: the number of rows has changed.
+            TypeError, ValueError: the trajectory does not fit, or has another number of rows than
+                the one before. Nothing has changed.
         """
-        columns, total, rows, steps = self._state
+        columns, total = self._state
+        means, deviations, total_means, total_deviations = columns
         values = np.asarray(self._values(trajectory), np.float64)
-        if rows not in (0, len(values)):
-            raise ValueError(f"trajectory has {len(values)} rows; expected {rows}, as before")
-        total = total + values
-        for column in columns:
-            del column[steps:]
-        for numbers, means, deviations in (
-            (values, columns[0], columns[1]),
-            (total, columns[2], columns[3]),
-        ):
-            mean = float(np.add.reduce(numbers)) / len(numbers)
-            centred = numbers - mean
-            means.append(mean)
-            deviations.append(float(centred.dot(centred)))
-        self._state = _Seen(columns, total, len(values), steps + 1)
-
-    def _check_content(self, content: Any) -> None:
-        check_fields(content, _Seen)
+        rows, mean_before = len(values), 0.0
+        if not means:
+            total = values.copy()
+        elif rows == len(total):
+            total, mean_before = total + values, total_means[-1]
+        else:
+            raise ValueError(f"trajectory has {rows} rows; expected {len(total)}, as before")
+        mean = float(np.add.reduce(values)) / rows
+        centred = values - mean
+        centred_total = total - (mean_before + mean)
+        means.append(mean)
+        deviations.append(float(centred.dot(centred)))
+        total_means.append(mean_before + mean)
+        total_deviations.append(float(centred_total.dot(centred_total)))
+        self._state = _Seen(columns, total)
 
     def result(self) -> MetricResult:
         """Returns the statistics of every step seen so far."""
-        columns, _, rows, steps = self._state
-        value, value_deviation, total, total_deviation = (
-            np.array(column[:steps]) for column in columns
-        )
+        columns, total = self._state
+        value, value_deviation, total_mean, total_deviation = map(np.array, columns)
         return MetricResult(
-            Statistics(rows, value, value_deviation), Statistics(rows, total, total_deviation)
+            Statistics(len(total), value, value_deviation),
+            Statistics(len(total), total_mean, total_deviation),
         )
 
     @abc.abstractmethod
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
         """Returns the number of each row: [B]."""
 
+    def _check_content(self, content: Any) -> None:
+        check_fields(content, _Seen, columns=tuple, total=np.ndarray)
+        table = np.array(content.columns)
+        if table.dtype != np.float64 or table.ndim != 2 or len(table) != 4:
+            raise ValueError("columns are not four lists of as many floats")
+
 
 class AverageRewardMetric(Metric):
     """The reward, in the reward's unit.
+
+    Args:
+        reward_fn: makes one number a row, [B], of rewards that are not single numbers.
 
     Source: Sutton & Barto, 2nd ed., Figure 2.2, upper panel.
 
@@ -207,8 +217,15 @@ class AverageRewardMetric(Metric):
     (array([2.]), array([1.]))
     """
 
+    def __init__(self, reward_fn: Callable[[Any], Any] | None = None) -> None:
+        super().__init__()
+        self._reward_fn = reward_fn
+
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        return trajectory.reward
+        reward = trajectory.reward
+        if self._reward_fn is not None:
+            reward = self._reward_fn(reward)
+        return check_rewards(reward, len(trajectory.step_type))
 
 
 class HasInfo(Protocol):
@@ -218,15 +235,8 @@ class HasInfo(Protocol):
         """Describes the last step."""
 
 
-def _last_info(env: HasInfo) -> Any:
-    info = env.get_info()
-    if info is None:
-        raise ValueError("env has taken no step since it was reset; expected the trajectory's step")
-    return info
-
-
-class OptimalActionMetric(Metric):
-    """Percent of rows whose action had the largest expected reward: 0 to 100.
+class OracleMetric(Metric):
+    """A metric that compares the expected rewards of the chosen and of the best action.
 
     Args:
         env: the environment that the trajectories come from.
@@ -234,6 +244,25 @@ class OptimalActionMetric(Metric):
     Raises:
         NotImplementedError: when called, if the environment's expected rewards are not known.
         ValueError: when called, if the environment has been reset since the trajectory's step.
+    """
+
+    def __init__(self, env: HasInfo) -> None:
+        super().__init__()
+        self._env = env
+
+    def _values(self, trajectory: Trajectory) -> NDArray[Any]:
+        info = self._env.get_info()
+        if info is None:
+            raise ValueError("env has been reset since the trajectory's step")
+        return self._compared(info["expected_reward"], info["optimal_reward"])
+
+    @abc.abstractmethod
+    def _compared(self, expected: NDArray[Any], optimal: NDArray[Any]) -> NDArray[Any]:
+        """Returns the number of each row, of the `expected` and the `optimal` reward [B]."""
+
+
+class OptimalActionMetric(OracleMetric):
+    """Percent of rows whose action had the largest expected reward: 0 to 100.
 
     Source: Sutton & Barto, 2nd ed., Figure 2.2, lower panel.
 
@@ -246,28 +275,16 @@ class OptimalActionMetric(Metric):
     array([100.])
     """
 
-    def __init__(self, env: HasInfo) -> None:
-        super().__init__()
-        self._env = env
-
-    def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        info = _last_info(self._env)
-        return np.where(info["expected_reward"] >= info["optimal_reward"], 100.0, 0.0)
+    def _compared(self, expected: NDArray[Any], optimal: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(100.0 * (expected >= optimal))
 
 
-class RegretMetric(Metric):
+class RegretMetric(OracleMetric):
     """How much less than the best action the chosen one is expected to bring, in the reward's unit.
 
         regret_t = max_a q_t(a) - q_t(A_t)
 
-    From expected rewards, so it is never negative and carries no noise of the rewards.
-
-    Args:
-        env: the environment that the trajectories come from.
-
-    Raises:
-        NotImplementedError: when called, if the environment's expected rewards are not known.
-        ValueError: when called, if the environment has been reset since the trajectory's step.
+    It is computed from expected rewards, so it is never negative and has no noise of rewards.
 
     Source: Lattimore & Szepesvari, Bandit Algorithms (2020), section 4.4.
 
@@ -280,11 +297,5 @@ class RegretMetric(Metric):
     array([0.])
     """
 
-    def __init__(self, env: HasInfo) -> None:
-        super().__init__()
-        self._env = env
-
-    def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        info = _last_info(self._env)
-        regret: NDArray[Any] = info["optimal_reward"] - info["expected_reward"]
-        return regret
+    def _compared(self, expected: NDArray[Any], optimal: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(optimal - expected)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
+    AffineReward,
     AverageRewardMetric,
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
@@ -11,8 +12,11 @@ from bandit_envs import (
     OptimalActionMetric,
     RegretMetric,
     StepDriver,
+    UCBPolicy,
 )
 from bandit_envs.base.state import Stateful
+from bandit_envs.testing import assert_identical
+from bandit_envs.trajectories import PolicyInfo
 
 B, K = 6, 4
 
@@ -21,7 +25,8 @@ class Run:
     """A policy that learns on a drifting testbed, with metrics, its trajectories kept."""
 
     def __init__(self, num_steps, seed=0, horizon=None):
-        self.env = KArmedTestbed(K, batch_size=B, seed=seed, drift_std=0.1, horizon=horizon)
+        testbed = KArmedTestbed(K, batch_size=B, seed=seed, drift_std=0.1, horizon=horizon)
+        self.env = AffineReward(testbed, 2.0)
         self.policy = GaussianThompsonSamplingPolicy(num_actions=K, batch_size=B, seed=seed + 1)
         self.metrics = AverageRewardMetric(), OptimalActionMetric(self.env), RegretMetric(self.env)
         self.trajectories = []
@@ -38,21 +43,18 @@ class Run:
         ]
 
 
-def assert_same_trajectories(left, right):
-    assert len(left) == len(right)
-    for one, other in zip(left, right):
-        for name in ("step_type", "observation", "action", "next_step_type", "reward", "discount"):
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+def assert_same_runs(left, right):
+    assert_identical(left.trajectories, right.trajectories, "the trajectories")
+    assert_identical(left.results(), right.results(), "the results")
 
 
-def assert_same_results(left, right):
-    for one, other in zip(left.results(), right.results(), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.fixture(params=[None, 5], ids=["stream", "horizon"])
+@pytest.fixture(params=[None, 5], ids=["episodes of one step", "horizon"])
 def horizon(request):
     return request.param
+
+
+def epsilon_greedy(num_actions=K, batch_size=B):
+    return EpsilonGreedyPolicy(0.5, num_actions=num_actions, batch_size=batch_size, seed=0)
 
 
 def test_two_runs_of_n_steps_equal_one_of_2n(horizon):
@@ -60,8 +62,7 @@ def test_two_runs_of_n_steps_equal_one_of_2n(horizon):
     twice.driver.run()
     twice.driver.run()
     once.driver.run()
-    assert_same_trajectories(twice.trajectories, once.trajectories)
-    assert_same_results(twice, once)
+    assert_same_runs(twice, once)
     assert twice.env.np_random.bit_generator.state == once.env.np_random.bit_generator.state
 
 
@@ -71,7 +72,7 @@ def test_another_driver_continues_where_one_stopped():
     observers = [parted.policy, *parted.metrics, parted.trajectories.append]
     StepDriver(parted.env, parted.policy, observers, 13).run()
     whole.driver.run()
-    assert_same_trajectories(parted.trajectories, whole.trajectories)
+    assert_same_runs(parted, whole)
 
 
 @pytest.mark.parametrize("steps_before", [0, 1, 12])
@@ -79,19 +80,16 @@ def test_a_whole_run_is_saved_and_replayed_exactly(horizon, steps_before):
     run = Run(1, horizon=horizon)
     for _ in range(steps_before):
         run.driver.run()
-    token = pickle.loads(pickle.dumps(run.driver.get_state()))
+    state = pickle.loads(pickle.dumps(run.driver.get_state()))
     run.trajectories.clear()
     for _ in range(17):
         run.driver.run()
 
-    for again in (run, Run(1, seed=50, horizon=horizon)):  # the second has never run
-        expected = list(run.trajectories)
-        again.driver.set_state(token)
-        again.trajectories.clear()
-        for _ in range(17):
-            again.driver.run()
-        assert_same_trajectories(again.trajectories, expected)
-        assert_same_results(again, run)
+    again = Run(1, seed=50, horizon=horizon)  # which has never run
+    again.driver.set_state(state)
+    for _ in range(17):
+        again.driver.run()
+    assert_same_runs(again, run)
 
 
 def test_observers_see_every_step_once_and_no_reset():
@@ -105,15 +103,15 @@ def test_observers_see_every_step_once_and_no_reset():
     assert last == [step % 5 == 4 for step in range(23)]
 
 
-def test_in_a_horizon_no_action_is_lost_to_a_reset():
+def test_with_a_horizon_no_action_is_lost_to_a_reset():
     run = Run(23, horizon=5)
     run.driver.run()
-    learned = run.policy.get_state().learned
+    learned = run.policy.get_state().content.learned
     precision = learned.std**-2.0 - 1.0  # each reward of variance 1 adds 1
     np.testing.assert_allclose(precision.sum(axis=1), 23.0)
 
 
-def test_in_a_stream_every_step_is_a_whole_episode():
+def test_without_a_horizon_every_step_is_a_whole_episode():
     run = Run(9)
     run.driver.run()
     assert all(trajectory.is_last().all() for trajectory in run.trajectories)
@@ -125,94 +123,155 @@ def test_the_first_run_resets_and_a_started_episode_is_not_reset():
     started.env.reset()
     fresh.driver.run()
     started.driver.run()
-    assert_same_trajectories(fresh.trajectories, started.trajectories)
+    assert_same_runs(fresh, started)
 
 
 def test_run_returns_the_last_time_step():
     run = Run(3)
-    assert run.driver.run() is run.env.current_time_step()
+    assert_identical(run.driver.run(), run.env.current_time_step(), "the time step")
 
 
 def test_observers_are_called_in_their_order():
     calls = []
-    env = KArmedTestbed(K, batch_size=B, seed=0)
-    policy = EpsilonGreedyPolicy(0.1, num_actions=K, batch_size=B, seed=0)
     observers = [lambda trajectory, name=name: calls.append(name) for name in "abc"]
-    StepDriver(env, policy, observers, 2).run()
+    StepDriver(KArmedTestbed(K, batch_size=B, seed=0), epsilon_greedy(), observers, 2).run()
     assert "".join(calls) == "abcabc"
 
 
-def test_a_policy_that_is_no_observer_does_not_learn():
-    env = KArmedTestbed(K, batch_size=B, seed=0)
-    policy = EpsilonGreedyPolicy(0.0, num_actions=K, batch_size=B, seed=0)
+def test_a_policy_that_is_not_an_observer_does_not_learn():
+    env, policy, metric = KArmedTestbed(K, batch_size=B), epsilon_greedy(), AverageRewardMetric()
     StepDriver(env, policy, [policy], 50).run()
-    before = policy.get_state().learned
-    metric = AverageRewardMetric()
+    before = policy.get_state().content.learned
     StepDriver(env, policy, [metric], 50).run()
-    after = policy.get_state().learned
-    np.testing.assert_array_equal(before.values, after.values)
-    np.testing.assert_array_equal(before.counts, after.counts)
+    assert_identical(policy.get_state().content.learned, before, "what was learned")
     assert metric.result().per_step.mean.shape == (50,)
 
 
-def test_a_policy_among_the_observers_is_saved_once():
-    run = Run(1)
-    assert len(run.driver.get_state()) == 2 + len(run.metrics)
+def test_trajectories_tell_the_logarithm_of_the_probability_of_the_action_if_asked():
+    class Watched(EpsilonGreedyPolicy):
+        def action(self, time_step):
+            probabilities.append(self.probabilities(time_step))
+            return super().action(time_step)
+
+    probabilities, seen = [], []
+    policy = Watched(0.5, num_actions=K, batch_size=B, seed=0)
+    env = KArmedTestbed(K, batch_size=B, seed=0, horizon=5)
+    StepDriver(env, policy, [policy, seen.append], 30, emit_log_probability=True).run()
+    for expected, trajectory in zip(probabilities, seen, strict=True):
+        assert isinstance(trajectory.policy_info, PolicyInfo)
+        chosen = expected[np.arange(B), trajectory.action]
+        np.testing.assert_allclose(np.exp(trajectory.policy_info.log_probability), chosen)
+    assert len({float(p) for item in seen for p in item.policy_info.log_probability}) > 2
+
+
+def test_the_probabilities_cost_nothing_and_change_nothing_where_nobody_asks():
+    class Silent(EpsilonGreedyPolicy):
+        def probabilities(self, time_step):
+            raise AssertionError("nobody asked")
+
+    runs = []
+    for policy_class, asked in ((Silent, False), (EpsilonGreedyPolicy, True)):
+        policy, seen = policy_class(0.5, num_actions=K, batch_size=B, seed=0), []
+        env = KArmedTestbed(K, batch_size=B, seed=0)
+        StepDriver(env, policy, [policy, seen.append], 20, asked).run()
+        runs.append(seen)
+    assert all(trajectory.policy_info == () for trajectory in runs[0])
+    without = [trajectory._replace(policy_info=()) for trajectory in runs[1]]
+    assert_identical(runs[0], without, "the trajectories")
+
+
+def test_a_policy_without_known_probabilities_is_refused_if_they_are_asked_for():
+    policy = GaussianThompsonSamplingPolicy(num_actions=K, batch_size=B)
+    with pytest.raises(NotImplementedError, match="GaussianThompsonSamplingPolicy"):
+        StepDriver(KArmedTestbed(K, batch_size=B), policy, emit_log_probability=True)
+
+
+def test_anything_that_chooses_actions_may_be_the_policy():
+    class Always:
+        batch_size = B
+
+        def action(self, time_step):
+            return np.full(B, 2)
+
+    seen = []
+    StepDriver(KArmedTestbed(K, batch_size=B), Always(), [seen.append], 3).run()
+    assert all((trajectory.action == 2).all() for trajectory in seen)
 
 
 class Stubborn(Stateful):
-    """An observer that takes no token."""
+    """An observer that takes no state."""
 
     _state = 0
 
     def __call__(self, trajectory):
         self._state += 1
 
-    def set_state(self, state):
-        if state != self._state:
-            raise ValueError("never")
+    def _check_content(self, content):
+        raise ValueError("never")
 
 
-def test_a_token_that_one_part_refuses_changes_no_part():
-    env = KArmedTestbed(K, batch_size=B, seed=0)
-    policy = EpsilonGreedyPolicy(0.5, num_actions=K, batch_size=B, seed=0)
-    driver = StepDriver(env, policy, [policy, Stubborn()], 10)
+def test_a_state_that_one_part_refuses_changes_no_part():
+    policy = epsilon_greedy()
+    driver = StepDriver(KArmedTestbed(K, batch_size=B), policy, [policy, Stubborn()], 10)
     driver.run()
-    token = driver.get_state()
+    state = driver.get_state()
     driver.run()
-    before = pickle.dumps(driver.get_state())
+    before = driver.get_state()
     with pytest.raises(ValueError, match="never"):
-        driver.set_state(token)
-    assert pickle.dumps(driver.get_state()) == before
+        driver.set_state(state)
+    assert_identical(driver.get_state(), before, "the state after a refusal")
 
 
-@pytest.mark.parametrize("token", [(), None, "token", [1, 2, 3, 4, 5]])
-def test_what_is_no_token_is_refused(token):
+def test_a_state_of_another_run_is_refused_and_nothing_changes():
     run = Run(2)
     run.driver.run()
-    with pytest.raises(ValueError, match="state is not of a run with 5 parts"):
-        run.driver.set_state(token)
+    state = run.driver.get_state()
+    swapped = state.content[:2] + state.content[:1:-1]  # the metrics in another order
+    wrong = [
+        None,
+        (),
+        [1, 2, 3, 4, 5],
+        Run(2, horizon=5).driver.get_state(),
+        StepDriver(run.env, run.policy).get_state(),
+        run.policy.get_state(),
+        state._replace(content=None),
+        state._replace(content=state.content[:-1]),
+        state._replace(content=swapped),
+    ]
+    for bad in wrong:
+        with pytest.raises((TypeError, ValueError), match="state "):
+            run.driver.set_state(bad)
+        assert_identical(run.driver.get_state(), state, "the state after a refusal")
 
 
-def test_a_token_of_another_environment_is_refused():
-    run, other = Run(2), Run(2, horizon=5)
-    with pytest.raises(ValueError, match="expected one of KArmedTestbed"):
-        run.driver.set_state(other.driver.get_state())
+ENV, POLICY = KArmedTestbed(K, batch_size=B), epsilon_greedy()
 
 
 @pytest.mark.parametrize(
-    ("num_steps", "error", "message"),
+    ("arguments", "error", "name"),
     [
-        (0, ValueError, "num_steps is 0; expected at least 1"),
-        (2.0, TypeError, "num_steps is 2.0; expected an integer"),
+        ((5, POLICY), TypeError, "env"),
+        ((None, POLICY), TypeError, "env"),
+        ((ENV, None), TypeError, "policy"),
+        ((ENV, lambda time_step: [0] * B), TypeError, "policy"),
+        ((ENV, POLICY, 3), TypeError, "observers"),
+        ((ENV, POLICY, None), TypeError, "observers"),
+        ((ENV, POLICY, [POLICY, None]), TypeError, "observers"),
+        ((ENV, POLICY, [], 0), ValueError, "num_steps"),
+        ((ENV, POLICY, [], 2.0), TypeError, "num_steps"),
+        ((ENV, epsilon_greedy(batch_size=B + 1)), ValueError, "policy has batch_size 7"),
+        ((ENV, epsilon_greedy(num_actions=K - 1)), ValueError, "policy has 3 actions"),
+        ((ENV, epsilon_greedy(num_actions=K + 1)), ValueError, "policy has 5 actions"),
+        ((AffineReward(ENV), epsilon_greedy(K - 1)), ValueError, "policy has 3 actions"),
     ],
 )
-def test_wrong_numbers_of_steps_are_refused(num_steps, error, message):
-    with pytest.raises(error, match=message):
-        Run(num_steps)
+def test_wrong_arguments_are_refused(arguments, error, name):
+    with pytest.raises(error, match=name):
+        StepDriver(*arguments)
 
 
-def test_a_policy_of_another_batch_size_is_refused():
-    policy = EpsilonGreedyPolicy(0.1, num_actions=K, batch_size=B + 1)
-    with pytest.raises(ValueError, match="policy has batch_size 7; expected 6, as k_armed_testbed"):
-        StepDriver(KArmedTestbed(K, batch_size=B), policy)
+def test_observers_may_be_any_iterable():
+    seen = []
+    observers = (observer for observer in [seen.append])
+    StepDriver(ENV, UCBPolicy(1.0, num_actions=K, batch_size=B), observers, 3).run()
+    assert len(seen) == 3

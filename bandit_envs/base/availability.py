@@ -22,7 +22,7 @@ def available_actions(observation: Nest, num_actions: int) -> NDArray[np.bool_] 
     if isinstance(observation, Mapping):
         if "num_actions" in observation:
             count: NDArray[Any] = np.asarray(observation["num_actions"])
-            return np.asarray(np.arange(num_actions) < count[:, np.newaxis])
+            return np.asarray(np.arange(num_actions) < count[..., np.newaxis])
         if "mask" in observation:
             return np.asarray(observation["mask"], np.bool_)
     return None

@@ -172,8 +172,8 @@ def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
     if array.shape != (batch_size,):
         raise ValueError(f"reward has shape {array.shape}; expected {(batch_size,)}")
     # A sum of squares within bounds proves all of them good.
-    if array.dtype.kind != "f" or not float(array.dot(array)) < MAX_REWARD:
-        bad = ~(np.abs(array) <= MAX_REWARD)
+    if array.dtype.kind != "f" or not float(np.vdot(array, array)) < MAX_REWARD:
+        bad = ~(np.abs(array.astype(np.float64)) <= MAX_REWARD)
         if bad.any():
             row = int(bad.argmax())
             raise ValueError(

@@ -8,7 +8,7 @@ from bandit_envs.policies.linear import (
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
 )
-from bandit_envs.policies.policy import Policy, argmax_random_ties
+from bandit_envs.policies.policy import IndexPolicy, Policy, argmax_random_ties
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.thompson import GaussianThompsonSamplingPolicy
 from bandit_envs.policies.ucb import UCBPolicy
@@ -17,6 +17,7 @@ __all__ = [
     "EpsilonGreedyPolicy",
     "GaussianThompsonSamplingPolicy",
     "GradientBanditPolicy",
+    "IndexPolicy",
     "LinUCBPolicy",
     "LinearEpsilonGreedyPolicy",
     "LinearPolicy",

@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import check_number, check_positive
-from bandit_envs.policies.policy import Policy, argmax_random_ties
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
 from bandit_envs.base.state import Seed
+from bandit_envs.policies.policy import IndexPolicy, argmax_random_ties
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class ActionValues(NamedTuple):
-    """Estimated values Q [B, K] and how often each action was chosen, N [B, K]."""
+    """Estimated values, and the greedy action of each row.
+
+    Fields:
+        values: Q, [B, K].
+        counts: N, how often each action was chosen, [B, K].
+        greedy: [B], an action with the largest value.
+        rivals: [B], infinite if others have that value too; or else a number below it that no
+            other action's value exceeds.
+    """
 
     values: NDArray[np.float64]
     counts: NDArray[np.int64]
+    greedy: NDArray[np.intp]
+    rivals: NDArray[np.float64]
 
 
-class EpsilonGreedyPolicy(Policy):
+class EpsilonGreedyPolicy(IndexPolicy):
     """Chooses the action with the largest estimated value, or with probability epsilon any action.
 
         Q(a) += alpha * (R - Q(a)),    alpha = 1 / N(a)  or  step_size
 
     Ties are broken uniformly at random. With epsilon 0 the policy is greedy; with a large initial
-    value besides, it is optimistic. Every row learns by itself.
+    value as well, it is optimistic. Every row learns by itself.
 
     Args:
         epsilon: probability of a uniformly random action.
         initial_value: Q of an action before its first reward.
-        step_size: alpha; None for the sample average.
-        num_actions: K, the number of actions.
-        batch_size: B, the number of rows.
-        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-
-    Raises:
-        TypeError: an argument is of a wrong type.
-        ValueError: `epsilon` is not from 0 to 1, `step_size` not above 0 and at most 1, an integer
-            less than 1, or a number not finite.
+        step_size: alpha, above 0 and at most 1; None for the sample average.
 
     Source: Sutton & Barto, 2nd ed., sections 2.2 to 2.6.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> policy = EpsilonGreedyPolicy(0.1, num_actions=10, batch_size=3, seed=0)
-    >>> policy.action(KArmedTestbed(batch_size=3).reset()).shape
-    (3,)
+    >>> policy = EpsilonGreedyPolicy(0.1, num_actions=4, seed=0)
+    >>> policy.probabilities(KArmedTestbed(k=4).reset())
+    array([[0.25, 0.25, 0.25, 0.25]])
     """
 
     def __init__(
@@ -60,7 +62,8 @@ class EpsilonGreedyPolicy(Policy):
         seed: Seed = None,
     ) -> None:
         self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
-        self._initial_value = check_number("initial_value", initial_value)
+        bounds = -MAX_PARAMETER, MAX_PARAMETER
+        self._initial_value = check_number("initial_value", initial_value, *bounds)
         if step_size is not None:
             step_size = check_positive("step_size", step_size, maximum=1.0)
         self._step_size = step_size
@@ -68,15 +71,22 @@ class EpsilonGreedyPolicy(Policy):
 
     def _initial(self) -> ActionValues:
         shape = (self._batch_size, self._num_actions)
-        return ActionValues(np.full(shape, self._initial_value), np.zeros(shape, np.int64))
+        greedy, rivals = np.zeros(shape[0], np.intp), np.full(shape[0], np.inf)
+        values = np.full(shape, self._initial_value)
+        return ActionValues(values, np.zeros(shape, np.int64), greedy, rivals)
 
-    def _select(
-        self, rng: np.random.Generator, learned: ActionValues, time_step: TimeStep
-    ) -> NDArray[np.integer]:
-        actions = argmax_random_ties(rng, learned.values)
-        if self._epsilon > 0.0:
-            explores = np.flatnonzero(rng.random(self._batch_size) < self._epsilon)
-            actions[explores] = rng.integers(self._num_actions, size=len(explores))
+    def _scores(self, learned: ActionValues, time_step: TimeStep) -> NDArray[np.float64]:
+        return learned.values
+
+    def _best(
+        self, rng: np.random.Generator, learned: Any, time_step: TimeStep, available: Any
+    ) -> NDArray[np.intp]:
+        if available is not None:
+            return super()._best(rng, learned, time_step, available)
+        actions: NDArray[np.intp] = learned.greedy.copy()
+        tied = np.isinf(learned.rivals).nonzero()[0]
+        if tied.size:
+            actions[tied] = argmax_random_ties(rng, learned.values[tied])
         return actions
 
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
@@ -84,7 +94,22 @@ class EpsilonGreedyPolicy(Policy):
         chosen = self._row_offsets + trajectory.action
         n = counts.take(chosen) + 1
         q = values.take(chosen)
-        alpha = 1.0 / n if self._step_size is None else self._step_size
-        values[chosen] = q + alpha * (trajectory.reward - q)
-        counts[chosen] = n
+        error = trajectory.reward - q
+        q += error / n if self._step_size is None else error * self._step_size
+        values[chosen], counts[chosen] = q, n
+        self._update_greedy(learned, trajectory.action, q)
         return learned
+
+    def _update_greedy(self, learned: ActionValues, action: Any, q: NDArray[np.float64]) -> None:
+        """Looks again only at the rows whose largest value may now be another action's."""
+        values, _, greedy, rivals = learned
+        raised = ((q > rivals) & (action != greedy)).nonzero()[0]
+        rivals[raised] = q[raised]
+        rows = (values.reshape(-1).take(self._row_offsets + greedy) <= rivals).nonzero()[0]
+        if rows.size:
+            row_values = values[rows]
+            best = greedy[rows] = row_values.argmax(axis=1)
+            largest = row_values[np.arange(rows.size), best]
+            row_values[np.arange(rows.size), best] = -np.inf
+            second = row_values.max(axis=1)
+            rivals[rows] = np.where(second == largest, np.inf, second)

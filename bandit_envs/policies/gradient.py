@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
-from bandit_envs.policies.policy import Policy
 from bandit_envs.base.state import Seed
+from bandit_envs.policies.policy import Policy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -28,26 +28,19 @@ class GradientBanditPolicy(Policy):
         pi(a)  = exp(H(a)) / sum_b exp(H(b))
         H(a)  += step_size * (R - baseline) * (1[a = A] - pi(a))
 
-    The baseline is the mean of the row's rewards so far, the current one included. Every row
-    learns by itself.
+    The sum is over the available actions. The baseline is the mean of the row's rewards so far,
+    the current one included. Every row learns by itself.
 
     Args:
         step_size: above 0, at most 1e37.
         baseline: whether there is one; without, it is 0.
-        num_actions: K, the number of actions.
-        batch_size: B, the number of rows.
-        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-
-    Raises:
-        TypeError: an argument is of a wrong type.
-        ValueError: `step_size` is not above 0 or beyond 1e37, or an integer is less than 1.
 
     Source: Sutton & Barto, 2nd ed., section 2.8, equations 2.11 and 2.12.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> policy = GradientBanditPolicy(0.1, num_actions=10, batch_size=3, seed=0)
-    >>> policy.action(KArmedTestbed(batch_size=3).reset()).shape
-    (3,)
+    >>> policy = GradientBanditPolicy(0.1, num_actions=4, batch_size=1, seed=0)
+    >>> policy.probabilities(KArmedTestbed(k=4).reset())
+    array([[0.25, 0.25, 0.25, 0.25]])
     """
 
     def __init__(
@@ -70,13 +63,8 @@ class GradientBanditPolicy(Policy):
         uniform = np.full(shape, 1.0 / self._num_actions)
         return Preferences(np.zeros(shape), uniform, np.zeros(self._batch_size), 0)
 
-    def _select(
-        self, rng: np.random.Generator, learned: Preferences, time_step: TimeStep
-    ) -> NDArray[np.integer]:
-        cumulative = learned.probabilities.cumsum(axis=1)
-        # Below the last sum even where rounding leaves that sum below 1.
-        drawn = rng.random(self._batch_size) * cumulative[:, -1]
-        return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
+    def _probabilities(self, learned: Preferences, time_step: TimeStep) -> NDArray[np.float64]:
+        return learned.probabilities
 
     def _learn(self, learned: Preferences, trajectory: Trajectory) -> Preferences:
         preferences, probabilities, mean_reward, steps = learned
@@ -86,10 +74,11 @@ class GradientBanditPolicy(Policy):
             mean_reward += (trajectory.reward - mean_reward) / steps
             advantage -= mean_reward
         advantage *= self._step_size
-        preferences -= advantage[:, np.newaxis] * probabilities
+        chosen_from = self._restricted(probabilities, trajectory.observation)
+        preferences -= advantage[:, np.newaxis] * chosen_from
         preferences.reshape(-1)[self._row_offsets + trajectory.action] += advantage
         # Softmax does not change when a row is shifted; shifted to a largest of 0, exp is safe.
-        largest = preferences[self._rows, preferences.argmax(axis=1)]
+        largest = preferences.reshape(-1).take(self._row_offsets + preferences.argmax(axis=1))
         np.exp(preferences - largest[:, np.newaxis], out=probabilities)
         probabilities /= probabilities @ np.ones((self._num_actions, 1))
         return Preferences(preferences, probabilities, mean_reward, steps)

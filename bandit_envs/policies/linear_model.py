@@ -14,16 +14,14 @@ class LinearModel(NamedTuple):
         A     = sum_i gamma^(n-i) x_i x_i^T + tikhonov_weight I
         theta = A^-1 sum_i gamma^(n-i) r_i x_i
 
-    for batches i = 1..n. What is kept of A is its square root R, from A = R^T R, and it is R that
-    each batch is added to, by an orthogonal transformation (QR):
+    for batches i = 1..n. It keeps the square root R of A = R^T R, and updates it by QR:
 
         [sqrt(gamma) R                          sqrt(gamma) z]
         [x_i                                    r_i          ]   =   Q [R' z']
         [sqrt((1 - gamma) tikhonov_weight) I    0            ]         [0  . ]
 
-    So no error is multiplied from batch to batch, nothing is squared that would have to be told
-    apart again, features may be of very different sizes or duplicates of each other, and since A is
-    at least tikhonov_weight I, there is nothing that could fail.
+    A is never formed, so errors do not accumulate and collinear features are harmless; R is
+    invertible because A >= tikhonov_weight I.
 
     Fields:
         root: R, [D, D] upper triangular.

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import check_indices, check_integer, check_rewards
+from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.availability import available_actions
+from bandit_envs.base.checks import check_indices, check_integer, check_rewards, shown
 from bandit_envs.base.state import Seed, Stateful, check_fields, generator
+from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
+
+Mask = NDArray[np.bool_]
 
 
 class PolicyState(NamedTuple):
-    """All that changes in a policy.
-
-    Fields:
-        rng: the generator of every draw.
-        learned: what the policy knows; its arrays are updated in place.
-    """
+    """All that changes in a policy: the generator of every draw, and what the hooks learned."""
 
     rng: np.random.Generator
     learned: Any
@@ -28,32 +28,36 @@ class PolicyState(NamedTuple):
 class Policy(Stateful, abc.ABC):
     """Chooses an action for every row; called with a trajectory, it learns from it.
 
-    So a policy is an observer: a driver that is to train it has it among its observers, and one
-    that is to evaluate it does not. A subclass implements three hooks:
+    A policy is an observer: a driver trains it if it is among the observers, and only evaluates it
+    otherwise. A subclass implements `_initial`, `_learn`, and at least one of the other hooks:
 
-        _initial()                        -> learned
-        _select(rng, learned, time_step)  -> actions [B]
-        _learn(learned, trajectory)       -> learned
+        _initial()                          -> learned    before the first trajectory
+        _learn(learned, trajectory)         -> learned    new, or updated in place
+        _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
+        _probabilities(learned, time_step)  -> [B, K]     default: unknown
+
+    Only `_learn` may write into the arrays of `learned`. The base class restricts the result of
+    `_probabilities` to the actions that the observation makes available. A `_select` gets these
+    from `_available`.
 
     Shapes:
-        B: batch_size, the rows of the environment.
+        B: batch_size.
         K: num_actions.
 
     Args:
-        num_actions: K.
-        batch_size: B.
+        num_actions: K, the number of actions.
+        batch_size: B, the number of rows.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
 
     Raises:
-        TypeError: `num_actions` or `batch_size` is not an integer, or `seed` is not a valid seed.
-        ValueError: an integer is less than 1, or `seed` is negative.
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of its range.
     """
 
     def __init__(self, num_actions: int, batch_size: int, seed: Seed) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
-        self._rows = np.arange(self._batch_size)
-        self._row_offsets = self._rows * self._num_actions
+        self._row_offsets = np.arange(self._batch_size) * self._num_actions
         self._state = PolicyState(generator(seed), self._initial())
 
     @property
@@ -66,31 +70,56 @@ class Policy(Stateful, abc.ABC):
         """The number of rows, B."""
         return self._batch_size
 
+    @property
+    def knows_probabilities(self) -> bool:
+        """Whether `probabilities` is implemented."""
+        return type(self)._probabilities is not Policy._probabilities
+
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
         """Returns the arguments of the constructor that make a policy fit `env`."""
         return {"num_actions": env.num_actions, "batch_size": env.batch_size}
 
     def action(self, time_step: TimeStep) -> NDArray[np.int32]:
-        """Chooses an action for every row of `time_step`: [B] int32.
-
-        Raises:
-            ValueError: `time_step` has another number of rows.
-        """
-        self._check_rows("time_step", time_step.step_type)
+        """Chooses an action for every row of `time_step`: [B] int32."""
+        self._check_rows("time_step", time_step, TimeStep)
         rng, learned = self._state
         return self._select(rng, learned, time_step).astype(np.int32)
+
+    def probabilities(self, time_step: TimeStep) -> NDArray[np.float64]:
+        """Returns the probability with which `action` chooses each action: [B, K].
+
+        Raises:
+            NotImplementedError: it has no closed form; use `estimated_probabilities`.
+        """
+        self._check_rows("time_step", time_step, TimeStep)
+        probabilities = self._probabilities(self._state.learned, time_step)
+        return self._restricted(probabilities, time_step.observation).copy()
+
+    def estimated_probabilities(
+        self, time_step: TimeStep, samples: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Returns the frequencies of actions [B, K] in `samples` choices, which `rng` draws.
+
+        The estimate of a probability p has the standard error sqrt(p (1 - p) / samples).
+        """
+        self._check_rows("time_step", time_step, TimeStep)
+        if not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator")
+        counts = np.zeros(self._batch_size * self._num_actions)
+        for _ in range(check_integer("samples", samples, minimum=1)):
+            action = self._select(rng, self._state.learned, time_step)
+            counts[self._row_offsets + action] += 1.0
+        return counts.reshape(self._batch_size, self._num_actions) / samples
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from the rewards [B] of the actions [B] of a trajectory.
 
         Raises:
-            TypeError: the actions are not integers, or the rewards not numbers. Nothing has
-                changed.
-            ValueError: `trajectory` has another number of rows, an action that is not from 0 to
-                K - 1, or a reward that is not finite. Nothing has changed.
+            TypeError, ValueError: it does not fit, or a reward is not a finite number of at most
+                1e100. Nothing has changed.
         """
-        self._check_rows("trajectory", trajectory.step_type)
+        self._check_rows("trajectory", trajectory, Trajectory)
         action = check_indices(trajectory.action, self._batch_size, self._num_actions)
         reward = check_rewards(trajectory.reward, self._batch_size)
         rng, learned = self._state
@@ -106,48 +135,134 @@ class Policy(Stateful, abc.ABC):
         """Returns what the policy knows before it has seen anything."""
 
     @abc.abstractmethod
+    def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
+        """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
+
     def _select(
         self, rng: np.random.Generator, learned: Any, time_step: TimeStep
     ) -> NDArray[np.integer]:
-        """Returns an action for every row: [B]."""
+        """Returns an available action for every row: [B]."""
+        probabilities = self._probabilities(learned, time_step)
+        cumulative = self._restricted(probabilities, time_step.observation).cumsum(axis=1)
+        # Below the last sum even where rounding leaves that sum below 1.
+        drawn = rng.random(self._batch_size) * cumulative[:, -1]
+        return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
 
-    @abc.abstractmethod
-    def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
-        """Returns what the policy knows after `trajectory`."""
+    def _probabilities(self, learned: Any, time_step: TimeStep) -> NDArray[np.float64]:
+        """Returns the probability of every action: [B, K]."""
+        raise NotImplementedError(
+            f"the probabilities of {type(self).__name__} have no closed form; "
+            "use estimated_probabilities()"
+        )
+
+    def _available(self, observation: Nest) -> Mask | None:
+        """Returns which actions are available: [B, K], at least one a row; None if all are."""
+        available = available_actions(observation, self._num_actions)
+        shape = (self._batch_size, self._num_actions)
+        if available is None or (available.shape == shape and available.any(axis=1).all()):
+            return available
+        raise ValueError(
+            f"observation makes available {shown(available)}; "
+            f"expected shape {shape} and at least one action in each row"
+        )
+
+    def _restricted(self, probabilities: NDArray[Any], observation: Nest) -> NDArray[np.float64]:
+        """Returns `probabilities` [B, K] given that an available action is chosen."""
+        available = self._available(observation)
+        if available is None:
+            return probabilities
+        restricted = np.where(available, probabilities, 0.0)
+        impossible = restricted.sum(axis=1) == 0.0  # so small that they were rounded to 0
+        restricted[impossible] = available[impossible]
+        return np.asarray(restricted / restricted.sum(axis=1, keepdims=True))
 
     def _sizes(self) -> dict[str, int | None]:
         return {"num_actions": self._num_actions, "batch_size": self._batch_size}
 
     def _check_content(self, content: Any) -> None:
-        learned = type(self._initial())
-        check_fields(content, PolicyState, rng=np.random.Generator, learned=learned)
+        initial = self._initial()
+        check_fields(content, PolicyState, rng=np.random.Generator, learned=type(initial))
+        map_structure(_check_like, initial, content.learned)
 
-    def _check_rows(self, name: str, step_type: NDArray[np.int32]) -> None:
-        if len(step_type) != self._batch_size:
+    def _check_rows(self, name: str, value: Any, kind: type[Any]) -> None:
+        if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
+            raise TypeError(f"{name} is {shown(value)}; expected a {kind.__name__}")
+        if np.shape(value.step_type) != (self._batch_size,):
             raise ValueError(
-                f"{name} has {len(step_type)} rows; expected {self._batch_size}, the batch_size"
+                f"{name} has shape {np.shape(value.step_type)}; expected ({self._batch_size},)"
             )
 
 
-def argmax_random_ties(rng: np.random.Generator, values: NDArray[Any]) -> NDArray[np.intp]:
-    """Returns the index of each row's largest value; of several, one uniformly at random.
+class IndexPolicy(Policy):
+    """Chooses the available action with the largest score; ties are broken uniformly at random.
+
+    A subclass implements `_scores`. If it sets `_epsilon`, it chooses uniformly among all available
+    actions with that probability instead.
+    """
+
+    _epsilon = 0.0
+
+    @abc.abstractmethod
+    def _scores(self, learned: Any, time_step: TimeStep) -> NDArray[Any]:
+        """Returns the score of every action, available or not: [B, K], above -inf."""
+
+    def _best(
+        self, rng: np.random.Generator, learned: Any, time_step: TimeStep, available: Mask | None
+    ) -> NDArray[np.intp]:
+        return argmax_random_ties(rng, self._scores(learned, time_step), available)
+
+    def _select(
+        self, rng: np.random.Generator, learned: Any, time_step: TimeStep
+    ) -> NDArray[np.integer]:
+        available = self._available(time_step.observation)
+        actions = self._best(rng, learned, time_step, available)
+        if self._epsilon > 0.0:
+            drawn = rng.random(self._batch_size)
+            rows = (drawn < self._epsilon).nonzero()[0]
+            if available is not None:
+                actions[rows] = argmax_random_ties(rng, available[rows])
+            else:  # of the numbers below epsilon, drawn / epsilon is uniform
+                actions[rows] = drawn[rows] / self._epsilon * self._num_actions
+        return actions
+
+    def _probabilities(self, learned: Any, time_step: TimeStep) -> NDArray[np.float64]:
+        scores, available = self._scores(learned, time_step), self._available(time_step.observation)
+        if available is None:
+            available = np.ones(scores.shape, np.bool_)
+        scores = np.where(available, scores, -np.inf)
+        best = scores == scores.max(axis=1, keepdims=True)
+        return (1.0 - self._epsilon) * _uniform(best) + self._epsilon * _uniform(available)
+
+
+def argmax_random_ties(
+    rng: np.random.Generator, values: NDArray[Any], available: Mask | None = None
+) -> NDArray[np.intp]:
+    """Returns the index of each row's largest value; of several, one uniformly at random: [B].
 
     Args:
         rng: breaks the ties; drawn from only if there are any.
         values: [B, K], without NaN.
-
-    Returns:
-        [B] integers from 0 to K - 1.
+        available: [B, K], which indices may be returned; None for all.
     """
+    if available is not None:
+        values = np.where(available, values, -np.inf)
     best: NDArray[np.intp] = values.argmax(axis=1)
     rows, num_actions = values.shape
-    flat = values.reshape(-1)
-    largest = flat.take(np.arange(0, flat.size, num_actions) + best)
-    is_largest = flat == largest.repeat(num_actions)
+    largest = values.reshape(-1).take(np.arange(rows) * num_actions + best)
+    is_largest = values == largest[:, np.newaxis]
     if np.count_nonzero(is_largest) > rows:
-        places = np.flatnonzero(is_largest)  # in `flat`: those of a row follow those of the last
+        places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
         candidates = np.bincount(places // num_actions, minlength=rows)
         first = candidates.cumsum() - candidates
         tied = np.flatnonzero(candidates > 1)
         best[tied] = places[first[tied] + rng.integers(candidates[tied])] % num_actions
     return best
+
+
+def _uniform(chosen: Mask) -> NDArray[np.float64]:
+    return np.asarray(chosen / chosen.sum(axis=1, keepdims=True))
+
+
+def _check_like(expected: Any, found: Any) -> None:
+    if np.shape(found) != np.shape(expected) or np.asarray(found).dtype.kind not in NUMBERS + "O":
+        raise ValueError(f"found {shown(found)}; expected an array of shape {np.shape(expected)}")

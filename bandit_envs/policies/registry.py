@@ -7,59 +7,40 @@ A policy is one file, one entry here and one test of its rule. A user's own clas
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
+from bandit_envs import policies
 from bandit_envs.base.registry import Entry, find_entry
-from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy
-from bandit_envs.policies.gradient import GradientBanditPolicy
-from bandit_envs.policies.linear import (
-    LinearEpsilonGreedyPolicy,
-    LinearThompsonSamplingPolicy,
-    LinUCBPolicy,
-)
-from bandit_envs.policies.policy import Policy
-from bandit_envs.policies.random import RandomPolicy
-from bandit_envs.policies.thompson import GaussianThompsonSamplingPolicy
-from bandit_envs.policies.ucb import UCBPolicy
 
 
 @dataclasses.dataclass(frozen=True)
 class PolicyEntry(Entry):
-    """A policy.
+    """A policy, which `make` is the class of."""
 
-    Fields:
-        policy: the class.
-    """
-
-    policy: type[Policy] = Policy
+    @property
+    def policy(self) -> type[policies.Policy]:
+        """The class."""
+        return self.make  # type: ignore[return-value]
 
     @property
     def supplied(self) -> frozenset[str]:
         return frozenset({"num_actions", "batch_size", "observation_spec", "seed"})
 
 
-def _entry(
-    id: str,  # noqa: A002
-    title: str,
-    policy: type[Policy],
-    fixed: Mapping[str, Any] | None = None,
-) -> PolicyEntry:
-    return PolicyEntry(id, title, policy, fixed or {}, policy)
-
-
 POLICIES = {
     entry.id: entry
     for entry in (
-        _entry("random", "random", RandomPolicy),
-        _entry("greedy", "greedy", EpsilonGreedyPolicy, {"epsilon": 0.0}),
-        _entry("epsilon_greedy", "ε-greedy", EpsilonGreedyPolicy),
-        _entry("ucb", "UCB", UCBPolicy),
-        _entry("gradient", "gradient bandit", GradientBanditPolicy),
-        _entry("thompson", "Thompson sampling", GaussianThompsonSamplingPolicy),
-        _entry("lin_ucb", "LinUCB", LinUCBPolicy),
-        _entry("linear_thompson", "linear Thompson sampling", LinearThompsonSamplingPolicy),
-        _entry("linear_epsilon_greedy", "linear ε-greedy", LinearEpsilonGreedyPolicy),
+        PolicyEntry("random", "random", policies.RandomPolicy),
+        PolicyEntry("greedy", "greedy", policies.EpsilonGreedyPolicy, {"epsilon": 0.0}),
+        PolicyEntry("epsilon_greedy", "ε-greedy", policies.EpsilonGreedyPolicy),
+        PolicyEntry("ucb", "UCB", policies.UCBPolicy),
+        PolicyEntry("gradient", "gradient bandit", policies.GradientBanditPolicy),
+        PolicyEntry("thompson", "Thompson sampling", policies.GaussianThompsonSamplingPolicy),
+        PolicyEntry("lin_ucb", "LinUCB", policies.LinUCBPolicy),
+        PolicyEntry(
+            "linear_thompson", "linear Thompson sampling", policies.LinearThompsonSamplingPolicy
+        ),
+        PolicyEntry("linear_epsilon_greedy", "linear ε-greedy", policies.LinearEpsilonGreedyPolicy),
     )
 }
 """All policies of the package, by id."""
@@ -75,6 +56,6 @@ def find_policy(name: str) -> PolicyEntry:
 
 
 def _of_class(name: str, found: Any) -> PolicyEntry:
-    if not (isinstance(found, type) and issubclass(found, Policy)):
+    if not (isinstance(found, type) and issubclass(found, policies.Policy)):
         raise TypeError("it is not a subclass of Policy")
-    return _entry(name, found.__name__, found)
+    return PolicyEntry(name, found.__name__, found)

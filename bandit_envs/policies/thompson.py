@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
-from bandit_envs.policies.policy import Policy
 from bandit_envs.base.state import Seed
+from bandit_envs.policies.policy import Policy, argmax_random_ties
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -31,16 +31,8 @@ class GaussianThompsonSamplingPolicy(Policy):
 
     Args:
         prior_mean: mean of an action's value before its first reward.
-        prior_std: its standard deviation, above 0.
-        reward_std: standard deviation of a reward about its action's value, above 0.
-        num_actions: K, the number of actions.
-        batch_size: B, the number of rows.
-        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-
-    Raises:
-        TypeError: an argument is of a wrong type.
-        ValueError: a standard deviation is not above 0, or not from 1e-37 to 1e37, or `prior_mean`
-            is beyond 1e37; or an integer is less than 1.
+        prior_std: its standard deviation, from 1e-37 to 1e37.
+        reward_std: standard deviation of a reward about its action's value, from 1e-37 to 1e37.
 
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), section 3, with the conjugate
     update of a normal mean of known variance.
@@ -63,9 +55,8 @@ class GaussianThompsonSamplingPolicy(Policy):
     ) -> None:
         self._prior_mean = check_number("prior_mean", prior_mean, -MAX_PARAMETER, MAX_PARAMETER)
         self._prior_std = check_positive("prior_std", prior_std, MIN_STD, MAX_PARAMETER)
-        self._reward_precision = (
-            check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER) ** -2
-        )
+        reward_std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
+        self._reward_precision = reward_std**-2
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> Posterior:
@@ -75,10 +66,11 @@ class GaussianThompsonSamplingPolicy(Policy):
     def _select(
         self, rng: np.random.Generator, learned: Posterior, time_step: TimeStep
     ) -> NDArray[np.integer]:
+        available = self._available(time_step.observation)
         drawn = rng.standard_normal((self._batch_size, self._num_actions))
         drawn *= learned.std
         drawn += learned.mean
-        return np.asarray(drawn.argmax(axis=1))
+        return argmax_random_ties(rng, drawn, available)
 
     def _learn(self, learned: Posterior, trajectory: Trajectory) -> Posterior:
         mean, std = learned.mean.reshape(-1), learned.std.reshape(-1)

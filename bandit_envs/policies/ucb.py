@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import check_positive
-from bandit_envs.policies.policy import Policy, argmax_random_ties
+from bandit_envs.base.checks import MAX_PARAMETER, check_positive
 from bandit_envs.base.state import Seed
+from bandit_envs.policies.policy import IndexPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -23,7 +23,7 @@ class ConfidenceBounds(NamedTuple):
     steps: int
 
 
-class UCBPolicy(Policy):
+class UCBPolicy(IndexPolicy):
     """Chooses the action with the largest upper confidence bound.
 
         A_t = argmax_a Q_t(a) + c * sqrt(ln t / N_t(a))
@@ -33,13 +33,6 @@ class UCBPolicy(Policy):
 
     Args:
         c: width of the confidence bound, above 0.
-        num_actions: K, the number of actions.
-        batch_size: B, the number of rows.
-        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-
-    Raises:
-        TypeError: an argument is of a wrong type.
-        ValueError: `c` is not above 0, or an integer is less than 1.
 
     Source: Sutton & Barto, 2nd ed., section 2.7, equation 2.10.
 
@@ -52,21 +45,19 @@ class UCBPolicy(Policy):
     def __init__(
         self, c: float, *, num_actions: int, batch_size: int = 1, seed: Seed = None
     ) -> None:
-        self._c = check_positive("c", c)
+        self._c = check_positive("c", c, maximum=MAX_PARAMETER)
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> ConfidenceBounds:
         shape = (self._batch_size, self._num_actions)
         return ConfidenceBounds(np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), 0)
 
-    def _select(
-        self, rng: np.random.Generator, learned: ConfidenceBounds, time_step: TimeStep
-    ) -> NDArray[np.integer]:
+    def _scores(self, learned: ConfidenceBounds, time_step: TimeStep) -> NDArray[np.float64]:
         # At the first step every bound is infinite, whatever the factor, as long as it is not 0.
         t = max(learned.steps + 1, 2)
         bounds = learned.widths * (self._c * math.sqrt(math.log(t)))
         bounds += learned.values
-        return argmax_random_ties(rng, bounds)
+        return bounds
 
     def _learn(self, learned: ConfidenceBounds, trajectory: Trajectory) -> ConfidenceBounds:
         values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)

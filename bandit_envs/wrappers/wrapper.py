@@ -209,5 +209,6 @@ class Wrapper(PyEnvironment):
         self._state = own
 
     def _check_content(self, content: Any) -> None:
-        own, _ = content
+        own, wrapped = content
         super()._check_content(own._replace(rng=self.np_random))
+        self._env._restored(wrapped)

@@ -23,10 +23,16 @@ def teach():
     def teach(policy, actions, rewards):
         for action, reward in zip(actions, rewards):
             before = first_step(len(action))
-            after = termination(before.observation, reward)
+            after = termination(before.observation, reward, np.asarray(reward).dtype)
             policy(Trajectory.from_transition(before, action, after))
 
     return teach
+
+
+@pytest.fixture
+def learned():
+    """Returns what a policy has learned."""
+    return lambda policy: policy.get_state().content.learned
 
 
 @pytest.fixture

@@ -21,20 +21,20 @@ def reference_values(actions, rewards, num_actions, initial_value, step_size):
 @pytest.mark.parametrize(
     ("initial_value", "step_size"), [(0.0, None), (5.0, None), (0.0, 0.1), (5.0, 0.1), (-1.5, 1.0)]
 )
-def test_values_are_those_of_the_book(teach, lesson, initial_value, step_size):
+def test_values_are_those_of_the_book(teach, learned, lesson, initial_value, step_size):
     policy = EpsilonGreedyPolicy(0.1, initial_value, step_size, num_actions=4, batch_size=7)
     teach(policy, *lesson)
     values, counts = reference_values(*lesson, 4, initial_value, step_size)
-    learned = policy.get_state().learned
-    np.testing.assert_allclose(learned.values, values, rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(learned.counts, counts)
+    found = learned(policy)
+    np.testing.assert_allclose(found.values, values, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(found.counts, counts)
 
 
-def test_the_sample_average_is_the_mean_of_the_rewards(teach, lesson):
+def test_the_sample_average_is_the_mean_of_the_rewards(teach, learned, lesson):
     policy = EpsilonGreedyPolicy(0.1, 9.0, num_actions=4, batch_size=7)
     teach(policy, *lesson)
     actions, rewards = lesson
-    for row, values in enumerate(policy.get_state().learned.values):
+    for row, values in enumerate(learned(policy).values):
         for action, value in enumerate(values):
             seen = rewards[actions[:, row] == action, row].astype(np.float64)
             assert value == pytest.approx(seen.mean() if len(seen) else 9.0, rel=1e-12)
@@ -77,20 +77,49 @@ def test_optimism_tries_every_action_before_any_twice(teach, time_step):
     np.testing.assert_array_equal(np.sort(tried, axis=0), np.tile(np.arange(4), (3, 1)).T)
 
 
+@pytest.mark.parametrize("step_size", [None, 0.5, 1.0])
+def test_the_greedy_actions_are_those_of_the_values_at_every_step(step_size, time_step, teach):
+    """Rewards are 0, 1 or 2, so that values rise, fall and tie all the time."""
+    rng = np.random.default_rng(0)
+    policy = EpsilonGreedyPolicy(0.3, 1.0, step_size, num_actions=3, batch_size=200, seed=1)
+    for _ in range(60):
+        values = policy.get_state().content.learned.values
+        best = values == values.max(axis=1, keepdims=True)
+        greedy = EpsilonGreedyPolicy(0.0, num_actions=3, batch_size=200, seed=rng)
+        greedy.set_state(policy.get_state())
+        seen = np.zeros((200, 3), bool)
+        for _ in range(12):
+            seen[np.arange(200), greedy.action(time_step(200))] = True
+        assert not (seen & ~best).any()
+        assert (seen == best).mean() > 0.9
+        action = policy.action(time_step(200))
+        teach(policy, [action], [rng.integers(0, 3, 200).astype(np.float64)])
+
+
+def test_ties_stay_random_as_long_as_they_last(teach, time_step, chi_square):
+    policy = EpsilonGreedyPolicy(0.0, num_actions=3, batch_size=20_000, seed=0)
+    teach(policy, np.zeros((1, 20_000), int), -np.ones((1, 20_000)))
+    for _ in range(3):
+        counts = np.bincount(policy.action(time_step(20_000)), minlength=3)
+        assert counts[0] == 0
+        assert chi_square(counts[1:], [0.5, 0.5]) < 1 + 6 * np.sqrt(2)
+        teach(policy, np.zeros((1, 20_000), int), -np.ones((1, 20_000)))
+
+
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "error"),
     [
-        ({"epsilon": -0.1}, ValueError, "epsilon is -0.1; expected a number from 0 to 1"),
-        ({"epsilon": 1.1}, ValueError, "epsilon is 1.1; expected a number from 0 to 1"),
-        ({"epsilon": float("nan")}, ValueError, "epsilon is nan; expected a finite number"),
-        ({"epsilon": "0.1"}, TypeError, "epsilon is '0.1'; expected a number"),
-        ({"epsilon": True}, TypeError, "epsilon is True; expected a number"),
-        ({"step_size": 0.0}, ValueError, "step_size is 0; expected more than 0"),
-        ({"step_size": 1.5}, ValueError, "step_size is 1.5; expected a number from 0 to 1"),
-        ({"initial_value": float("inf")}, ValueError, "initial_value is inf; expected a finite"),
-        ({"initial_value": None}, TypeError, "initial_value is None; expected a number"),
+        ({"epsilon": -0.1}, ValueError),
+        ({"epsilon": 1.1}, ValueError),
+        ({"epsilon": float("nan")}, ValueError),
+        ({"epsilon": "0.1"}, TypeError),
+        ({"epsilon": True}, TypeError),
+        ({"step_size": 0.0}, ValueError),
+        ({"step_size": 1.5}, ValueError),
+        ({"initial_value": 1e308}, ValueError),
+        ({"initial_value": None}, TypeError),
     ],
 )
-def test_wrong_arguments_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
+def test_wrong_arguments_are_refused(arguments, error):
+    with pytest.raises(error, match=f"{next(iter(arguments))} is "):
         EpsilonGreedyPolicy(**{"epsilon": 0.1, "num_actions": 2, **arguments})

@@ -18,6 +18,7 @@ from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 from bandit_envs.specs import ArraySpec
+from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 G, P, K, B = 3, 4, 6, 5
@@ -53,6 +54,10 @@ def environment(seed=0, batch_size=B, num_actions_fn=None):
     return StationaryStochasticPerArmPyEnvironment(
         Normal(G), Normal(P), K, LinearReward(theta, 0.5), num_actions_fn, batch_size, seed=seed
     )
+
+
+def learned(policy):
+    return policy.get_state().content.learned
 
 
 def trajectories(policy, env, steps):
@@ -103,7 +108,7 @@ def test_the_estimate_is_that_of_a_ridge_regression(make, gamma, tikhonov_weight
     policy = make(gamma=gamma, tikhonov_weight=tikhonov_weight)
     seen = trajectories(policy, environment(), 40)
     theta, inverse = ridge(seen, gamma, tikhonov_weight)
-    model = policy.get_state().learned
+    model = learned(policy)
     np.testing.assert_allclose(model.theta, theta, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.whitening.T @ model.whitening, inverse, rtol=1e-9, atol=1e-12)
 
@@ -175,7 +180,7 @@ def test_a_batch_teaches_what_its_rows_teach_one_by_one(make):
     teach(together, x, rewards)
     for row in range(B):
         teach(one_by_one, x[row : row + 1], rewards[row : row + 1])
-    left, right = together.get_state().learned, one_by_one.get_state().learned
+    left, right = learned(together), learned(one_by_one)
     np.testing.assert_allclose(left.theta, right.theta, rtol=1e-12)
     np.testing.assert_allclose(np.abs(left.root), np.abs(right.root), rtol=1e-10, atol=1e-13)
 
@@ -233,27 +238,27 @@ def test_policies_learn(make):
 
 
 SCALES = np.array([1e-6, 1e-3, 1.0, 1.0, 1e3, 1e6])
-NUM_UPDATES = 100_000
 
 
+@pytest.mark.parametrize("num_updates", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("gamma", [1.0, 0.999])
-def test_100_000_updates_stay_accurate_however_features_are_scaled_or_repeated(gamma):
+def test_updates_stay_accurate_however_features_are_scaled_or_repeated(gamma, num_updates):
     """Features from 1e-6 to 1e6 in size, the last of them there twice, held against one solution
     in extended precision, in which the two copies are one feature with half the regularisation."""
     dim = len(SCALES)
     layout = {"global": ArraySpec((1,), np.float64), "per_arm": ArraySpec((1, dim), np.float64)}
     policy = LinUCBPolicy(1.0, gamma, observation_spec=layout, batch_size=1, seed=0)
     rng = np.random.default_rng(6)
-    x = rng.normal(size=(NUM_UPDATES, dim)) * SCALES
+    x = rng.normal(size=(num_updates, dim)) * SCALES
     x[:, 3] += 0.999 * x[:, 2]  # nearly dependent, too
-    rewards = x / SCALES @ np.ones(dim) + rng.normal(size=NUM_UPDATES)
+    rewards = x / SCALES @ np.ones(dim) + rng.normal(size=num_updates)
     action = np.zeros(1, np.int32)
     for features, reward in zip(x, rewards[:, np.newaxis]):
         observation = {"global": features[np.newaxis, -1:], "per_arm": features[np.newaxis, None]}
         before, after = restart(observation, 1), termination(observation, reward)
         policy(Trajectory.from_transition(before, action, after))
 
-    weights = np.longdouble(gamma) ** np.arange(NUM_UPDATES)[::-1]
+    weights = np.longdouble(gamma) ** np.arange(num_updates)[::-1]
     wide = x.astype(np.longdouble)
     regularisation = np.append(np.ones(dim - 1), 0.5)
     gram = (weights[:, np.newaxis] * wide).T @ wide + np.diag(regularisation)
@@ -261,10 +266,10 @@ def test_100_000_updates_stay_accurate_however_features_are_scaled_or_repeated(g
     inverse = extended_inverse(gram)
     theta = inverse @ moment
 
-    model = policy.get_state().learned
-    learned = np.append(model.theta[1:-1], model.theta[0] + model.theta[-1])
+    model = learned(policy)
+    found = np.append(model.theta[1:-1], model.theta[0] + model.theta[-1])
     # How far predictions are off, a standard deviation of each feature, in rewards of size 1.
-    assert np.abs((learned - theta) * np.sqrt(np.diag(gram) / NUM_UPDATES)).max() < 1e-9
+    assert np.abs((found - theta) * np.sqrt(np.diag(gram) / num_updates)).max() < 1e-9
     # Nothing was said of the difference of the copies but the regularisation's N(0, 2).
     assert abs(model.theta[0] - model.theta[-1]) < 1e-3 * np.sqrt(2)
     widths = np.linalg.norm(model.whitening[:, 1:-1], axis=0)
@@ -287,7 +292,7 @@ def test_nothing_fails_where_features_are_huge_and_all_the_same(make):
     policy = make(tikhonov_weight=1e-3)
     for _ in range(200):
         teach(policy, np.full((B, D), 1e8), np.full(B, 3e8))
-    model = policy.get_state().learned
+    model = learned(policy)
     assert model.theta.sum() == pytest.approx(3.0, rel=1e-9)
     assert np.isfinite(model.whitening).all()
     assert policy.action(time_step(np.full((B, K, D), 1e8))).shape == (B,)
@@ -298,7 +303,7 @@ def test_what_is_forgotten_leaves_the_regularisation(make):
     teach(policy, np.random.default_rng(0).normal(size=(B, D)), np.ones(B))
     for _ in range(200):
         teach(policy, np.zeros((B, D)), np.zeros(B))
-    model = policy.get_state().learned
+    model = learned(policy)
     np.testing.assert_allclose(model.theta, 0.0, atol=1e-25)
     np.testing.assert_allclose(model.whitening.T @ model.whitening, np.eye(D) / 4.0, atol=1e-12)
 
@@ -314,88 +319,116 @@ def test_a_saved_policy_goes_on_bit_for_bit(make, tmp_path):
     driver.run()
     save_state(tmp_path / "run.npz", driver.get_state())
     actions = [item.action for item in trajectories(policy, env, 20)]
-    theta = policy.get_state().learned.theta
+    theta = learned(policy).theta
 
     other_env, other = environment(7), make(8)
     StepDriver(other_env, other, [other]).set_state(load_state(tmp_path / "run.npz"))
     again = [item.action for item in trajectories(other, other_env, 20)]
     np.testing.assert_array_equal(actions, again)
-    assert theta.tobytes() == other.get_state().learned.theta.tobytes()
-
-
-def test_learning_changes_no_token(make):
-    policy = make()
-    token = policy.get_state()
-    before = [array.tobytes() for array in token.learned]
-    trajectories(policy, environment(), 10)
-    assert [array.tobytes() for array in token.learned] == before
+    assert theta.tobytes() == learned(other).theta.tobytes()
 
 
 def test_reset_forgets_what_was_learned_but_goes_on_drawing(make):
     policy, fresh = make(), make()
     trajectories(policy, environment(), 10)
-    generator = policy.get_state().rng.bit_generator.state
+    generator = policy.get_state().content.rng.bit_generator.state
     policy.reset()
     state = policy.get_state()
-    assert state.rng.bit_generator.state == generator
-    for left, right in zip(state.learned, fresh.get_state().learned, strict=True):
+    assert state.content.rng.bit_generator.state == generator
+    for left, right in zip(state.content.learned, fresh.get_state().content.learned, strict=True):
         np.testing.assert_array_equal(left, right)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "error"),
     [
-        ({"gamma": 1.5}, "gamma is 1.5; expected a number from 0 to 1"),
-        ({"gamma": -0.1}, "gamma is -0.1; expected a number from 0 to 1"),
-        ({"tikhonov_weight": 0}, "tikhonov_weight is 0; expected more than 0"),
-        ({"tikhonov_weight": np.inf}, "tikhonov_weight is inf; expected a finite number"),
-        ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
-        ({"seed": -1}, "seed is -1; expected a non-negative integer or a NumPy source"),
+        ({"gamma": 1.5}, ValueError),
+        ({"gamma": -0.1}, ValueError),
+        ({"gamma": "1"}, TypeError),
+        ({"tikhonov_weight": 0}, ValueError),
+        ({"tikhonov_weight": 5e-324}, ValueError),
+        ({"tikhonov_weight": np.inf}, ValueError),
+        ({"tikhonov_weight": None}, TypeError),
+        ({"batch_size": 0}, ValueError),
+        ({"seed": -1}, ValueError),
+        ({"seed": 0.5}, TypeError),
     ],
 )
-def test_values_out_of_range_are_refused(make, parameters, message):
-    with pytest.raises(ValueError) as error:
-        make(**parameters)
-    assert str(error.value).startswith(message)
-
-
-@pytest.mark.parametrize("parameters", [{"gamma": "1"}, {"tikhonov_weight": None}, {"seed": 0.5}])
-def test_values_of_wrong_types_are_refused(make, parameters):
-    with pytest.raises(TypeError, match=f"{next(iter(parameters))} is "):
+def test_wrong_values_are_refused(make, parameters, error):
+    with pytest.raises(error, match=f"{next(iter(parameters))} is "):
         make(**parameters)
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"),
+    ("policy", "name"),
     [
-        (partial(LinUCBPolicy, -1.0), "alpha is -1; expected at least 0"),
-        (partial(LinearThompsonSamplingPolicy, -1.0), "alpha is -1; expected at least 0"),
-        (partial(LinearEpsilonGreedyPolicy, 1.1), "epsilon is 1.1; expected a number from 0 to 1"),
+        (partial(LinUCBPolicy, -1.0), "alpha"),
+        (partial(LinUCBPolicy, 1e308), "alpha"),
+        (partial(LinearThompsonSamplingPolicy, -1.0), "alpha"),
+        (partial(LinearEpsilonGreedyPolicy, 1.1), "epsilon"),
     ],
 )
-def test_too_little_or_too_much_exploration_is_refused(policy, message):
-    with pytest.raises(ValueError) as error:
+def test_too_little_or_too_much_exploration_is_refused(policy, name):
+    with pytest.raises(ValueError, match=f"{name} is "):
         policy(observation_spec=spec())
-    assert str(error.value) == message
 
 
 @pytest.mark.parametrize(
     "layout",
     [
+        None,
+        np.zeros(1),
         ArraySpec((1,), np.float32),
         {"global": ArraySpec((2,), np.float32)},
         {"global": ArraySpec((), np.float32), "per_arm": ArraySpec((3, 2), np.float32)},
         {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((3,), np.float32)},
+        {"global": ArraySpec((2,), np.float32), "per_arm": 3},
     ],
 )
-def test_observations_without_features_of_arms_are_refused(layout):
-    with pytest.raises(ValueError, match=r"observation_spec is .*; expected global \(G,\) and"):
+def test_specs_without_features_of_arms_are_refused(layout):
+    with pytest.raises(ValueError, match="observation_spec is "):
         LinUCBPolicy(observation_spec=layout)
+
+
+GOOD = {"global": np.zeros((B, G)), "per_arm": np.zeros((B, K, P))}
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [
+        None,
+        (),
+        np.zeros((B, 1)),
+        {"global": GOOD["global"]},
+        {**GOOD, "global": np.zeros((B, G + 1))},
+        {**GOOD, "global": np.zeros(B)},
+        {**GOOD, "per_arm": np.zeros((B, K + 1, P))},
+        {**GOOD, "per_arm": np.full((B, K, P), "x")},
+    ],
+)
+def test_observations_without_the_features_are_refused(make, observation):
+    policy = make()
+    before = policy.get_state()
+    start = restart(observation, B)
+    with pytest.raises(ValueError, match="observation "):
+        policy.action(start)
+    with pytest.raises(ValueError, match="observation "):
+        policy(Trajectory.from_transition(start, [0] * B, termination(observation, np.zeros(B))))
+    assert_identical(policy.get_state(), before, "the state after a refusal")
+
+
+@pytest.mark.parametrize("feature", [np.nan, np.inf, 1e200])
+def test_nothing_is_learned_from_features_that_are_not_finite_or_huge(make, feature):
+    policy = make()
+    before = policy.get_state()
+    with pytest.raises(ValueError, match="observation "):
+        teach(policy, np.full((B, D), feature), np.zeros(B))
+    assert_identical(policy.get_state(), before, "the state after a refusal")
 
 
 def test_another_number_of_rows_is_refused(make):
     policy = make()
-    with pytest.raises(ValueError, match="time_step has 2 rows; expected 5, the batch_size"):
+    with pytest.raises(ValueError, match="time_step"):
         policy.action(time_step(np.zeros((2, K, D))))
-    with pytest.raises(ValueError, match="trajectory has 2 rows; expected 5, the batch_size"):
+    with pytest.raises(ValueError, match="trajectory"):
         teach(policy, np.zeros((2, D)), np.zeros(2))

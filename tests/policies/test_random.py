@@ -10,14 +10,6 @@ def test_every_action_is_as_likely(time_step, chi_square):
     assert chi_square(np.bincount(actions, minlength=8), np.full(8, 1 / 8)) < 7 + 6 * np.sqrt(14)
 
 
-def test_each_row_has_its_own_number_of_actions():
-    num_actions = np.array([1, 2, 3, 5], np.int32)
-    time_step = restart({"num_actions": num_actions}, batch_size=4)
-    policy = RandomPolicy(num_actions=5, batch_size=4, seed=0)
-    actions = np.array([policy.action(time_step) for _ in range(200)])
-    assert [set(column) for column in actions.T] == [set(range(count)) for count in num_actions]
-
-
 def test_a_dict_without_number_of_actions_has_all_of_them():
     time_step = restart({"per_arm": np.zeros((100, 3, 1))}, batch_size=100)
     assert set(RandomPolicy(num_actions=3, batch_size=100, seed=0).action(time_step)) == {0, 1, 2}

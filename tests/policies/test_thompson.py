@@ -6,16 +6,15 @@ import pytest
 from bandit_envs import GaussianThompsonSamplingPolicy
 
 
-@pytest.mark.parametrize(
-    ("prior_mean", "prior_std", "reward_std"), [(0.0, 1.0, 1.0), (4.0, 2.0, 0.5), (-1.0, 0.1, 3.0)]
-)
-def test_the_posterior_is_that_of_bayes(teach, lesson, prior_mean, prior_std, reward_std):
+@pytest.mark.parametrize("parameters", [(0.0, 1.0, 1.0), (4.0, 2.0, 0.5), (-1.0, 0.1, 3.0)])
+def test_the_posterior_is_that_of_bayes(teach, learned, lesson, parameters):
+    prior_mean, prior_std, reward_std = parameters
     policy = GaussianThompsonSamplingPolicy(
         prior_mean, prior_std, reward_std, num_actions=4, batch_size=7
     )
     teach(policy, *lesson)
     actions, rewards = lesson
-    mean, std = policy.get_state().learned
+    mean, std = learned(policy)
     for row in range(7):
         for action in range(4):
             seen = rewards[actions[:, row] == action, row].astype(np.float64)
@@ -25,28 +24,33 @@ def test_the_posterior_is_that_of_bayes(teach, lesson, prior_mean, prior_std, re
             assert std[row, action] == pytest.approx(precision**-0.5, rel=1e-12)
 
 
-def test_an_action_is_as_likely_as_it_is_to_be_best(teach, time_step):
+def test_an_action_is_as_likely_as_it_is_to_be_best(teach, learned, time_step):
     size = 40_000
     policy = GaussianThompsonSamplingPolicy(num_actions=2, batch_size=size, seed=0)
     teach(policy, np.ones((3, size), np.int32), np.ones((3, size)))
-    mean, std = (values[0] for values in policy.get_state().learned)
+    mean, std = (values[0] for values in learned(policy))
     z = (mean[1] - mean[0]) / math.hypot(*std)
     expected = 0.5 * (1.0 + math.erf(z / math.sqrt(2.0)))
     share = np.mean(policy.action(time_step(size)) == 1)
     assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / size)
 
 
+def test_where_rounding_leaves_draws_equal_the_tie_is_broken_at_random(time_step):
+    policy = GaussianThompsonSamplingPolicy(1.0, 1e-30, num_actions=3, batch_size=100, seed=0)
+    assert set(policy.action(time_step(100))) == {0, 1, 2}
+
+
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "error"),
     [
-        ({"prior_std": 0.0}, ValueError, "prior_std is 0; expected more than 0"),
-        ({"reward_std": -1.0}, ValueError, "reward_std is -1; expected more than 0"),
-        ({"reward_std": 1e-200}, ValueError, "reward_std is 1e-200; expected at least 1e-37"),
-        ({"prior_std": 1e200}, ValueError, "prior_std is 1e[+]200; expected at most 1e[+]37"),
-        ({"prior_mean": float("nan")}, ValueError, "prior_mean is nan; expected a finite number"),
-        ({"reward_std": None}, TypeError, "reward_std is None; expected a number"),
+        ({"prior_std": 0.0}, ValueError),
+        ({"reward_std": -1.0}, ValueError),
+        ({"reward_std": 1e-200}, ValueError),
+        ({"prior_std": 1e200}, ValueError),
+        ({"prior_mean": float("nan")}, ValueError),
+        ({"reward_std": None}, TypeError),
     ],
 )
-def test_wrong_arguments_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
+def test_wrong_arguments_are_refused(arguments, error):
+    with pytest.raises(error, match=f"{next(iter(arguments))} is "):
         GaussianThompsonSamplingPolicy(num_actions=2, **arguments)

@@ -54,14 +54,15 @@ def test_untried_actions_come_first_in_random_order(teach, time_step, chi_square
 
 
 @pytest.mark.parametrize(
-    ("c", "error", "message"),
+    ("c", "error"),
     [
-        (0.0, ValueError, "c is 0; expected more than 0"),
-        (-2.0, ValueError, "c is -2; expected more than 0"),
-        (float("inf"), ValueError, "c is inf; expected a finite number"),
-        ("2", TypeError, "c is '2'; expected a number"),
+        (0.0, ValueError),
+        (-2.0, ValueError),
+        (float("inf"), ValueError),
+        (1e308, ValueError),
+        ("2", TypeError),
     ],
 )
-def test_a_width_not_above_zero_is_refused(c, error, message):
-    with pytest.raises(error, match=message):
+def test_a_width_that_is_not_a_positive_number_is_refused(c, error):
+    with pytest.raises(error, match="c is "):
         UCBPolicy(c, num_actions=2)

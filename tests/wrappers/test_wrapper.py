@@ -247,7 +247,8 @@ def test_regret_is_measured_in_the_rewards_that_are_seen():
     regrets = []
     for scale in (1.0, 10.0):
         env = AffineReward(per_arm_bandit(), scale, shift=3.0)
-        policy, regret = RandomPolicy(num_actions=1, batch_size=3, seed=0), RegretMetric(env)
+        policy = RandomPolicy(num_actions=env.num_actions, batch_size=3, seed=0)
+        regret = RegretMetric(env)
         StepDriver(env, policy, [regret], num_steps=20).run()
         regrets.append(regret.result().per_step.mean)
     assert regrets[0].max() > 0
