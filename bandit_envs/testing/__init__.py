@@ -1,6 +1,6 @@
 """The tests that every environment must pass, and the strict comparison that they use.
 
-Nothing here needs a test framework: the contract is a mixin for classes of pytest or unittest.
+The contract is a mixin for classes of pytest or unittest; it needs neither of them.
 """
 
 from bandit_envs.testing.comparison import assert_identical

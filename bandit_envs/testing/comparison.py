@@ -1,4 +1,4 @@
-"""Comparison bit for bit: of states, time steps and whatever else can be copied."""
+"""Comparison bit for bit, of anything that can be copied."""
 
 from __future__ import annotations
 
@@ -7,33 +7,30 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-# Types whose `==` is exact, and those of which there is one object only.
-EXACT = (int, str, bytes, type(None), type(Ellipsis), slice, range, set, frozenset, np.dtype)
-UNIQUE = (type, types.FunctionType, types.ModuleType)
+EXACT = (
+    *(int, str, bytes, type(None), type(Ellipsis), slice, range, set, frozenset, np.dtype),
+    *(type, types.FunctionType, types.ModuleType),
+)
+"""Types whose `==` is exact."""
 
 
 def require(condition: object, message: str) -> None:
-    """Fails a test, also where Python runs without assertions.
-
-    Raises:
-        AssertionError: `condition` does not hold.
-    """
+    """Raises AssertionError if `condition` does not hold, also under `python -O`."""
     if not condition:
         raise AssertionError(message)
 
 
 def assert_identical(actual: Any, expected: Any, name: str = "value") -> None:
-    """Checks that two things are equal bit for bit, all the way down.
+    """Checks that two objects are equal bit for bit.
 
     Types and dtypes count, 0.0 is not -0.0, and NaN is NaN. Arrays are compared by their bytes,
-    random generators by their position, dicts, lists, tuples and named tuples item by item, and
-    other objects by what pickle would save of them; functions and classes have to be the same one.
+    random generators by their position, containers item by item, functions and classes by identity,
+    and other objects by what pickle would save of them.
 
     Args:
-        actual: what was found.
-        expected: what it should be.
+        actual: the object to check.
+        expected: the object that it should equal.
         name: what it is, for the message.
 
     Raises:
@@ -51,65 +48,46 @@ def assert_identical(actual: Any, expected: Any, name: str = "value") -> None:
 def _compare(actual: Any, expected: Any, name: str, seen: dict[tuple[int, int], Any]) -> None:
     if actual is expected or (id(actual), id(expected)) in seen:
         return
-    seen[id(actual), id(expected)] = actual, expected  # kept alive, so that no id comes twice
-    require(
-        type(actual) is type(expected),
-        f"{name} is a {type(actual).__name__}: {actual!r}; "
-        f"expected a {type(expected).__name__}: {expected!r}",
-    )
+    seen[id(actual), id(expected)] = actual, expected  # kept alive, so that no id is used again
+    kinds = f"{type(actual)}: {actual!r}; expected {type(expected)}: {expected!r}"
+    require(type(actual) is type(expected), f"{name} is {kinds}")
     if isinstance(actual, (np.ndarray, np.generic, float, complex)):
-        _compare_arrays(np.asarray(actual), np.asarray(expected), name, seen)
+        left, right = np.asarray(actual), np.asarray(expected)
+        found, wanted = (f"{array.dtype!r} of shape {array.shape}" for array in (left, right))
+        require(found == wanted, f"{name} is {found}; expected {wanted}")
+        if left.dtype.hasobject:
+            _compare(left.tolist(), right.tolist(), name, seen)
+        elif left.tobytes() != right.tobytes():
+            found_bytes, wanted_bytes = (np.frombuffer(a.tobytes(), "u1") for a in (left, right))
+            first = int((found_bytes != wanted_bytes).argmax()) // left.itemsize
+            index = np.unravel_index(first, left.shape)
+            place = f"{name}[{', '.join(map(str, index))}]" if index else name
+            raise AssertionError(f"{place} is {left[index]}; expected {right[index]}")
     elif isinstance(actual, EXACT):
         require(actual == expected, f"{name} is {actual!r}; expected {expected!r}")
-    elif isinstance(actual, UNIQUE):
-        raise AssertionError(f"{name} is {actual!r}; expected {expected!r}")
-    elif isinstance(actual, dict):
-        require(
-            actual.keys() == expected.keys(),
-            f"{name} has the keys {list(actual)}; expected {list(expected)}",
-        )
-        for key in actual:
-            _compare(actual[key], expected[key], f"{name}[{key!r}]", seen)
-    elif isinstance(actual, (list, tuple)):
-        require(
-            len(actual) == len(expected),
-            f"{name} has {len(actual)} items; expected {len(expected)}",
-        )
-        fields = getattr(actual, "_fields", None)
-        for index, pair in enumerate(zip(actual, expected)):
-            _compare(*pair, f"{name}.{fields[index]}" if fields else f"{name}[{index}]", seen)
-    elif isinstance(actual, np.random.Generator):
-        _compare(actual.bit_generator.state, expected.bit_generator.state, f"{name}.state", seen)
-    elif isinstance(actual, np.random.BitGenerator):
-        _compare(actual.state, expected.state, f"{name}.state", seen)
     else:
-        _compare(_saved(actual, name), _saved(expected, name), name, seen)
+        parts, others = _parts(actual, name), _parts(expected, name)
+        places = f"{', '.join(parts)}; expected {', '.join(others)}"
+        require(parts.keys() == others.keys(), f"{name} has the parts {places}")
+        for place, part in parts.items():
+            _compare(part, others[place], name + place, seen)
 
 
-def _compare_arrays(
-    actual: NDArray[Any], expected: NDArray[Any], name: str, seen: dict[tuple[int, int], Any]
-) -> None:
-    found, wanted = (f"{array.dtype} of shape {array.shape}" for array in (actual, expected))
-    require(found == wanted and actual.dtype == expected.dtype, f"{name} is {found}; not {wanted}")
-    if actual.dtype.hasobject:
-        _compare(actual.tolist(), expected.tolist(), name, seen)
-    elif actual.tobytes() != expected.tobytes():
-        found_bytes, wanted_bytes = (
-            np.frombuffer(array.tobytes(), np.uint8) for array in (actual, expected)
-        )
-        first = int(np.flatnonzero(found_bytes != wanted_bytes)[0]) // actual.itemsize
-        index = np.unravel_index(first, actual.shape)
-        place = f"[{', '.join(map(str, index))}]" if index else ""
-        raise AssertionError(f"{name}{place} is {actual[index]}; expected {expected[index]}")
-
-
-def _saved(value: Any, name: str) -> Any:
-    """Returns what pickle would save of an object: the name of a global, or a dict of parts."""
-    try:
-        reduced = value.__reduce_ex__(4)
-    except TypeError as error:
-        raise AssertionError(f"{name} cannot be compared: {error}") from error
-    if isinstance(reduced, str):
-        return reduced
-    parts = dict(zip(("made_by", "arguments", "state", "items", "pairs"), reduced))
-    return {key: list(part) if isinstance(part, Iterator) else part for key, part in parts.items()}
+def _parts(value: Any, name: str) -> dict[str, Any]:
+    """Returns the items of a container, or what pickle would save of another object."""
+    if isinstance(value, dict):
+        return {f"[{key!r}]": item for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {f".{field}": item for field, item in zip(value._fields, value)}
+    if isinstance(value, np.random.Generator):
+        return _parts(value.bit_generator, name)
+    if isinstance(value, np.random.BitGenerator):
+        return {".state": value.state}
+    if not isinstance(value, (list, tuple)):
+        try:
+            value = value.__reduce_ex__(4)
+        except TypeError as error:
+            raise AssertionError(f"{name} cannot be compared: {error}") from error
+        parts = (value,) if isinstance(value, str) else value
+        value = [list(part) if isinstance(part, Iterator) else part for part in parts]
+    return {f"[{index}]": item for index, item in enumerate(value)}

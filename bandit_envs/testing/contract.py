@@ -2,38 +2,320 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
+import copy
+import functools
+import itertools
+import multiprocessing
+import pickle
+import random
+import unittest
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.specs import (
+    BoundedArraySpec,
+    add_outer_dims_nest,
+    check_arrays_nest,
+    map_structure,
+)
+from bandit_envs.testing.bad_arguments import bad_actions, bad_states
 from bandit_envs.testing.bandits import BanditContract
-from bandit_envs.testing.interface import InterfaceContract
-from bandit_envs.testing.replay import ReplayContract
-from bandit_envs.testing.safety import SafetyContract
+from bandit_envs.testing.comparison import assert_identical, require
+from bandit_envs.testing.rollout import Rollout, arrays_of, look, require_refusal
+from bandit_envs.trajectories import TimeStep, restart
 
 
-class EnvironmentContract(InterfaceContract, ReplayContract, SafetyContract, BanditContract):
+class EnvironmentContract(BanditContract):
     """The tests that every environment must pass, whoever wrote it.
 
     Subclass it at the top level of a test module, under a name that the test framework collects,
     and override `make_environment`. With `unittest`, add `unittest.TestCase` as the last base.
 
-    An environment passes if what it returns keeps to its specs and comes in order; if equal seeds
-    and restored states make it repeat bit for bit, in another process too; if `_state` is all that
-    changes; if it refuses bad actions and stays as it was; if writing into its arrays does not
-    change it unnoticed; and if its rewards have the means that it says. The tests of expected
-    rewards skip themselves where there are none.
+    The tests hold that time steps conform to their specs and come in order; that equal seeds and
+    restored states repeat a run bit for bit, in another process too; that nothing but `_state`
+    changes, and no hook writes into its `state`; that bad actions and states are refused and change
+    nothing; that changing returned arrays changes nothing; and that rewards have the means that the
+    bandit states. Tests of means skip themselves where these are unknown.
 
-    The functions and classes that an environment is made with are pickled with it: define them at
-    module level.
+    The environment is pickled: define its functions and classes at module level.
 
     Override also:
-        draw_action: where the default's actions are not all accepted.
-        num_steps: how many steps a test takes. Choose it so that an episode fits, and the steps
-            after it; most tests save at every step and replay from there.
-        num_rewards: how many rewards are drawn to compare their mean with the expected.
+        draw_action: if the environment does not accept all actions of the default.
+        num_steps: how many steps a test takes; an episode and the steps after it should fit.
+        num_rewards: how many rewards are drawn to compare their mean with the expected reward; 0
+            for none, as where rewards are corrupted on purpose.
 
-    Source: the idea is that of dm_env's `EnvironmentTestMixin`.
+    Source: dm_env's `EnvironmentTestMixin`.
 
     >>> from bandit_envs import KArmedTestbed
     >>> class TestShortEpisodes(EnvironmentContract):
     ...     def make_environment(self, seed):
     ...         return KArmedTestbed(k=5, batch_size=3, horizon=4, seed=seed)
-    >>> TestShortEpisodes().test_set_state_replays_exactly_from_every_step()
+    >>> TestShortEpisodes().test_restored_states_and_copies_repeat_the_run()
     """
+
+    def test_time_steps_conform_to_their_specs_and_never_change(self) -> None:
+        environment = self.make_environment(1)
+        require(environment.batched is True, f"batched is {environment.batched!r}; expected True")
+        spec = add_outer_dims_nest(environment.time_step_spec(), (environment.batch_size,))
+        rollout = self.roll_out(environment)
+        assert_identical(rollout.returned, rollout.time_steps, "time steps returned before")
+        for index, time_step in enumerate(rollout.time_steps):
+            name = f"time step {index}: {time_step}"
+            assert_identical(rollout.views[index]["current_time_step"], time_step, name)
+            require(isinstance(time_step, TimeStep), f"{name} is not a TimeStep")
+            require(check_arrays_nest(time_step, spec), f"{name} does not fit time_step_spec()")
+            require(np.isin(time_step.step_type, (0, 1, 2)).all(), f"{name} has a bad step_type")
+            for _, reward in arrays_of(time_step.reward, "reward"):
+                require(not np.isnan(reward).any(), f"{name} has a NaN reward")
+
+    def test_specs_agree_and_never_change(self) -> None:
+        environment = self.make_environment(1)
+        before = copy.deepcopy((environment.action_spec(), environment.time_step_spec()))
+        self.roll_out(environment)
+        for spec in (environment.action_spec(), environment.time_step_spec()):
+            map_structure(_try_to_change, spec)
+        after = environment.action_spec(), environment.time_step_spec()
+        assert_identical(after, before, "specs")
+        for field in ("observation", "reward", "discount"):
+            spec = getattr(environment, f"{field}_spec")()
+            assert_identical(getattr(after[1], field), spec, f"time_step_spec().{field}")
+
+    def test_reset_and_the_first_step_start_an_episode(self) -> None:
+        environment, twin = self.make_environment(1), self.make_environment(1)
+        with contextlib.suppress(ValueError):
+            raise AssertionError(f"before a reset, there is a {environment.current_time_step()}")
+        first = twin.reset()
+        time_step = environment.step(self.draw_action(np.random.default_rng(1), twin))
+        _require_first(environment, time_step, "the first step")
+        assert_identical(time_step, first, "the first step")
+        for num_steps in range(min(self.num_steps, 6)):
+            self.roll_out(environment, num_steps, looks=False)
+            _require_first(environment, environment.reset(), f"reset after {num_steps} steps")
+
+    def test_steps_reset_exactly_when_should_reset_says_so(self) -> None:
+        environment, twin = self.make_environment(1), self.make_environment(1)
+        rollout = self.roll_out(environment)
+        twin.reset()
+        rng = np.random.default_rng(1)
+        pairs = itertools.pairwise(rollout.time_steps)
+        for index, (before, after) in enumerate(pairs):
+            name, action = f"step {index + 1} after {before.step_type}", rollout.actions[index]
+            if environment.should_reset(before):
+                require(before.is_last().all(), f"{name} should not reset")
+                _require_first(environment, after, name)
+                action = self.draw_action(rng, twin)  # another one, which is ignored as well
+            else:
+                require(not (after.is_first() & ~before.is_last()).any(), f"{name} resets")
+            assert_identical(twin.step(action), after, f"{name} of a twin")
+
+    def test_episodes_of_a_bandit_end_at_their_horizon(self) -> None:
+        environment: Any = self.make_environment(1)
+        if not is_bandit(environment):
+            raise unittest.SkipTest(f"{environment.name} is not a bandit")
+        horizon = environment.horizon
+        steps = self.num_steps if horizon is None else min(horizon + 3, 1000)
+        rollout = self.roll_out(environment, steps, looks=False)
+        for index, time_step in enumerate(rollout.time_steps):
+            name = f"step {index} with horizon {horizon}"
+            if horizon is None:
+                step_type, discount = (0, 1.0) if index == 0 else (2, 0.0)
+            else:
+                place, discount = index % (horizon + 1), 1.0
+                step_type = 0 if place == 0 else 2 if place == horizon else 1
+            found = f"{name} has step_type {time_step.step_type}, discount {time_step.discount}"
+            require(np.all(time_step.step_type == step_type), f"{found}; expected {step_type}")
+            require(np.all(time_step.discount == discount), f"{found}; expected {discount}")
+
+    def test_it_is_a_context_and_may_be_closed_twice(self) -> None:
+        with self.make_environment(1) as environment:
+            environment.reset()
+        environment.close()
+
+    def test_equal_seeds_give_equal_runs_whatever_is_looked_at(self) -> None:
+        seen, unseen = (self.roll_out(self.make_environment(1), looks=look) for look in (1, 0))
+        assert_identical(unseen._replace(views=seen.views), seen, "the run of a twin")
+
+    def test_seed_starts_the_stream_of_another_environment(self) -> None:
+        environment, other = self.make_environment(1), self.make_environment(2)
+        for each in (environment, other):
+            seeds = each.seed(7)
+            require(isinstance(seeds, list) and seeds, f"seed(7) returned {seeds!r}; not a list")
+        expected = self.roll_out(environment)
+        assert_identical(self.roll_out(other), expected, "the run after seed(7)")
+
+    def test_global_randomness_is_neither_used_nor_moved(self) -> None:
+        before = random.getstate(), np.random.get_state(legacy=False)
+        try:
+            self.roll_out(self.make_environment(1))
+            after = random.getstate(), np.random.get_state(legacy=False)
+        finally:
+            random.setstate(before[0])
+            np.random.set_state(before[1])
+        assert_identical(after, before, "the states of random and numpy.random")
+
+    def test_only_the_state_changes(self) -> None:
+        environment = self.make_environment(1)
+        before, state = copy.deepcopy(environment), environment.get_state()
+        rollout = self.roll_out(environment)
+        environment.seed(3)
+        environment.set_state(state)
+        assert_identical(environment, before, "the environment after a run and set_state")
+        assert_identical(environment.reset(), rollout.time_steps[0], "the reset after set_state")
+
+    def test_restored_states_and_copies_repeat_the_run(self) -> None:
+        rollout = self.roll_out(self.make_environment(1))
+        saved = copy.deepcopy(rollout.states)
+        for index in range(self.num_steps):
+            for name, environment in self._ways_to(rollout, index):
+                assert_identical(look(environment), rollout.views[index], f"step {index} of {name}")
+                rollout.replay(environment, name, start=index)
+        assert_identical(rollout.states, saved, "the saved states after their use")
+
+    def test_a_state_replays_in_another_process(self) -> None:
+        rollout = self.roll_out(self.make_environment(1))
+        try:
+            pickled = pickle.dumps((type(self), rollout, self.num_steps // 2))
+            _process().submit(_replay, pickled).result(timeout=120.0)
+        except Exception as error:
+            _process.cache_clear()
+            raise AssertionError(
+                "another process cannot replay the run; the test class must be at the top level of "
+                f"an importable module: {error!r}"
+            ) from error
+
+    def test_set_state_refuses_bad_states_and_changes_nothing(self) -> None:
+        environment = self.make_environment(1)
+        environment.reset()
+        unchecked = {"latent"} if not is_bandit(environment) else set()
+        if "expected_rewards" not in look(environment):
+            unchecked |= {"state", "previous"}
+        for what, bad in bad_states(environment.get_state(), unchecked):
+            require_refusal(environment, environment.set_state, bad, f"a state with a bad {what}")
+
+    def test_actions_are_checked_and_copied(self) -> None:
+        environment = self.make_environment(1)
+        environment.reset()
+        twin = copy.deepcopy(environment)
+        good = self.draw_action(np.random.default_rng(1), environment)
+        for what, bad in bad_actions(environment.action_spec(), good):
+            require_refusal(environment, environment.step, bad, f"an action ({what})")
+        environment.step(good)
+        twin.step(copy.deepcopy(good))
+        map_structure(lambda array: array.fill(0), good)
+        assert_identical(environment.get_state(), twin.get_state(), "the state after all refusals")
+
+    def test_returned_arrays_are_read_only_and_may_be_reshaped(self) -> None:
+        half = self.num_steps // 2
+        rollout = self.roll_out(self.make_environment(1))
+        for name, environment in self._ways_to(rollout, half):
+            time_step = environment.step(rollout.actions[half])
+            for place, array in arrays_of((time_step, look(environment)), name):
+                require(not array.flags.writeable, f"{place} can be written into")
+                _set_attributes(array)
+            for nest in (time_step.observation, environment.current_time_step().observation):
+                _empty(nest)
+            after = f"{name} after what it returned has been changed"
+            try:
+                assert_identical(look(environment), rollout.views[half + 1], after)
+                rollout.replay(environment, after, start=half + 1)
+            except (LookupError, TypeError, ValueError) as error:
+                raise AssertionError(f"{after} fails: {error!r}") from error
+
+    def test_hooks_never_write_into_their_state(self) -> None:
+        environment = self.make_environment(1)
+        environment.reset()
+        owner, name = environment.unwrapped, f"a hook of {environment.name} wrote into `state`"
+        rng = np.random.default_rng(0)
+        for index in range(self.num_steps + 1):
+            owner._state = _frozen(owner._state)
+            state = owner._state._replace(rng=None)
+            before = copy.deepcopy(state)
+            try:
+                look(environment)
+                if index < self.num_steps:
+                    environment.step(self.draw_action(rng, environment))
+                else:
+                    environment.reset()
+            except ValueError as error:
+                raise AssertionError(f"{name}, which is read-only here: {error}") from error
+            assert_identical(state, before, f"{name}: it")
+
+    def _ways_to(self, rollout: Rollout, index: int) -> Iterator[tuple[str, PyEnvironment]]:
+        """Yields environments after `index` steps of a rollout, reached in different ways."""
+        environment, other = self.make_environment(1), self.make_environment(2)
+        try:
+            other.set_state(pickle.loads(pickle.dumps(rollout.states[index])))
+            environment.set_state(rollout.states[index])
+            copies = pickle.loads(pickle.dumps(environment)), copy.deepcopy(environment)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise AssertionError(
+                f"{environment.name} or its state cannot be pickled; functions and classes must be "
+                f"defined at module level: {error}"
+            ) from error
+        yield "an environment of another seed with an unpickled state", other
+        yield "an unpickled copy", copies[0]
+        yield "a deep copy", copies[1]
+        yield "an environment with a restored state", environment
+
+
+@functools.cache
+def _process() -> concurrent.futures.ProcessPoolExecutor:
+    """Starts the one process that all contracts share, as starting it is slow."""
+    spawn = multiprocessing.get_context("spawn")
+    return concurrent.futures.ProcessPoolExecutor(max_workers=1, mp_context=spawn)
+
+
+def _replay(pickled: bytes) -> None:
+    contract, rollout, start = pickle.loads(pickled)
+    environment = contract().make_environment(2)
+    environment.set_state(rollout.states[start])
+    rollout.replay(environment, "another process", start)
+
+
+def _try_to_change(spec: Any) -> None:
+    if isinstance(spec, BoundedArraySpec):
+        with contextlib.suppress(ValueError):
+            bound = spec.minimum
+            bound.setflags(write=True)
+            bound[...] = spec.maximum
+
+
+def _require_first(environment: PyEnvironment, time_step: TimeStep, name: str) -> None:
+    expected = restart(None, environment.batch_size, environment.reward_spec())
+    assert_identical(time_step._replace(observation=None), expected, name)
+
+
+def _set_attributes(array: NDArray[Any]) -> None:
+    changes = {
+        "strides": (0,) * array.ndim,
+        "dtype": np.dtype((np.void, array.itemsize)),
+        "shape": (*array.shape, 1),
+    }
+    for attribute, value in changes.items():
+        with warnings.catch_warnings(), contextlib.suppress(AttributeError, ValueError):
+            warnings.simplefilter("ignore", DeprecationWarning)
+            setattr(array, attribute, value)
+
+
+def _empty(nest: Any) -> None:
+    if isinstance(nest, (list, tuple, dict)):
+        for item in nest.values() if isinstance(nest, dict) else nest:
+            _empty(item)
+    if isinstance(nest, (list, dict)):
+        nest.clear()
+
+
+def _frozen(value: Any) -> Any:
+    """Returns a copy whose arrays are read-only for good: they rest on `bytes`."""
+    buffers: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(copy.deepcopy(value), 5, buffer_callback=buffers.append)
+    return pickle.loads(pickled, buffers=[buffer.raw().tobytes() for buffer in buffers])
