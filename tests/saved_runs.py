@@ -2,6 +2,7 @@
 
 import functools
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -106,6 +107,36 @@ def continue_run(environment, policy, before, after):
     save_state(after, driver.get_state())
 
 
+REFERENCE = Path(__file__).parent / "reference"
+
+
+def reference_states():
+    """Returns the states of two runs, and a generator of each kind."""
+    runs, generators = {}, {}
+    for environment, policy in (("testbed", "ucb"), ("per-arm", "lin-ucb")):
+        driver = make_run(environment, policy, seed=3)
+        driver.run()
+        runs[policy] = driver.get_state()
+    for kind in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
+        generators[kind] = np.random.Generator(getattr(np.random, kind)(3))
+        generators[kind].random(5, np.float32)
+    return {"runs": runs, "generators": generators}
+
+
+def write_reference():
+    """Writes the reference file of this NumPy; to be run after a change of format or policies.
+
+    NumPy 1.26 goes first: others write what they read from its file, as their sums may differ in
+    the last bit.
+    """
+    version = ".".join(np.__version__.split(".")[:2])
+    first = version == "1.26"
+    states = reference_states() if first else load_state(REFERENCE / "states_numpy_1.26.npz")
+    save_state(REFERENCE / f"states_numpy_{version}.npz", states)
+
+
 if __name__ == "__main__":
     for arguments in zip(*[iter(sys.argv[1:])] * 4):
         continue_run(*arguments)
+    if len(sys.argv) == 1:
+        write_reference()

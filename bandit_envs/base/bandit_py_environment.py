@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
@@ -413,6 +414,8 @@ class BanditPyEnvironment(PyEnvironment):
         assert_arrays_nest(self._observe(bandit.state), observation)
         if bandit.action is not None:
             self._converted_action(bandit.action)
+            with contextlib.suppress(NotImplementedError):
+                self._describe(bandit)
         try:
             means = self._expected_rewards(bandit.state)
         except NotImplementedError:

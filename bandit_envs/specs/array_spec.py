@@ -208,6 +208,9 @@ class BoundedArraySpec(ArraySpec):
         replaced: BoundedArraySpec = _replaced(self, shape=shape, dtype=dtype, **bounds, name=name)
         return replaced
 
+    def __reduce__(self) -> tuple[Any, ...]:  # so that the bounds of copies are read-only too
+        return type(self), (self.shape, self.dtype, self._minimum, self._maximum, self.name)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BoundedArraySpec):
             return False

@@ -76,8 +76,11 @@ def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
         if not isinstance(leaf, ArraySpec):
             raise TypeError(f"spec is {leaf!r}; expected an ArraySpec")
         if not leaf.check_array(array):
-            kind = f"{array.dtype} array of shape {array.shape}: " if np.ndim(array) else ""
-            raise ValueError(f"found {kind}{reprlib.repr(array)}; expected {leaf}")
+            found = reprlib.repr(array)
+            if isinstance(array, np.ndarray):
+                values = reprlib.repr(array.tolist())
+                found = f"{array.dtype} array of shape {array.shape}: {values}"
+            raise ValueError(f"found {found}; expected {leaf}")
 
     map_structure(check, spec, arrays)
 

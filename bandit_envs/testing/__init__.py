@@ -1,7 +1,4 @@
-"""The tests that every environment must pass, and the strict comparison that they use.
-
-The contract is a mixin for classes of pytest or unittest; it needs neither of them.
-"""
+"""The tests that every environment must pass, and the strict comparison that they use."""
 
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.testing.contract import EnvironmentContract

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import unittest
 from typing import Any
 
@@ -69,25 +68,12 @@ class BanditContract(ContractPart):
     def test_the_mean_of_many_rewards_is_the_expected_reward(self) -> None:
         """Holds means of reward - expected reward to 6 standard errors.
 
-        The means are over all rewards, over those of each row, action, and row and action; one
-        more, weighted by the expected rewards, finds rewards that went to other rows.
+        The means are over all rewards, and over those of each row and of each action; one more,
+        weighted by the expected rewards, finds rewards that went to other rows.
         """
-        rewards, means, actions = self._many_rewards()
-        errors, weights = rewards - means, means - means.mean()
-        rounding = 1e-6 * (1.0 + max(np.abs(means).max(), np.abs(rewards).max()))
-        rows: list[Any] = [slice(None), *range(errors.shape[1])]
-        for row, action in itertools.product(rows, [None, *np.unique(actions)]):
-            chosen = np.ones_like(actions, bool) if action is None else actions == action
-            values = errors[:, row][chosen[:, row]]
-            _require_zero_mean(values, errors.std(), rounding, f"row {row}, action {action}")
-        rounding *= max(1.0, np.abs(weights).max())
-        weighted = (errors * weights).reshape(-1, 1)
-        _require_zero_mean(weighted, 0.0, rounding, "all rows, weighted by expected rewards")
-
-    def _many_rewards(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Returns rewards and means [T, B, R], and actions [T, B]: 0 if they are not indices."""
         environment, _, indexed = self._rollout_with("expected_rewards", "optimal_action")
-        rng, found = np.random.default_rng(0), []
+        rng = np.random.default_rng(0)
+        found: list[tuple[Any, ...]] = []
         while len(found) * environment.batch_size < self.num_rewards:
             action = self.draw_action(rng, environment)
             means = environment.expected_rewards() if indexed else None
@@ -98,12 +84,25 @@ class BanditContract(ContractPart):
                 mean, action = environment.get_info()["expected_reward"], np.zeros(len(action))
             else:
                 mean = _of_action(means, action)
-            found.append((time_step.reward, mean, action))
+            found.append((time_step.reward - mean.astype(float), mean, action))
         if not found:
             raise unittest.SkipTest("num_rewards is 0")
-        rewards, means, actions = (np.array(column, float) for column in zip(*found))
-        require(rewards.shape == means.shape, "expected rewards have another shape than rewards")
-        return *(array.reshape(*actions.shape, -1) for array in (rewards, means)), actions
+        errors, means, actions = (np.array(column, float) for column in zip(*found))
+        groups = {"all": errors, "all, weighted by their means,": errors * (means - means.mean())}
+        groups |= {f"row {row}": errors[:, row] for row in range(errors.shape[1])}
+        groups |= {f"action {action}": errors[actions == action] for action in np.unique(actions)}
+        rounding = 1e-6 * (1.0 + np.abs(means).max()) * (1.0 + np.abs(errors).max())
+        for name, group in groups.items():
+            values = group.reshape(-1, *errors.shape[2:])
+            # Rewards that are rarely other than 0 may all be 0 in a group: hence the spread of all.
+            spread = np.maximum(values.std(axis=0), errors.std())
+            bound = STANDARD_ERRORS * spread / np.sqrt(len(values)) + rounding
+            mean = values.mean(axis=0)
+            require(
+                len(values) < MIN_REWARDS or (np.abs(mean) <= bound).all(),
+                f"{len(values)} rewards of {name} are {mean} above the expected on average; "
+                f"expected at most {bound}",
+            )
 
     def _rollout_with(self, *known: str) -> tuple[Any, Rollout, bool]:
         """Returns an environment, its rollout, and whether each action has an expected reward.
@@ -119,16 +118,4 @@ class BanditContract(ContractPart):
 
 
 def _of_action(means: NDArray[Any], action: NDArray[Any]) -> NDArray[Any]:
-    return means[np.arange(len(action)), action]
-
-
-def _require_zero_mean(values: NDArray[Any], spread: float, rounding: float, name: str) -> None:
-    """Requires each component of the values [N, R] to be 0 on average, unless there are few.
-
-    `spread` is that of a larger group: rewards that are rarely other than 0 may all be 0 here.
-    """
-    if len(values) >= MIN_REWARDS:
-        error = np.maximum(values.std(axis=0), spread) / np.sqrt(len(values))
-        bound, mean = STANDARD_ERRORS * error + rounding, values.mean(axis=0)
-        found = f"{mean} above the expected over {len(values)} rewards; at most {bound} is allowed"
-        require((np.abs(mean) <= bound).all(), f"{name}: the mean is {found}")
+    return np.asarray(means[np.arange(len(action)), action])

@@ -28,13 +28,8 @@ def assert_identical(actual: Any, expected: Any, name: str = "value") -> None:
     random generators by their position, containers item by item, functions and classes by identity,
     and other objects by what pickle would save of them.
 
-    Args:
-        actual: the object to check.
-        expected: the object that it should equal.
-        name: what it is, for the message.
-
     Raises:
-        AssertionError: they differ; the message names the place, as in `state.rng.state`.
+        AssertionError: they differ; the message names the place, such as `name.reward[1]`.
 
     >>> assert_identical({"reward": np.zeros(2)}, {"reward": np.zeros(2)})
     >>> assert_identical({"reward": np.zeros(2)}, {"reward": np.array([0.0, -0.0])})
@@ -49,12 +44,14 @@ def _compare(actual: Any, expected: Any, name: str, seen: dict[tuple[int, int], 
     if actual is expected or (id(actual), id(expected)) in seen:
         return
     seen[id(actual), id(expected)] = actual, expected  # kept alive, so that no id is used again
-    kinds = f"{type(actual)}: {actual!r}; expected {type(expected)}: {expected!r}"
-    require(type(actual) is type(expected), f"{name} is {kinds}")
+    if type(actual) is not type(expected):
+        kinds = f"{type(actual)}: {actual!r}; expected {type(expected)}: {expected!r}"
+        raise AssertionError(f"{name} is {kinds}")
     if isinstance(actual, (np.ndarray, np.generic, float, complex)):
         left, right = np.asarray(actual), np.asarray(expected)
-        found, wanted = (f"{array.dtype!r} of shape {array.shape}" for array in (left, right))
-        require(found == wanted, f"{name} is {found}; expected {wanted}")
+        if (left.dtype, left.shape) != (right.dtype, right.shape):
+            found, wanted = (f"{array.dtype!r} of shape {array.shape}" for array in (left, right))
+            raise AssertionError(f"{name} is {found}; expected {wanted}")
         if left.dtype.hasobject:
             _compare(left.tolist(), right.tolist(), name, seen)
         elif left.tobytes() != right.tobytes():
@@ -64,11 +61,13 @@ def _compare(actual: Any, expected: Any, name: str, seen: dict[tuple[int, int], 
             place = f"{name}[{', '.join(map(str, index))}]" if index else name
             raise AssertionError(f"{place} is {left[index]}; expected {right[index]}")
     elif isinstance(actual, EXACT):
-        require(actual == expected, f"{name} is {actual!r}; expected {expected!r}")
+        if actual != expected:
+            raise AssertionError(f"{name} is {actual!r}; expected {expected!r}")
     else:
         parts, others = _parts(actual, name), _parts(expected, name)
-        places = f"{', '.join(parts)}; expected {', '.join(others)}"
-        require(parts.keys() == others.keys(), f"{name} has the parts {places}")
+        if parts.keys() != others.keys():
+            places = f"{', '.join(parts)}; expected {', '.join(others)}"
+            raise AssertionError(f"{name} has the parts {places}")
         for place, part in parts.items():
             _compare(part, others[place], name + place, seen)
 
@@ -83,11 +82,13 @@ def _parts(value: Any, name: str) -> dict[str, Any]:
         return _parts(value.bit_generator, name)
     if isinstance(value, np.random.BitGenerator):
         return {".state": value.state}
-    if not isinstance(value, (list, tuple)):
-        try:
-            value = value.__reduce_ex__(4)
-        except TypeError as error:
-            raise AssertionError(f"{name} cannot be compared: {error}") from error
-        parts = (value,) if isinstance(value, str) else value
-        value = [list(part) if isinstance(part, Iterator) else part for part in parts]
-    return {f"[{index}]": item for index, item in enumerate(value)}
+    if isinstance(value, (list, tuple)):
+        return {f"[{index}]": item for index, item in enumerate(value)}
+    try:
+        reduced = value.__reduce_ex__(4)
+    except TypeError as error:
+        raise AssertionError(f"{name} cannot be compared: {error}") from error
+    found = zip(("made_by", "arguments", "state", "items", "pairs"), reduced)
+    if isinstance(reduced, str):
+        return {"": reduced}
+    return {f"[{key!r}]": list(x) if isinstance(x, Iterator) else x for key, x in found}

@@ -37,11 +37,7 @@ class Rollout(NamedTuple):
     states: list[Any]
 
     def replay(self, environment: PyEnvironment, name: str, start: int = 0) -> None:
-        """Takes the actions from number `start` on.
-
-        Raises:
-            AssertionError: the environment does not repeat the rollout bit for bit.
-        """
+        """Requires the actions from number `start` on to repeat the rollout bit for bit."""
         for index in range(start, len(self.actions)):
             time_step, after = environment.step(self.actions[index]), f"step {index + 1} of {name}"
             assert_identical(time_step, self.time_steps[index + 1], after)
@@ -62,15 +58,10 @@ class ContractPart(abc.ABC):
         """Returns a new environment; two of them may differ in nothing but their `seed`."""
 
     def draw_action(self, rng: np.random.Generator, environment: PyEnvironment) -> Nest:
-        """Draws an action that `environment` accepts in its current time step.
+        """Draws an action, a nest of arrays [B, ...], that `environment` accepts now.
 
-        Args:
-            rng: draws it.
-            environment: it has been reset.
-
-        Returns:
-            A nest of arrays [B, ...], uniform within the bounds of the action's spec and over the
-            available actions. What has no bounds is from -1 to 1.
+        It is uniform within the bounds of its spec, or from -1 to 1 without bounds, and over the
+        available actions.
         """
         spec, available = environment.action_spec(), availability(environment)
         if available is None:
@@ -104,7 +95,7 @@ def require_refusal(environment: PyEnvironment, method: Any, argument: Any, name
     except Exception as error:
         raise AssertionError(f"{name} raised {error!r}; not TypeError or ValueError") from error
     else:
-        raise AssertionError(f"{name} was accepted: {argument!r}")
+        raise AssertionError(f"{name} was accepted")
 
 
 def _bounded(spec: ArraySpec) -> ArraySpec:

@@ -6,34 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandit_envs import KArmedTestbed
-from bandit_envs.testing import EnvironmentContract, assert_identical
-
-
-class TestStreamOfOne(EnvironmentContract):
-    def make_environment(self, seed):
-        return KArmedTestbed(seed=seed)
-
-
-class TestBatchOfEpisodes(EnvironmentContract):
-    def make_environment(self, seed):
-        return KArmedTestbed(k=4, batch_size=5, horizon=3, seed=seed)
-
-
-class TestDrift(EnvironmentContract):
-    def make_environment(self, seed):
-        return KArmedTestbed(k=3, batch_size=2, drift_std=0.5, dtype=np.float64, seed=seed)
-
-
-class TestScaled(EnvironmentContract):
-    def make_environment(self, seed):
-        return KArmedTestbed(
-            k=3, batch_size=50, value_mean=-4.0, value_std=2.0, reward_std=3.0, seed=seed
-        )
-
-
-class TestOneArmWithoutNoise(EnvironmentContract):
-    def make_environment(self, seed):
-        return KArmedTestbed(k=1, reward_std=0.0, horizon=1, seed=seed)
+from bandit_envs.testing import assert_identical
 
 
 @given(st.integers(1, 30), st.integers(0, 2**64), st.lists(st.integers(0, 2**32), max_size=8))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandit_envs import ArraySpec, BanditPyEnvironment, BoundedArraySpec, PyEnvironment, TimeStep
+from bandit_envs import ArraySpec, BanditPyEnvironment, BoundedArraySpec, PyEnvironment
 from bandit_envs.trajectories import restart, termination, transition
 
 
@@ -98,28 +98,6 @@ class Preferences(BanditPyEnvironment):
         return self._initial_state(rng)
 
 
-class Ratings(BanditPyEnvironment):
-    """Rewards are from 1 to 5: 0 is none of them. The state is a dict, and what is observed."""
-
-    def __init__(self, *, batch_size=3, seed=None, horizon=None):
-        rating = BoundedArraySpec((), np.int8, 1, 5, "reward")
-        spec = {"means": ArraySpec((4,), np.float64)}
-        super().__init__(spec, 4, rating, batch_size=batch_size, seed=seed, horizon=horizon)
-
-    def _initial_state(self, rng):
-        return {"means": 1.0 + 4.0 * rng.random((self.batch_size, 4))}
-
-    def _observe(self, state):
-        return state
-
-    def _expected_rewards(self, state):
-        return state["means"]
-
-    def _draw_rewards(self, rng, state, action):
-        means = state["means"][np.arange(self.batch_size), action]
-        return 1 + rng.binomial(4, (means - 1.0) / 4.0)
-
-
 class FewerActions(BanditPyEnvironment):
     """Not all actions are available to all rows, and nobody knows what they pay."""
 
@@ -139,11 +117,8 @@ class FewerActions(BanditPyEnvironment):
     def _next_state(self, rng, state, action):
         return self._initial_state(rng)
 
-    def _checked(self, action):
-        checked = super()._checked(action)
-        if self._state.time_step is not None and (checked >= self._state.latent.problem).any():
-            raise ValueError("action is not available")
-        return checked
+    def _available(self, state):
+        return np.arange(6) < state[:, np.newaxis]
 
 
 class RareRewards(BanditPyEnvironment):
@@ -195,62 +170,3 @@ class Table(BanditPyEnvironment):
 
     def _next_state(self, rng, state, action):
         return state + 1
-
-
-class Doubling(PyEnvironment):
-    """A wrapper that doubles rewards and counts its steps; its state is (its own, the other's)."""
-
-    def __init__(self, env):
-        super().__init__(batch_size=env.batch_size)
-        self._env = env
-        self._state = self._state._replace(rng=None, hidden=0)
-
-    @property
-    def np_random(self):
-        return self._env.np_random
-
-    def action_spec(self):
-        return self._env.action_spec()
-
-    def observation_spec(self):
-        return self._env.observation_spec()
-
-    def should_reset(self, time_step):
-        return self._env.should_reset(time_step)
-
-    def seed(self, seed=None):
-        return self._env.seed(seed)
-
-    def get_state(self):
-        return self._state, self._env.get_state()
-
-    def set_state(self, state):
-        if not isinstance(state, tuple) or len(state) != 2:
-            raise TypeError("state is no token")
-        own, wrapped = state
-        self._env.set_state(wrapped)
-        self._state = own
-
-    def current_time_step(self):
-        return self._doubled(self._env.current_time_step())
-
-    def reset(self):
-        return self._doubled(self._env.reset())
-
-    def reset_rows(self, rows):
-        return self._doubled(self._env.reset_rows(rows))
-
-    def step(self, action):
-        time_step = self._env.step(action)
-        self._state = self._state._replace(hidden=self._state.latent + 1)
-        return self._doubled(time_step)
-
-    def _doubled(self, time_step: TimeStep):
-        reward = time_step.reward * 2
-        reward.flags.writeable = False
-        return time_step._replace(reward=reward)
-
-    def _reset(self):
-        raise NotImplementedError
-
-    _step = _reset

@@ -1,20 +1,16 @@
-"""The proof of the contract: every fault is caught, by the test that is meant for it."""
+"""The proof of the contract: it catches every fault, by the test that is meant for it."""
 
 import inspect
+import pickle
 
 import pytest
 
 from bandit_envs import KArmedTestbed
 from bandit_envs.testing import EnvironmentContract
-from tests.testing import faulty_bandits, faulty_interface, faulty_replay, faulty_safety
+from tests.testing.faulty_environments import FAULTS, SavesANumberContract
 
-FAULTS = [
-    *faulty_interface.FAULTS,
-    *faulty_replay.FAULTS,
-    *faulty_safety.FAULTS,
-    *faulty_bandits.FAULTS,
-]
-IN_ANOTHER_PROCESS = "test_a_token_replays_in_another_process"
+HOOKS = "test_hooks_never_write_into_their_state"
+PROCESS = "test_a_state_replays_in_another_process"
 
 
 def contract_for(environment_class):
@@ -22,35 +18,42 @@ def contract_for(environment_class):
         num_steps = 9
 
         def make_environment(self, seed):
-            if issubclass(environment_class, KArmedTestbed):
-                return environment_class(k=4, batch_size=3, horizon=3, seed=seed)
-            return environment_class(batch_size=3, seed=seed)
+            arms = {"k": 4} if issubclass(environment_class, KArmedTestbed) else {}
+            return environment_class(batch_size=3, horizon=3, seed=seed, **arms)
 
     return Contract()
 
 
 @pytest.mark.parametrize(
-    ("fault", "test"), [pytest.param(*pair, id=f"{pair[0].__name__}-{pair[1]}") for pair in FAULTS]
+    ("fault", "test"), [pytest.param(*pair, id=pair[0].__name__) for pair in FAULTS]
 )
 def test_every_fault_is_caught_by_the_test_that_is_meant_for_it(fault, test):
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, KeyError, ValueError)):
         getattr(contract_for(fault), test)()
 
 
-def test_a_token_that_lives_in_one_process_is_caught():
-    contract = faulty_replay.SavesANumberContract()
-    contract.test_a_token_can_be_used_twice()
-    with pytest.raises(AssertionError, match="another process cannot replay the token"):
-        getattr(contract, IN_ANOTHER_PROCESS)()
+def test_a_state_that_only_one_process_can_use_is_caught():
+    with pytest.raises(IndexError):
+        getattr(SavesANumberContract(), PROCESS)()
+
+
+def test_functions_of_an_environment_must_be_at_module_level():
+    class Local(KArmedTestbed):
+        pass
+
+    with pytest.raises((pickle.PicklingError, AttributeError), match="Local"):
+        contract_for(Local).test_restored_states_and_copies_repeat_the_run()
+
+
+@pytest.mark.parametrize("fault", [fault for fault, test in FAULTS if test == HOOKS])
+def test_a_hook_that_writes_into_its_state_is_named(fault):
+    with pytest.raises(AssertionError, match=r"a hook of .* wrote into `state`"):
+        getattr(contract_for(fault), HOOKS)()
 
 
 def test_every_test_of_the_contract_catches_a_fault():
-    tests = {
-        name
-        for name, _ in inspect.getmembers(EnvironmentContract, inspect.isfunction)
-        if name.startswith("test_")
-    }
-    assert tests == {test for _, test in FAULTS} | {IN_ANOTHER_PROCESS}
+    tests = {name for name, _ in inspect.getmembers(EnvironmentContract) if name[:5] == "test_"}
+    assert tests == {test for _, test in FAULTS} | {PROCESS}
 
 
 @pytest.mark.parametrize("test", sorted({test for _, test in FAULTS}))

@@ -37,11 +37,6 @@ class Payer(PyEnvironment):
     def _reset(self):
         return 0, restart(np.zeros(self.batch_size, np.int32), self.batch_size, self._spec)
 
-    def _reset_rows(self, rows):
-        reward = np.where(rows, 0, self._state.time_step.reward)
-        step_type = np.where(rows, 0, self._state.time_step.step_type).astype(np.int32)
-        return 0, self._state.time_step._replace(step_type=step_type, reward=reward)
-
     def _step(self, action):
         steps = self._state.latent + 1
         observation = np.full(self.batch_size, steps, np.int32)
@@ -55,6 +50,9 @@ class Unchanged(Wrapper):
 class RewardSoFar(Wrapper):
     """Remembers something: what it pays is the sum of all rewards since the reset."""
 
+    def reward_spec(self):
+        return ArraySpec.from_spec(self._env.reward_spec())
+
     def _reset(self):
         return np.zeros(self.batch_size, np.float32), self._env.reset()
 
@@ -67,7 +65,7 @@ class RewardSoFar(Wrapper):
         raise NotImplementedError(f"{self.name} does not know its expected rewards")
 
 
-def per_arm_bandit(seed=0, batch_size=3, num_actions=4):
+def per_arm_bandit(seed=0, batch_size=3, num_actions=4, horizon=None):
     """Returns a contextual bandit in which some rows have fewer actions than others."""
     return StationaryStochasticPerArmPyEnvironment(
         sampling.Normal(2),
@@ -77,6 +75,7 @@ def per_arm_bandit(seed=0, batch_size=3, num_actions=4):
         sampling.Integers(1, 1, num_actions + 1),
         batch_size,
         seed=seed,
+        horizon=horizon,
     )
 
 
@@ -114,6 +113,8 @@ def concatenated(observation):
 
 def rounded(observation):
     """Rounds everything but the number of actions."""
+    if isinstance(observation, np.ndarray):
+        return np.round(observation)
     return {
         key: array if key == "num_actions" else np.round(array)
         for key, array in observation.items()

@@ -1,9 +1,11 @@
 """Every wrapper passes the contract, alone and on top of others."""
 
-import numpy as np
+import itertools
+
+import pytest
 
 from bandit_envs import KArmedTestbed, load_state, save_state
-from bandit_envs.testing import EnvironmentContract
+from bandit_envs.testing import EnvironmentContract, assert_identical
 from bandit_envs.wrappers import (
     AddActionMask,
     AffineReward,
@@ -23,63 +25,36 @@ from tests.wrappers.examples import (
 )
 
 
-class TestUnchanged(EnvironmentContract):
+class WrapperContract(EnvironmentContract):
+    num_steps = 6
+    num_rewards = 2000
+
+
+class TestUnchanged(WrapperContract):
     def make_environment(self, seed):
         return Unchanged(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed))
 
 
-class TestWhatIsNoBandit(EnvironmentContract):
+class TestWhatIsNotABandit(WrapperContract):
     def make_environment(self, seed):
         env = AffineReward(Payer([1.0, 2.0, 4.0], 0.0, 8.0), scale=0.5)
         env.seed(seed)
         return env
 
 
-class TestWithMemory(EnvironmentContract):
-    num_steps = 7
-
-    def make_environment(self, seed):
-        return RewardSoFar(RewardSoFar(KArmedTestbed(k=4, batch_size=2, horizon=3, seed=seed)))
-
-
-class TestRescaleRewardWithBounds(EnvironmentContract):
+class TestRescaleReward(WrapperContract):
     def make_environment(self, seed):
         return RescaleReward(Coins(seed=seed), (2.0, 4.0))
 
 
-class TestRescaleRewardWithoutBounds(EnvironmentContract):
-    def make_environment(self, seed):
-        return RescaleReward(KArmedTestbed(k=4, batch_size=3, seed=seed), (-1.0, 1.0))
-
-
-class TestAffineReward(EnvironmentContract):
-    num_steps = 5
-
-    def make_environment(self, seed):
-        return AffineReward(per_arm_bandit(seed), scale=2.0, shift=1.0)
-
-
-class TestClipReward(EnvironmentContract):
+class TestClipReward(WrapperContract):
     def make_environment(self, seed):
         return ClipReward(KArmedTestbed(k=4, seed=seed, horizon=2), (0.5, 1.0))
 
 
-class TestTransformObservation(EnvironmentContract):
-    num_steps = 5
-
+class TestTransformObservation(WrapperContract):
     def make_environment(self, seed):
         return TransformObservation(per_arm_bandit(seed), concatenated, CONCATENATED)
-
-    def draw_action(self, rng, environment):
-        available = environment.wrapped_env().current_time_step().observation["num_actions"]
-        return rng.integers(available).astype(np.int32)
-
-
-class TestAddActionMask(EnvironmentContract):
-    num_steps = 5
-
-    def make_environment(self, seed):
-        return AddActionMask(per_arm_bandit(seed))
 
 
 def make_composed(seed):
@@ -88,18 +63,56 @@ def make_composed(seed):
     return AddActionMask(AffineReward(RewardSoFar(AffineReward(env, 0.5)), shift=-1.0))
 
 
-class TestComposed(EnvironmentContract):
-    num_steps = 4
-
+class TestComposed(WrapperContract):
     def make_environment(self, seed):
         return make_composed(seed)
 
 
-def test_a_token_of_wrappers_can_be_kept_in_a_file(tmp_path):
+def transformed(env):
+    return TransformObservation(env, rounded, env.observation_spec())
+
+
+ENVIRONMENTS = {
+    "testbed": lambda horizon: KArmedTestbed(k=4, batch_size=3, horizon=horizon),
+    "coins": lambda horizon: Coins(horizon=horizon),
+    "per-arm": lambda horizon: per_arm_bandit(horizon=horizon),
+}
+WRAPPERS = {
+    "unchanged": Unchanged,
+    "with memory": RewardSoFar,
+    "with memory twice": lambda env: RewardSoFar(RewardSoFar(env)),
+    "affine": lambda env: AffineReward(env, 2.0, 1.0),
+    "rescaled": lambda env: RescaleReward(env, (-1.0, 1.0)),
+    "clipped": lambda env: ClipReward(env, (-0.5, 1.0)),
+    "transformed": transformed,
+}
+COMBINATIONS = [*itertools.product(ENVIRONMENTS, WRAPPERS), ("per-arm", "with a mask")]
+WRAPPERS["with a mask"] = AddActionMask
+
+for (environment, wrapper), horizon in itertools.product(COMBINATIONS, (None, 1, 3)):
+
+    @pytest.mark.slow
+    class TestCombination(WrapperContract):
+        make = staticmethod(ENVIRONMENTS[environment])
+        wrap = staticmethod(WRAPPERS[wrapper])
+        horizon = horizon
+
+        def make_environment(self, seed):
+            env = self.wrap(self.make(self.horizon))
+            env.seed(seed)
+            return env
+
+    name = f"Test {environment}, {wrapper}, horizon {horizon}"
+    TestCombination.__name__ = TestCombination.__qualname__ = name
+    globals()[name] = TestCombination
+del TestCombination
+
+
+def test_a_state_of_wrappers_can_be_kept_in_a_file(tmp_path):
     env, restored = make_composed(seed=0), make_composed(seed=1)
     env.reset()
     env.step([0, 0, 0])
     save_state(tmp_path / "state.npz", env.get_state())
     restored.set_state(load_state(tmp_path / "state.npz"))
-    assert np.array_equal(restored.step([0, 0, 0]).reward, env.step([0, 0, 0]).reward)
-    assert np.array_equal(restored.get_state().own.latent, env.get_state().own.latent)
+    assert_identical(restored.step([0, 0, 0]), env.step([0, 0, 0]))
+    assert_identical(restored.get_state(), env.get_state())

@@ -1,0 +1,94 @@
+"""Every environment of the registry passes the contract; the slow ones are variants of them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bandit_envs import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.rewards import LinearReward, LogisticReward
+from bandit_envs.sampling import BatchFunction, Catalog, Integers, Normal
+from bandit_envs.testing import EnvironmentContract
+
+ARGUMENTS = {
+    "testbed": {"k": 4, "batch_size": 3, "horizon": 3},
+    "per_arm": {"global_dim": 2, "arm_dim": 3, "max_num_actions": 4, "batch_size": 3},
+}
+"""Arguments of the environments by id, where the defaults are large or missing."""
+
+
+def add_contract(name, make, slow):
+    """Puts a class of tests into this module, where other processes find it."""
+
+    class Contract(EnvironmentContract):
+        num_steps = 7
+
+        def make_environment(self, seed):
+            environment = make()
+            environment.seed(seed)
+            return environment
+
+    Contract.__name__ = Contract.__qualname__ = f"Test {name}"
+    globals()[Contract.__name__] = pytest.mark.slow(Contract) if slow else Contract
+
+
+def test_every_environment_has_a_contract():
+    assert {f"Test {name}" for name in ENVIRONMENTS} <= set(globals())
+
+
+for entry in ENVIRONMENTS.values():
+    arguments = {"seed": 0, **ARGUMENTS.get(entry.id, {})}
+    add_contract(entry.id, lambda make=entry.make, arguments=arguments: make(**arguments), False)
+
+
+for arguments in (
+    {},
+    {"k": 3, "batch_size": 2, "drift_std": 0.5, "dtype": np.float64},
+    {"k": 3, "batch_size": 50, "value_mean": -4.0, "value_std": 2.0, "reward_std": 3.0},
+    {"k": 1, "reward_std": 0.0, "horizon": 1},
+):
+    name = f"testbed {', '.join(arguments) or 'of the book'}"
+    add_contract(name, lambda arguments=arguments: KArmedTestbed(**arguments), True)
+
+
+# What functions of TF-Agents' kind draw cannot be replayed, so these draw nothing.
+
+
+def user():
+    return [1.0]
+
+
+def item():
+    return np.array([1.0, 2.0], np.float32)
+
+
+def two():
+    return 2
+
+
+def reward(vector):
+    return vector @ THETA
+
+
+def uniform_items(rng, size):
+    return rng.random((*size, 2))
+
+
+THETA = np.array([0.5, -1.0, 1.0])
+CATALOG = Catalog(np.random.default_rng(0).normal(size=(9, 2)))
+KINDS = {
+    "samplers": (Normal(1), BatchFunction(uniform_items, 2), LinearReward(THETA)),
+    "functions": (user, item, reward),
+    "a shop": (Normal(1), CATALOG, LogisticReward(THETA)),
+}
+NUMBERS = {"all items": None, "two items": two, "some items": Integers(1, 0, 5)}
+
+for kind, number, horizon in itertools.product(KINDS, NUMBERS, (None, 2)):
+
+    def make(kind=kind, number=number, horizon=horizon):
+        return StationaryStochasticPerArmPyEnvironment(
+            *KINDS[kind][:2], 3, KINDS[kind][2], NUMBERS[number], 3, horizon=horizon
+        )
+
+    add_contract(f"per-arm {kind}, {number}, horizon {horizon}", make, True)
