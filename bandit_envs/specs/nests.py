@@ -78,8 +78,7 @@ def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
         if not leaf.check_array(array):
             found = reprlib.repr(array)
             if isinstance(array, np.ndarray):
-                values = reprlib.repr(array.tolist())
-                found = f"{array.dtype} array of shape {array.shape}: {values}"
+                found = f"{array.dtype} array of shape {array.shape}: {str(array)[:160]}"
             raise ValueError(f"found {found}; expected {leaf}")
 
     map_structure(check, spec, arrays)
