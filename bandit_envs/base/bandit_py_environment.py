@@ -151,9 +151,9 @@ class BanditPyEnvironment(PyEnvironment):
         size = self._batch_size
         self._batch_shape = (size,)
         self._row_offsets = np.arange(size) * (self._num_actions or 1)
-        self._mid = np.full(size, StepType.MID, np.int32)
-        self._last = np.full(size, StepType.LAST, np.int32)
-        self._discount = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
+        self._mid_step_type = np.full(size, StepType.MID, np.int32)
+        self._last_step_type = np.full(size, StepType.LAST, np.int32)
+        self._discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
         self._constant_feature = np.ones((size, 1), np.float32)
         self._has_mask = type(self)._available is not BanditPyEnvironment._available
         if observation_spec is None:
@@ -162,7 +162,7 @@ class BanditPyEnvironment(PyEnvironment):
                 mask = ArraySpec((self.num_actions,), np.bool_, "mask")
                 observation_spec = {"observation": NO_CONTEXT, "mask": mask}
         self._observation_spec = observation_spec
-        self._means, self._optimum, self._info = Memo(), Memo(), Memo()
+        self._mean_memo, self._optimum_memo, self._info_memo = Memo(), Memo(), Memo()
         self._window = Transient()
 
     @property
@@ -231,7 +231,8 @@ class BanditPyEnvironment(PyEnvironment):
         if bandit is None or bandit.action is None:
             return None
         return {
-            key: read_only(value) for key, value in self._info.of(bandit, self._describe).items()
+            key: read_only(value)
+            for key, value in self._info_memo.of(bandit, self._describe).items()
         }
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
@@ -350,9 +351,13 @@ class BanditPyEnvironment(PyEnvironment):
         reward = self._checked_reward(self._reward_spec, drawn)
         next_state = self._next_state(rng, state, action)
         steps += 1
-        step_type = self._last if self._horizon is None or steps >= self._horizon else self._mid
+        step_type = (
+            self._last_step_type
+            if self._horizon is None or steps >= self._horizon
+            else self._mid_step_type
+        )
         observation = self._observe(next_state)
-        time_step = new_tuple(TimeStep, (step_type, reward, self._discount, observation))
+        time_step = new_tuple(TimeStep, (step_type, reward, self._discounts, observation))
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
 
     def _is_over(self) -> bool:
@@ -365,7 +370,7 @@ class BanditPyEnvironment(PyEnvironment):
         return map_structure(self._checked_reward, spec, reward)
 
     def _known_means(self, state: Any) -> NDArray[Any]:
-        means: NDArray[Any] = self._means.of(state, self._masked_means)
+        means: NDArray[Any] = self._mean_memo.of(state, self._masked_means)
         return means
 
     def _masked_means(self, state: Any) -> NDArray[Any]:
@@ -377,7 +382,7 @@ class BanditPyEnvironment(PyEnvironment):
         return np.where(mask, means, -np.inf)
 
     def _best(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        best: tuple[NDArray[Any], NDArray[Any]] = self._optimum.of(state, self._find_best)
+        best: tuple[NDArray[Any], NDArray[Any]] = self._optimum_memo.of(state, self._find_best)
         return best
 
     def _find_best(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
