@@ -17,20 +17,14 @@ from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 Observer = Callable[[Trajectory], Any]
 """Called with the trajectory of every step. A policy is one, and so is a metric."""
 
-NO_INFO: Any = ()
-"""The `policy_info` of a trajectory whose log probability nobody asked for."""
-
 
 @runtime_checkable
 class Actor(Protocol):
     """What a driver needs of a policy."""
 
     @property
-    def batch_size(self) -> int:
-        """The number of rows, B."""
-
-    def action(self, time_step: TimeStep) -> Any:
-        """Chooses an action for every row of `time_step`: [B, ...]."""
+    def batch_size(self) -> int: ...
+    def action(self, time_step: TimeStep) -> Any: ...
 
 
 class StepDriver(Stateful):
@@ -48,14 +42,14 @@ class StepDriver(Stateful):
         policy: chooses the actions.
         observers: called with each step's trajectory, in this order.
         num_steps: steps of the whole batch in one `run()`.
-        emit_log_probability: whether trajectories have a `policy_info`, with the logarithm of the
-            probability with which the policy chose the action.
+        emit_log_probability: whether the `policy_info` of a trajectory is a `PolicyInfo`, with the
+            log probability of the action taken; `()` otherwise.
 
     Raises:
-        NotImplementedError: the policy does not know its probabilities, and they are wanted.
+        NotImplementedError: log probabilities are wanted of a policy that does not know them.
         TypeError: an argument has a wrong type.
-        ValueError: `num_steps` is less than 1, or the policy does not have as many rows or actions
-            as the environment.
+        ValueError: `num_steps` is less than 1, or the policy's batch size or number of actions is
+            not the environment's.
 
     Source: TF-Agents' `PyDriver` and `DynamicStepDriver`; there, steps of all rows are added up.
 
@@ -76,31 +70,27 @@ class StepDriver(Stateful):
         num_steps: int = 1,
         emit_log_probability: bool = False,
     ) -> None:
-        if not isinstance(env, PyEnvironment):
-            raise TypeError(f"env is {shown(env)}; expected a PyEnvironment")
-        if not isinstance(policy, Actor):
-            raise TypeError(f"policy is {shown(policy)}; expected a Policy")
+        _check(isinstance(env, PyEnvironment), "env", env, "a PyEnvironment")
+        _check(isinstance(policy, Actor), "policy", policy, "a Policy")
+        _check(isinstance(observers, Iterable), "observers", observers, "a list of callables")
+        self._env, self._policy, self._observers = env, policy, tuple(observers)
+        for observer in self._observers:
+            _check(callable(observer), "an observer", observer, "a callable")
         _check_sizes(env, policy)
-        self._env, self._policy, self._observers = env, policy, _check_observers(observers)
-        self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         self._probabilities = None
         if emit_log_probability:
             if not isinstance(policy, Policy) or not policy.knows_probabilities:
-                raise NotImplementedError(
-                    f"{type(policy).__name__} does not know its probabilities"
-                )
+                raise NotImplementedError(f"{type(policy).__name__} does not know probabilities")
             self._probabilities = policy.probabilities
+        self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         parts = {id(part): part for part in (env, policy, *self._observers)}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 
     def run(self) -> TimeStep:
-        """Takes the next `num_steps` steps, from where the last run stopped.
-
-        Returns:
-            The environment's last time step.
-        """
+        """Takes the next `num_steps` steps; returns the environment's last time step."""
         env, policy, probabilities = self._env, self._policy, self._probabilities
-        rows, policy_info = np.arange(env.batch_size), NO_INFO
+        rows = np.arange(env.batch_size)
+        policy_info: Any = ()
         try:
             time_step = env.current_time_step()
         except ValueError:
@@ -134,25 +124,17 @@ class StepDriver(Stateful):
             part._restored(part_state)
 
 
+def _check(good: bool, name: str, value: Any, expected: str) -> None:
+    if not good:
+        raise TypeError(f"{name} is {shown(value)}; expected {expected}")
+
+
 def _check_sizes(env: PyEnvironment, policy: Actor) -> None:
-    if policy.batch_size != env.batch_size:
-        raise ValueError(
-            f"policy has batch_size {policy.batch_size}; expected {env.batch_size}, as {env.name}"
-        )
+    """Raises ValueError unless the policy has as many rows and actions as the environment."""
+    sizes = [("batch_size", policy.batch_size, env.batch_size)]
     spec = env.action_spec()
     if isinstance(policy, Policy) and isinstance(spec, BoundedArraySpec) and spec.shape == ():
-        expected = spec.maximum + 1
-        if policy.num_actions != expected:
-            raise ValueError(
-                f"policy has {policy.num_actions} actions; expected {expected}, as {env.name}"
-            )
-
-
-def _check_observers(observers: Any) -> tuple[Observer, ...]:
-    if not isinstance(observers, Iterable):
-        raise TypeError(f"observers is {shown(observers)}; expected callables")
-    found = tuple(observers)
-    for observer in found:
-        if not callable(observer):
-            raise TypeError(f"observers has {shown(observer)}; expected callables")
-    return found
+        sizes.append(("num_actions", policy.num_actions, int(spec.maximum) + 1))
+    for name, found, expected in sizes:
+        if found != expected:
+            raise ValueError(f"policy has {name} {found}; expected {expected}, as {env.name} has")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_rewards
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.trajectories import Trajectory
 
@@ -19,8 +20,7 @@ from bandit_envs.trajectories import Trajectory
 class Statistics:
     """Count, mean and sum of squared deviations of independent values; elementwise for arrays.
 
-    Two statistics of disjoint sets of values merge into those of their union, without any
-    approximation, so that a run can be split over processes.
+    Statistics of disjoint sets of values merge exactly, so that a run can be split over processes.
 
     Fields:
         count: the number of values, n.
@@ -54,9 +54,8 @@ class Statistics:
 
     def at(self, index: Any) -> Statistics:
         """Returns the statistics of the elements at `index`."""
-        return Statistics(
-            self.count, np.asarray(self.mean[index]), np.asarray(self.squared_deviation[index])
-        )
+        mean, squared_deviation = self.mean[index], self.squared_deviation[index]
+        return Statistics(self.count, np.asarray(mean), np.asarray(squared_deviation))
 
     def merge(self, other: Statistics) -> Statistics:
         """Returns the statistics of the values of both."""
@@ -64,16 +63,12 @@ class Statistics:
             return self if other.count == 0 else other
         count = self.count + other.count
         difference = other.mean - self.mean
-        return Statistics(
-            count,
-            self.mean + difference * (other.count / count),
-            self.squared_deviation
-            + other.squared_deviation
-            + difference**2 * (self.count * other.count / count),
-        )
+        mean = self.mean + difference * (other.count / count)
+        between = difference**2 * (self.count * other.count / count)
+        return Statistics(count, mean, self.squared_deviation + other.squared_deviation + between)
 
     def as_one_value(self) -> Statistics:
-        """Returns the statistics of the mean as one value, for rows that are not independent."""
+        """Returns the mean as one value, for rows that are not independent."""
         return Statistics(1, self.mean, np.zeros_like(self.mean))
 
 
@@ -95,46 +90,27 @@ class MetricResult(NamedTuple):
 
     @property
     def mean(self) -> Statistics:
-        """Statistics over rows of the row's mean over all T steps: without dimensions.
-
-        Raises:
-            ValueError: there have been no steps.
-        """
+        """Statistics over rows of the row's mean over all T steps; ValueError without steps."""
         steps = len(self.cumulative.mean)
         if steps == 0:
-            raise ValueError("the metric has seen no steps; their mean is not defined")
-        return Statistics(
-            self.cumulative.count,
-            self.cumulative.mean[-1] / steps,
-            self.cumulative.squared_deviation[-1] / steps**2,
-        )
+            raise ValueError("the metric has seen no steps, so it has no mean")
+        last = self.cumulative.at(-1)
+        return Statistics(last.count, last.mean / steps, last.squared_deviation / steps**2)
 
     def merge(self, other: MetricResult) -> MetricResult:
-        """Returns the result over the rows of both.
-
-        Raises:
-            ValueError: they have seen different numbers of steps.
-        """
-        if len(self.per_step.mean) != len(other.per_step.mean):
-            raise ValueError(
-                f"other has {len(other.per_step.mean)} steps; expected {len(self.per_step.mean)}"
-            )
-        return MetricResult(
-            self.per_step.merge(other.per_step), self.cumulative.merge(other.cumulative)
-        )
+        """Returns the result over the rows of both; ValueError if they differ in steps."""
+        steps, others = len(self.per_step.mean), len(other.per_step.mean)
+        if steps != others:
+            raise ValueError(f"other has {others} steps; expected {steps}")
+        return MetricResult(*(one.merge(another) for one, another in zip(self, other)))
 
     def as_one_value(self) -> MetricResult:
         """Returns the result with all rows taken as one, for rows that are not independent."""
-        return MetricResult(self.per_step.as_one_value(), self.cumulative.as_one_value())
+        return MetricResult(*(statistics.as_one_value() for statistics in self))
 
 
 class _Seen(NamedTuple):
-    """What a metric has seen.
-
-    Fields:
-        columns: one number for each step: mean and squared deviation of the values, and of totals.
-        total: the sum of each row's values, [B].
-    """
+    """By step, means and squared deviations of values and of totals; and the totals [B]."""
 
     columns: tuple[list[float], list[float], list[float], list[float]]
     total: NDArray[np.float64]
@@ -144,9 +120,7 @@ class Metric(Stateful, abc.ABC):
     """An observer that keeps the statistics of one number a row and step.
 
     Call it with every trajectory, or put it among a driver's observers. A subclass implements
-    `_values(trajectory)`, which returns the numbers [B].
-
-    Memory: four floats a step and one a row, whatever the number of rows.
+    `_values(trajectory)`, which returns the numbers [B]. It keeps four floats a step and one a row.
     """
 
     def __init__(self) -> None:
@@ -157,12 +131,7 @@ class Metric(Stateful, abc.ABC):
         self._state = _Seen(([], [], [], []), np.zeros(0))
 
     def __call__(self, trajectory: Trajectory) -> None:
-        """Takes in one step of every row.
-
-        Raises:
-            TypeError, ValueError: the trajectory does not fit, or has another number of rows than
-                the one before. Nothing has changed.
-        """
+        """Takes in one step of every row; if it does not fit, raises and changes nothing."""
         columns, total = self._state
         means, deviations, total_means, total_deviations = columns
         values = np.asarray(self._values(trajectory), np.float64)
@@ -174,8 +143,7 @@ class Metric(Stateful, abc.ABC):
         else:
             raise ValueError(f"trajectory has {rows} rows; expected {len(total)}, as before")
         mean = float(np.add.reduce(values)) / rows
-        centred = values - mean
-        centred_total = total - (mean_before + mean)
+        centred, centred_total = values - mean, total - (mean_before + mean)
         means.append(mean)
         deviations.append(float(centred.dot(centred)))
         total_means.append(mean_before + mean)
@@ -185,11 +153,9 @@ class Metric(Stateful, abc.ABC):
     def result(self) -> MetricResult:
         """Returns the statistics of every step seen so far."""
         columns, total = self._state
-        value, value_deviation, total_mean, total_deviation = map(np.array, columns)
-        return MetricResult(
-            Statistics(len(total), value, value_deviation),
-            Statistics(len(total), total_mean, total_deviation),
-        )
+        means, deviations, total_means, total_deviations = map(np.array, columns)
+        per_step = Statistics(len(total), means, deviations)
+        return MetricResult(per_step, Statistics(len(total), total_means, total_deviations))
 
     @abc.abstractmethod
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
@@ -206,7 +172,7 @@ class AverageRewardMetric(Metric):
     """The reward, in the reward's unit.
 
     Args:
-        reward_fn: makes one number a row, [B], of rewards that are not single numbers.
+        reward_fn: a function that returns one number a row, [B], for rewards that are not numbers.
 
     Source: Sutton & Barto, 2nd ed., Figure 2.2, upper panel.
 
@@ -228,63 +194,16 @@ class AverageRewardMetric(Metric):
         return check_rewards(reward, len(trajectory.step_type))
 
 
-class HasInfo(Protocol):
-    """An environment whose `get_info()` gives `expected_reward` and `optimal_reward`, each [B]."""
-
-    def get_info(self) -> Any:
-        """Describes the last step."""
-
-
-class OracleMetric(Metric):
-    """A metric that compares the expected rewards of the chosen and of the best action.
-
-    Args:
-        env: the environment that the trajectories come from.
-
-    Raises:
-        NotImplementedError: when called, if the environment's expected rewards are not known.
-        ValueError: when called, if the environment has been reset since the trajectory's step.
-    """
-
-    def __init__(self, env: HasInfo) -> None:
-        super().__init__()
-        self._env = env
-
-    def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        info = self._env.get_info()
-        if info is None:
-            raise ValueError("env has been reset since the trajectory's step")
-        return self._compared(info["expected_reward"], info["optimal_reward"])
-
-    @abc.abstractmethod
-    def _compared(self, expected: NDArray[Any], optimal: NDArray[Any]) -> NDArray[Any]:
-        """Returns the number of each row, of the `expected` and the `optimal` reward [B]."""
-
-
-class OptimalActionMetric(OracleMetric):
-    """Percent of rows whose action had the largest expected reward: 0 to 100.
-
-    Source: Sutton & Barto, 2nd ed., Figure 2.2, lower panel.
-
-    >>> from bandit_envs import KArmedTestbed
-    >>> env = KArmedTestbed(batch_size=2, seed=0)
-    >>> before, metric = env.reset(), OptimalActionMetric(env)
-    >>> best = env.optimal_action()
-    >>> metric(Trajectory.from_transition(before, best, env.step(best)))
-    >>> metric.result().per_step.mean
-    array([100.])
-    """
-
-    def _compared(self, expected: NDArray[Any], optimal: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(100.0 * (expected >= optimal))
-
-
-class RegretMetric(OracleMetric):
+class RegretMetric(Metric):
     """How much less than the best action the chosen one is expected to bring, in the reward's unit.
 
         regret_t = max_a q_t(a) - q_t(A_t)
 
     It is computed from expected rewards, so it is never negative and has no noise of rewards.
+
+    Args:
+        env: the environment that the trajectories come from. It must know its expected rewards, and
+            must not be reset between a step and the call.
 
     Source: Lattimore & Szepesvari, Bandit Algorithms (2020), section 4.4.
 
@@ -297,5 +216,33 @@ class RegretMetric(OracleMetric):
     array([0.])
     """
 
-    def _compared(self, expected: NDArray[Any], optimal: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(optimal - expected)
+    def __init__(self, env: PyEnvironment) -> None:
+        super().__init__()
+        self._env = env
+
+    def _values(self, trajectory: Trajectory) -> NDArray[Any]:
+        info = self._env.get_info()
+        if info is None:
+            raise ValueError("env has been reset since the trajectory's step")
+        return np.asarray(info["optimal_reward"] - info["expected_reward"])
+
+
+class OptimalActionMetric(RegretMetric):
+    """Percent of rows without regret, whose action had the largest expected reward: 0 to 100.
+
+    Args:
+        env: as for `RegretMetric`.
+
+    Source: Sutton & Barto, 2nd ed., Figure 2.2, lower panel.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> env = KArmedTestbed(batch_size=2, seed=0)
+    >>> before, metric = env.reset(), OptimalActionMetric(env)
+    >>> best = env.optimal_action()
+    >>> metric(Trajectory.from_transition(before, best, env.step(best)))
+    >>> metric.result().per_step.mean
+    array([100.])
+    """
+
+    def _values(self, trajectory: Trajectory) -> NDArray[Any]:
+        return np.asarray(100.0 * (super()._values(trajectory) <= 0.0))

@@ -256,13 +256,13 @@ ENV, POLICY = KArmedTestbed(K, batch_size=B), epsilon_greedy()
         ((ENV, lambda time_step: [0] * B), TypeError, "policy"),
         ((ENV, POLICY, 3), TypeError, "observers"),
         ((ENV, POLICY, None), TypeError, "observers"),
-        ((ENV, POLICY, [POLICY, None]), TypeError, "observers"),
+        ((ENV, POLICY, [POLICY, None]), TypeError, "observer"),
         ((ENV, POLICY, [], 0), ValueError, "num_steps"),
         ((ENV, POLICY, [], 2.0), TypeError, "num_steps"),
         ((ENV, epsilon_greedy(batch_size=B + 1)), ValueError, "policy has batch_size 7"),
-        ((ENV, epsilon_greedy(num_actions=K - 1)), ValueError, "policy has 3 actions"),
-        ((ENV, epsilon_greedy(num_actions=K + 1)), ValueError, "policy has 5 actions"),
-        ((AffineReward(ENV), epsilon_greedy(K - 1)), ValueError, "policy has 3 actions"),
+        ((ENV, epsilon_greedy(num_actions=K - 1)), ValueError, "policy has num_actions 3"),
+        ((ENV, epsilon_greedy(num_actions=K + 1)), ValueError, "policy has num_actions 5"),
+        ((AffineReward(ENV), epsilon_greedy(K - 1)), ValueError, "policy has num_actions 3"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, error, name):

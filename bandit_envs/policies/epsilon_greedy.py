@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
 from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import IndexPolicy, argmax_random_ties
+from bandit_envs.policies.policy import Actions, Floats, IndexPolicy, Mask, Rng, argmax_random_ties
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -19,15 +19,14 @@ class ActionValues(NamedTuple):
     Fields:
         values: Q, [B, K].
         counts: N, how often each action was chosen, [B, K].
-        greedy: [B], an action with the largest value.
-        rivals: [B], infinite if others have that value too; or else a number below it that no
-            other action's value exceeds.
+        greedy: an action with the largest value, [B].
+        rivals: an upper bound of the other actions' values, [B]; infinite if one of them ties.
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     counts: NDArray[np.int64]
     greedy: NDArray[np.intp]
-    rivals: NDArray[np.float64]
+    rivals: Floats
 
 
 class EpsilonGreedyPolicy(IndexPolicy):
@@ -35,8 +34,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
 
         Q(a) += alpha * (R - Q(a)),    alpha = 1 / N(a)  or  step_size
 
-    Ties are broken uniformly at random. With epsilon 0 the policy is greedy; with a large initial
-    value as well, it is optimistic. Every row learns by itself.
+    With epsilon 0 the policy is greedy; with a large initial value as well, it is optimistic.
 
     Args:
         epsilon: probability of a uniformly random action.
@@ -46,8 +44,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
     Source: Sutton & Barto, 2nd ed., sections 2.2 to 2.6.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> policy = EpsilonGreedyPolicy(0.1, num_actions=4, seed=0)
-    >>> policy.probabilities(KArmedTestbed(k=4).reset())
+    >>> EpsilonGreedyPolicy(0.1, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
@@ -70,26 +67,24 @@ class EpsilonGreedyPolicy(IndexPolicy):
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> ActionValues:
-        shape = (self._batch_size, self._num_actions)
-        greedy, rivals = np.zeros(shape[0], np.intp), np.full(shape[0], np.inf)
-        values = np.full(shape, self._initial_value)
-        return ActionValues(values, np.zeros(shape, np.int64), greedy, rivals)
+        values, counts = np.full(self._shape, self._initial_value), np.zeros(self._shape, np.int64)
+        greedy, rivals = np.zeros(self._batch_size, np.intp), np.full(self._batch_size, np.inf)
+        return ActionValues(values, counts, greedy, rivals)
 
-    def _scores(self, learned: ActionValues, time_step: TimeStep) -> NDArray[np.float64]:
+    def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
         return learned.values
 
-    def _best(
-        self, rng: np.random.Generator, learned: Any, time_step: TimeStep, available: Any
-    ) -> NDArray[np.intp]:
+    def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
         if available is not None:
             return super()._best(rng, learned, time_step, available)
-        actions: NDArray[np.intp] = learned.greedy.copy()
+        actions: Actions = learned.greedy.copy()
         tied = np.isinf(learned.rivals).nonzero()[0]
         if tied.size:
             actions[tied] = argmax_random_ties(rng, learned.values[tied])
         return actions
 
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
+        greedy, rivals = learned.greedy, learned.rivals
         values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
         chosen = self._row_offsets + trajectory.action
         n = counts.take(chosen) + 1
@@ -97,19 +92,15 @@ class EpsilonGreedyPolicy(IndexPolicy):
         error = trajectory.reward - q
         q += error / n if self._step_size is None else error * self._step_size
         values[chosen], counts[chosen] = q, n
-        self._update_greedy(learned, trajectory.action, q)
-        return learned
-
-    def _update_greedy(self, learned: ActionValues, action: Any, q: NDArray[np.float64]) -> None:
-        """Looks again only at the rows whose largest value may now be another action's."""
-        values, _, greedy, rivals = learned
-        raised = ((q > rivals) & (action != greedy)).nonzero()[0]
+        raised = ((q > rivals) & (trajectory.action != greedy)).nonzero()[0]
         rivals[raised] = q[raised]
-        rows = (values.reshape(-1).take(self._row_offsets + greedy) <= rivals).nonzero()[0]
+        # Only in these rows, another action may now have the largest value.
+        rows = (values.take(self._row_offsets + greedy) <= rivals).nonzero()[0]
         if rows.size:
-            row_values = values[rows]
-            best = greedy[rows] = row_values.argmax(axis=1)
+            row_values = learned.values[rows]
+            greedy[rows] = best = row_values.argmax(axis=1)
             largest = row_values[np.arange(rows.size), best]
             row_values[np.arange(rows.size), best] = -np.inf
             second = row_values.max(axis=1)
             rivals[rows] = np.where(second == largest, np.inf, second)
+        return learned

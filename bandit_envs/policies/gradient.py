@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
 from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.policy import Floats, Policy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Preferences(NamedTuple):
     """Preferences H [B, K], their softmax pi [B, K], the mean reward [B], and the steps so far."""
 
-    preferences: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
-    mean_reward: NDArray[np.float64]
+    preferences: Floats
+    probabilities: Floats
+    mean_reward: Floats
     steps: int
 
 
@@ -29,7 +28,7 @@ class GradientBanditPolicy(Policy):
         H(a)  += step_size * (R - baseline) * (1[a = A] - pi(a))
 
     The sum is over the available actions. The baseline is the mean of the row's rewards so far,
-    the current one included. Every row learns by itself.
+    the current one included.
 
     Args:
         step_size: above 0, at most 1e37.
@@ -38,8 +37,7 @@ class GradientBanditPolicy(Policy):
     Source: Sutton & Barto, 2nd ed., section 2.8, equations 2.11 and 2.12.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> policy = GradientBanditPolicy(0.1, num_actions=4, batch_size=1, seed=0)
-    >>> policy.probabilities(KArmedTestbed(k=4).reset())
+    >>> GradientBanditPolicy(0.1, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
@@ -55,23 +53,21 @@ class GradientBanditPolicy(Policy):
         self._step_size = check_positive("step_size", step_size, maximum=MAX_PARAMETER)
         if not isinstance(baseline, (bool, np.bool_)):
             raise TypeError(f"baseline is {baseline!r}; expected True or False")
-        self._baseline = bool(baseline)
+        self._baseline = baseline
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> Preferences:
-        shape = (self._batch_size, self._num_actions)
-        uniform = np.full(shape, 1.0 / self._num_actions)
-        return Preferences(np.zeros(shape), uniform, np.zeros(self._batch_size), 0)
+        uniform = np.full(self._shape, 1.0 / self._num_actions)
+        return Preferences(np.zeros(self._shape), uniform, np.zeros(self._batch_size), 0)
 
-    def _probabilities(self, learned: Preferences, time_step: TimeStep) -> NDArray[np.float64]:
+    def _probabilities(self, learned: Preferences, time_step: TimeStep) -> Floats:
         return learned.probabilities
 
     def _learn(self, learned: Preferences, trajectory: Trajectory) -> Preferences:
         preferences, probabilities, mean_reward, steps = learned
-        steps += 1
         advantage = trajectory.reward.astype(np.float64)
         if self._baseline:
-            mean_reward += (trajectory.reward - mean_reward) / steps
+            mean_reward += (trajectory.reward - mean_reward) / (steps + 1)
             advantage -= mean_reward
         advantage *= self._step_size
         chosen_from = self._restricted(probabilities, trajectory.observation)
@@ -81,4 +77,4 @@ class GradientBanditPolicy(Policy):
         largest = preferences.reshape(-1).take(self._row_offsets + preferences.argmax(axis=1))
         np.exp(preferences - largest[:, np.newaxis], out=probabilities)
         probabilities /= probabilities @ np.ones((self._num_actions, 1))
-        return Preferences(preferences, probabilities, mean_reward, steps)
+        return learned._replace(steps=steps + 1)

@@ -12,28 +12,26 @@ from bandit_envs.base.arrays import NUMBERS
 from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_number, check_positive
 from bandit_envs.base.state import Seed
 from bandit_envs.policies.linear_model import LinearModel
-from bandit_envs.policies.policy import IndexPolicy, Policy, argmax_random_ties
+from bandit_envs.policies.policy import Floats, IndexPolicy, Policy, Rng, argmax_random_ties
 from bandit_envs.specs import ArraySpec, Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class LinearPolicy(Policy):
-    """A policy with a linear model of the reward, which learns from all rows at once.
+    """A policy with a `LinearModel` of the reward, which learns from all rows at once.
 
-        r ~ theta . x,    x = [global, per_arm] of an arm
-
-    `LinearModel` has the equations. The model is replaced, not updated in place.
+        r ~ theta . x,    x = [global, per_arm] of the arm chosen
 
     Shapes:
-        B, K: batch_size, and the arms of an observation.
+        K: the arms of an observation.
         G, P, D: global features, features of an arm, and both: D = G + P.
 
     Args:
-        alpha: how far the policy explores, in standard deviations of the estimate; at least 0.
-        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has weight gamma^t.
+        alpha: how far to explore, in standard deviations of an estimate; at least 0.
+        gamma: forgetting factor: what was seen t steps ago has the weight gamma^t.
         tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
         observation_spec: of the environment: `global` (G,) and `per_arm` (K, P).
-        batch_size: B.
+        batch_size: the number of rows.
         seed: as for every policy.
 
     Source: TF-Agents' `LinearBanditAgent`, whose parameter names are kept.
@@ -61,7 +59,6 @@ class LinearPolicy(Policy):
                 f"observation_spec is {observation_spec}; expected global (G,) and per_arm (K, P)"
             ) from None
         super().__init__(num_arms, batch_size, seed)
-        self._flat = (self._batch_size * num_arms, self._arm_dim)
 
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
@@ -75,9 +72,9 @@ class LinearPolicy(Policy):
 
     def _learn(self, learned: LinearModel, trajectory: Trajectory) -> LinearModel:
         context, arms = self._features(trajectory.observation)
-        chosen = arms.reshape(self._flat)[self._row_offsets + trajectory.action]
+        chosen = arms[np.arange(self._batch_size), trajectory.action]
         features = np.concatenate((context, chosen), axis=1, dtype=np.float64)
-        if not float(np.vdot(features, features)) < MAX_REWARD:
+        if not np.vdot(features, features) < MAX_REWARD:
             raise ValueError("observation has features that are NaN or too large")
         return learned.updated(features, trajectory.reward, self._gamma, self._tikhonov_weight)
 
@@ -87,20 +84,16 @@ class LinearPolicy(Policy):
             context, arms = np.asarray(observation["global"]), np.asarray(observation["per_arm"])
         except (LookupError, TypeError):
             raise ValueError("observation does not have the keys global and per_arm") from None
-        rows = self._batch_size
-        shapes = (rows, self._global_dim), (rows, self._num_actions, self._arm_dim)
-        if (context.shape, arms.shape) != shapes or {context.dtype.kind, arms.dtype.kind} - set(
-            NUMBERS
-        ):
+        shapes = (self._batch_size, self._global_dim), (*self._shape, self._arm_dim)
+        kind = np.result_type(context, arms).kind
+        if (context.shape, arms.shape) != shapes or kind not in NUMBERS:
             raise ValueError(
-                f"observation has global {context.dtype}{context.shape} and per_arm "
-                f"{arms.dtype}{arms.shape}; expected numbers of shapes {shapes[0]} and {shapes[1]}"
+                f"observation has global {context.shape} and per_arm {arms.shape}; "
+                f"expected numbers of shapes {shapes[0]} and {shapes[1]}"
             )
         return context, arms
 
-    def _means(
-        self, theta: NDArray[np.float64], context: NDArray[Any], arms: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def _means(self, theta: Floats, context: NDArray[Any], arms: NDArray[Any]) -> Floats:
         """Returns theta . x of every arm: [B, K], for a theta [D] or one for each row [B, D]."""
         shared, own = theta[..., : self._global_dim], theta[..., self._global_dim :]
         of_context = np.sum(context * shared, axis=-1, keepdims=True)
@@ -116,16 +109,17 @@ class LinUCBPolicy(IndexPolicy, LinearPolicy):
     (2010), algorithm 1 with one model for all arms; TF-Agents' `LinearUCBAgent`.
 
     >>> spec = {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((4, 3), np.float32)}
-    >>> LinUCBPolicy(1.0, observation_spec=spec, batch_size=5, seed=0).num_actions
+    >>> LinUCBPolicy(observation_spec=spec).num_actions
     4
     """
 
-    def _scores(self, learned: LinearModel, time_step: TimeStep) -> NDArray[np.float64]:
+    def _scores(self, learned: LinearModel, time_step: TimeStep) -> Floats:
         # W is lower triangular: the first G components of W x are the same for all arms of a row.
         context, arms = self._features(time_step.observation)
         dim, whitening = self._global_dim, learned.whitening
         of_context = context @ whitening[:, :dim].T
-        of_arms = (arms.reshape(self._flat) @ whitening[dim:, dim:].T).reshape(arms.shape)
+        flat = arms.reshape(self._batch_size * self._num_actions, self._arm_dim)
+        of_arms = (flat @ whitening[dim:, dim:].T).reshape(arms.shape)
         of_arms += of_context[:, np.newaxis, dim:]
         squared_widths = np.einsum("bkd,bkd->bk", of_arms, of_arms)
         squared_widths += np.square(of_context[:, :dim]).sum(axis=1, keepdims=True)
@@ -142,13 +136,11 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
     algorithm 1. TF-Agents' `LinearThompsonSamplingAgent` draws each arm's mean by itself instead.
 
     >>> spec = {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((4, 3), np.float32)}
-    >>> LinearThompsonSamplingPolicy(1.0, observation_spec=spec, batch_size=5, seed=0).num_actions
+    >>> LinearThompsonSamplingPolicy(observation_spec=spec).num_actions
     4
     """
 
-    def _select(
-        self, rng: np.random.Generator, learned: LinearModel, time_step: TimeStep
-    ) -> NDArray[np.integer]:
+    def _select(self, rng: Rng, learned: LinearModel, time_step: TimeStep) -> NDArray[Any]:
         context, arms = self._features(time_step.observation)
         available = self._available(time_step.observation)
         noise = rng.standard_normal((self._batch_size, len(learned.theta))) @ learned.whitening
@@ -157,18 +149,16 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
 
 
 class LinearEpsilonGreedyPolicy(IndexPolicy, LinearPolicy):
-    """Chooses the arm that a linear model likes best, or with probability epsilon any arm.
-
-        argmax_a  theta . x_a    with probability 1 - epsilon
+    """Chooses the arm with the largest theta . x, or with probability epsilon any arm.
 
     Args:
-        epsilon: probability of a uniformly random arm, from 0 to 1.
+        epsilon: probability of a uniformly random arm.
         gamma, tikhonov_weight, observation_spec, batch_size, seed: as for `LinearPolicy`.
 
-    Source: Sutton & Barto, 2nd ed., section 2.2.
+    Source: Sutton & Barto, 2nd ed., section 2.2, with the model of `LinearPolicy`.
 
     >>> spec = {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((4, 3), np.float32)}
-    >>> LinearEpsilonGreedyPolicy(0.1, observation_spec=spec, batch_size=5, seed=0).num_actions
+    >>> LinearEpsilonGreedyPolicy(0.1, observation_spec=spec).num_actions
     4
     """
 
@@ -186,5 +176,5 @@ class LinearEpsilonGreedyPolicy(IndexPolicy, LinearPolicy):
         sizes = {"observation_spec": observation_spec, "batch_size": batch_size, "seed": seed}
         super().__init__(0.0, gamma, tikhonov_weight, **sizes)
 
-    def _scores(self, learned: LinearModel, time_step: TimeStep) -> NDArray[np.float64]:
+    def _scores(self, learned: LinearModel, time_step: TimeStep) -> Floats:
         return self._means(learned.theta, *self._features(time_step.observation))

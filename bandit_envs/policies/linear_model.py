@@ -14,14 +14,13 @@ class LinearModel(NamedTuple):
         A     = sum_i gamma^(n-i) x_i x_i^T + tikhonov_weight I
         theta = A^-1 sum_i gamma^(n-i) r_i x_i
 
-    for batches i = 1..n. It keeps the square root R of A = R^T R, and updates it by QR:
+    for batches i = 1..n. It keeps the square root R of A = R^T R, updated by QR:
 
         [sqrt(gamma) R                          sqrt(gamma) z]
         [x_i                                    r_i          ]   =   Q [R' z']
         [sqrt((1 - gamma) tikhonov_weight) I    0            ]         [0  . ]
 
-    A is never formed, so errors do not accumulate and collinear features are harmless; R is
-    invertible because A >= tikhonov_weight I.
+    A is never formed, so errors do not accumulate and collinear features are harmless.
 
     Fields:
         root: R, [D, D] upper triangular.
@@ -47,14 +46,13 @@ class LinearModel(NamedTuple):
         self, features: NDArray[Any], rewards: NDArray[Any], gamma: float, tikhonov_weight: float
     ) -> LinearModel:
         """Returns the model after a batch of features [B, D] and rewards [B]."""
-        batch, dim = features.shape
-        again = dim if gamma < 1.0 else 0  # rows that make up for the regularisation's decay
-        rows = np.zeros((dim + batch + again, dim + 1))
-        rows[:dim, :dim], rows[:dim, dim] = self.root, self.target
-        rows[:dim] *= np.sqrt(gamma)
-        rows[dim : dim + batch, :dim], rows[dim : dim + batch, dim] = features, rewards
-        rows[dim + batch :, :dim] = np.sqrt((1.0 - gamma) * tikhonov_weight) * np.eye(again, dim)
-        triangle: Any = np.linalg.qr(rows, mode="r")
+        dim = len(self.theta)
+        rows = np.concatenate((self.root, self.target[:, np.newaxis]), axis=1) * np.sqrt(gamma)
+        batch = np.concatenate((features, rewards[:, np.newaxis]), axis=1)
+        again = np.sqrt((1.0 - gamma) * tikhonov_weight) * np.eye(
+            dim if gamma < 1.0 else 0, dim + 1
+        )
+        triangle: Any = np.linalg.qr(np.concatenate((rows, batch, again)), mode="r")
         root, target = triangle[:dim, :dim].copy(), triangle[:dim, dim].copy()
         whitening = np.linalg.inv(root).T
         return LinearModel(root, target, whitening.T @ target, whitening)

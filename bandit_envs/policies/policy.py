@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,16 @@ from bandit_envs.base.state import Seed, Stateful, check_fields, generator
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
-Mask = NDArray[np.bool_]
+Actions: TypeAlias = NDArray[np.integer[Any]]
+Floats: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+Rng: TypeAlias = "np.random.Generator"
 
 
 class PolicyState(NamedTuple):
     """All that changes in a policy: the generator of every draw, and what the hooks learned."""
 
-    rng: np.random.Generator
+    rng: Rng
     learned: Any
 
 
@@ -29,34 +32,26 @@ class Policy(Stateful, abc.ABC):
     """Chooses an action for every row; called with a trajectory, it learns from it.
 
     A policy is an observer: a driver trains it if it is among the observers, and only evaluates it
-    otherwise. A subclass implements `_initial`, `_learn`, and at least one of the other hooks:
+    otherwise. A subclass implements `_initial`, `_learn`, and `_select` or `_probabilities`:
 
         _initial()                          -> learned    before the first trajectory
         _learn(learned, trajectory)         -> learned    new, or updated in place
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
 
-    Only `_learn` may write into the arrays of `learned`. The base class restricts the result of
-    `_probabilities` to the actions that the observation makes available. A `_select` gets these
-    from `_available`.
-
-    Shapes:
-        B: batch_size.
-        K: num_actions.
+    Only `_learn` may write into the arrays of `learned`. The base class restricts probabilities to
+    the actions that the observation makes available; `_select` asks `_available` for them.
 
     Args:
-        num_actions: K, the number of actions.
-        batch_size: B, the number of rows.
+        num_actions: the number of actions, K.
+        batch_size: the number of rows, B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
-
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of its range.
     """
 
     def __init__(self, num_actions: int, batch_size: int, seed: Seed) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
+        self._shape = self._batch_size, self._num_actions
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
         self._state = PolicyState(generator(seed), self._initial())
 
@@ -81,12 +76,12 @@ class Policy(Stateful, abc.ABC):
         return {"num_actions": env.num_actions, "batch_size": env.batch_size}
 
     def action(self, time_step: TimeStep) -> NDArray[np.int32]:
-        """Chooses an action for every row of `time_step`: [B] int32."""
+        """Chooses an action for every row of `time_step`: [B]."""
         self._check_rows("time_step", time_step, TimeStep)
         rng, learned = self._state
         return self._select(rng, learned, time_step).astype(np.int32)
 
-    def probabilities(self, time_step: TimeStep) -> NDArray[np.float64]:
+    def probabilities(self, time_step: TimeStep) -> Floats:
         """Returns the probability with which `action` chooses each action: [B, K].
 
         Raises:
@@ -96,31 +91,29 @@ class Policy(Stateful, abc.ABC):
         probabilities = self._probabilities(self._state.learned, time_step)
         return self._restricted(probabilities, time_step.observation).copy()
 
-    def estimated_probabilities(
-        self, time_step: TimeStep, samples: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Returns the frequencies of actions [B, K] in `samples` choices, which `rng` draws.
+    def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
+        """Returns the frequencies of actions in `samples` choices, which `rng` draws: [B, K].
 
         The estimate of a probability p has the standard error sqrt(p (1 - p) / samples).
         """
         self._check_rows("time_step", time_step, TimeStep)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator")
-        counts = np.zeros(self._batch_size * self._num_actions)
+        counts = np.zeros(self._shape)
         for _ in range(check_integer("samples", samples, minimum=1)):
             action = self._select(rng, self._state.learned, time_step)
-            counts[self._row_offsets + action] += 1.0
-        return counts.reshape(self._batch_size, self._num_actions) / samples
+            counts.reshape(-1)[self._row_offsets + action] += 1.0
+        return counts / samples
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from the rewards [B] of the actions [B] of a trajectory.
 
         Raises:
-            TypeError, ValueError: it does not fit, or a reward is not a finite number of at most
+            TypeError, ValueError: it does not fit, or a reward is not a number from -1e100 to
                 1e100. Nothing has changed.
         """
         self._check_rows("trajectory", trajectory, Trajectory)
-        action = check_indices(trajectory.action, self._batch_size, self._num_actions)
+        action = check_indices(trajectory.action, *self._shape)
         reward = check_rewards(trajectory.reward, self._batch_size)
         rng, learned = self._state
         learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
@@ -138,43 +131,35 @@ class Policy(Stateful, abc.ABC):
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
 
-    def _select(
-        self, rng: np.random.Generator, learned: Any, time_step: TimeStep
-    ) -> NDArray[np.integer]:
+    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         """Returns an available action for every row: [B]."""
         probabilities = self._probabilities(learned, time_step)
-        cumulative = self._restricted(probabilities, time_step.observation).cumsum(axis=1)
-        # Below the last sum even where rounding leaves that sum below 1.
-        drawn = rng.random(self._batch_size) * cumulative[:, -1]
-        return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
+        return draw_indices(rng, self._restricted(probabilities, time_step.observation))
 
-    def _probabilities(self, learned: Any, time_step: TimeStep) -> NDArray[np.float64]:
+    def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the probability of every action: [B, K]."""
-        raise NotImplementedError(
-            f"the probabilities of {type(self).__name__} have no closed form; "
-            "use estimated_probabilities()"
-        )
+        name = type(self).__name__
+        raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
-        available = available_actions(observation, self._num_actions)
-        shape = (self._batch_size, self._num_actions)
-        if available is None or (available.shape == shape and available.any(axis=1).all()):
-            return available
+        mask = available_actions(observation, self._num_actions)
+        if mask is None or (mask.shape == self._shape and mask.any(axis=1).all()):
+            return mask
         raise ValueError(
-            f"observation makes available {shown(available)}; "
-            f"expected shape {shape} and at least one action in each row"
+            f"observation makes actions {shown(mask)} available; "
+            f"expected shape {self._shape} and at least one action in each row"
         )
 
-    def _restricted(self, probabilities: NDArray[Any], observation: Nest) -> NDArray[np.float64]:
-        """Returns `probabilities` [B, K] given that an available action is chosen."""
+    def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
+        """Returns `probabilities` [B, K], given that an available action is chosen."""
         available = self._available(observation)
         if available is None:
             return probabilities
-        restricted = np.where(available, probabilities, 0.0)
-        impossible = restricted.sum(axis=1) == 0.0  # so small that they were rounded to 0
-        restricted[impossible] = available[impossible]
-        return np.asarray(restricted / restricted.sum(axis=1, keepdims=True))
+        weights = np.where(available, probabilities, 0.0)
+        rounded_to_zero = ~weights.any(axis=1)
+        weights[rounded_to_zero] = available[rounded_to_zero]
+        return _normalized(weights)
 
     def _sizes(self) -> dict[str, int | None]:
         return {"num_actions": self._num_actions, "batch_size": self._batch_size}
@@ -187,55 +172,51 @@ class Policy(Stateful, abc.ABC):
     def _check_rows(self, name: str, value: Any, kind: type[Any]) -> None:
         if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
             raise TypeError(f"{name} is {shown(value)}; expected a {kind.__name__}")
-        if np.shape(value.step_type) != (self._batch_size,):
+        if np.shape(value.step_type) != self._shape[:1]:
             raise ValueError(
-                f"{name} has shape {np.shape(value.step_type)}; expected ({self._batch_size},)"
+                f"{name} has shape {np.shape(value.step_type)}; expected {self._shape[:1]}"
             )
 
 
 class IndexPolicy(Policy):
     """Chooses the available action with the largest score; ties are broken uniformly at random.
 
-    A subclass implements `_scores`. If it sets `_epsilon`, it chooses uniformly among all available
-    actions with that probability instead.
+    A subclass implements `_scores`. If it sets `_epsilon`, it chooses any available action, all
+    equally likely, with that probability.
     """
 
     _epsilon = 0.0
 
     @abc.abstractmethod
-    def _scores(self, learned: Any, time_step: TimeStep) -> NDArray[Any]:
+    def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the score of every action, available or not: [B, K], above -inf."""
 
-    def _best(
-        self, rng: np.random.Generator, learned: Any, time_step: TimeStep, available: Mask | None
-    ) -> NDArray[np.intp]:
+    def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
         return argmax_random_ties(rng, self._scores(learned, time_step), available)
 
-    def _select(
-        self, rng: np.random.Generator, learned: Any, time_step: TimeStep
-    ) -> NDArray[np.integer]:
+    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         actions = self._best(rng, learned, time_step, available)
         if self._epsilon > 0.0:
             drawn = rng.random(self._batch_size)
             rows = (drawn < self._epsilon).nonzero()[0]
             if available is not None:
-                actions[rows] = argmax_random_ties(rng, available[rows])
+                actions[rows] = draw_indices(rng, available[rows])
             else:  # of the numbers below epsilon, drawn / epsilon is uniform
                 actions[rows] = drawn[rows] / self._epsilon * self._num_actions
         return actions
 
-    def _probabilities(self, learned: Any, time_step: TimeStep) -> NDArray[np.float64]:
-        scores, available = self._scores(learned, time_step), self._available(time_step.observation)
+    def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
+        available = self._available(time_step.observation)
         if available is None:
-            available = np.ones(scores.shape, np.bool_)
-        scores = np.where(available, scores, -np.inf)
+            available = np.ones(self._shape, np.bool_)
+        scores = np.where(available, self._scores(learned, time_step), -np.inf)
         best = scores == scores.max(axis=1, keepdims=True)
-        return (1.0 - self._epsilon) * _uniform(best) + self._epsilon * _uniform(available)
+        return (1.0 - self._epsilon) * _normalized(best) + self._epsilon * _normalized(available)
 
 
 def argmax_random_ties(
-    rng: np.random.Generator, values: NDArray[Any], available: Mask | None = None
+    rng: Rng, values: NDArray[Any], available: Mask | None = None
 ) -> NDArray[np.intp]:
     """Returns the index of each row's largest value; of several, one uniformly at random: [B].
 
@@ -250,19 +231,21 @@ def argmax_random_ties(
     rows, num_actions = values.shape
     largest = values.reshape(-1).take(np.arange(rows) * num_actions + best)
     is_largest = values == largest[:, np.newaxis]
-    if np.count_nonzero(is_largest) > rows:
-        places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
-        candidates = np.bincount(places // num_actions, minlength=rows)
-        first = candidates.cumsum() - candidates
-        tied = np.flatnonzero(candidates > 1)
-        best[tied] = places[first[tied] + rng.integers(candidates[tied])] % num_actions
-    return best
+    return draw_indices(rng, is_largest) if np.count_nonzero(is_largest) > rows else best
 
 
-def _uniform(chosen: Mask) -> NDArray[np.float64]:
-    return np.asarray(chosen / chosen.sum(axis=1, keepdims=True))
+def draw_indices(rng: Rng, weights: NDArray[Any]) -> NDArray[np.intp]:
+    """Returns an index of each row, drawn in proportion to `weights` [B, K]: [B]."""
+    cumulative = weights.cumsum(axis=1)
+    # Below the last sum even where rounding leaves that sum below 1.
+    drawn = rng.random(len(weights)) * cumulative[:, -1]
+    return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
+
+
+def _normalized(weights: NDArray[Any]) -> Floats:
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _check_like(expected: Any, found: Any) -> None:
-    if np.shape(found) != np.shape(expected) or np.asarray(found).dtype.kind not in NUMBERS + "O":
-        raise ValueError(f"found {shown(found)}; expected an array of shape {np.shape(expected)}")
+    if np.shape(found) != np.shape(expected) or np.asarray(found).dtype.kind not in f"{NUMBERS}O":
+        raise ValueError(f"found {shown(found)}; expected numbers of shape {np.shape(expected)}")

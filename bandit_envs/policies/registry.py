@@ -15,7 +15,7 @@ from bandit_envs.base.registry import Entry, find_entry
 
 @dataclasses.dataclass(frozen=True)
 class PolicyEntry(Entry):
-    """A policy, which `make` is the class of."""
+    """A policy."""
 
     @property
     def policy(self) -> type[policies.Policy]:
@@ -47,11 +47,7 @@ POLICIES = {
 
 
 def find_policy(name: str) -> PolicyEntry:
-    """Returns the entry of an id or of a user's `module:Class`.
-
-    Raises:
-        ValueError: there is no such id or class, or it is not a `Policy`.
-    """
+    """Returns the entry of an id or of a user's `module:Class`, or raises ValueError."""
     return find_entry("policy", name, POLICIES, _of_class)
 
 

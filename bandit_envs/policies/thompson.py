@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Policy, argmax_random_ties
+from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, argmax_random_ties
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Posterior(NamedTuple):
     """Means [B, K] and standard deviations [B, K] of the arm values."""
 
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
+    mean: Floats
+    std: Floats
 
 
 class GaussianThompsonSamplingPolicy(Policy):
@@ -26,8 +25,6 @@ class GaussianThompsonSamplingPolicy(Policy):
         prior      q(a) ~ N(prior_mean, prior_std^2),    R ~ N(q(A), reward_std^2)
         precision  tau(a) += 1 / reward_std^2            of the posterior of the action chosen
         mean       mu(a)  += (R - mu(a)) / (reward_std^2 * tau(a))
-
-    Every row learns by itself.
 
     Args:
         prior_mean: mean of an action's value before its first reward.
@@ -38,9 +35,8 @@ class GaussianThompsonSamplingPolicy(Policy):
     update of a normal mean of known variance.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> policy = GaussianThompsonSamplingPolicy(num_actions=10, batch_size=3, seed=0)
-    >>> policy.action(KArmedTestbed(batch_size=3).reset()).shape
-    (3,)
+    >>> GaussianThompsonSamplingPolicy(num_actions=10).action(KArmedTestbed().reset()).shape
+    (1,)
     """
 
     def __init__(
@@ -60,17 +56,15 @@ class GaussianThompsonSamplingPolicy(Policy):
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> Posterior:
-        shape = (self._batch_size, self._num_actions)
+        shape = self._shape
         return Posterior(np.full(shape, self._prior_mean), np.full(shape, self._prior_std))
 
-    def _select(
-        self, rng: np.random.Generator, learned: Posterior, time_step: TimeStep
-    ) -> NDArray[np.integer]:
+    def _select(self, rng: Rng, learned: Posterior, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
-        drawn = rng.standard_normal((self._batch_size, self._num_actions))
-        drawn *= learned.std
-        drawn += learned.mean
-        return argmax_random_ties(rng, drawn, available)
+        values = rng.standard_normal(self._shape)
+        values *= learned.std
+        values += learned.mean
+        return argmax_random_ties(rng, values, available)
 
     def _learn(self, learned: Posterior, trajectory: Trajectory) -> Posterior:
         mean, std = learned.mean.reshape(-1), learned.std.reshape(-1)

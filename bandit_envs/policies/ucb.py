@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
 from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import IndexPolicy
+from bandit_envs.policies.policy import Floats, IndexPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class ConfidenceBounds(NamedTuple):
     """Values Q [B, K], choices N [B, K], 1 / sqrt(N) [B, K], and the steps so far."""
 
-    values: NDArray[np.float64]
+    values: Floats
     counts: NDArray[np.int64]
-    widths: NDArray[np.float64]
+    widths: Floats
     steps: int
 
 
@@ -28,8 +28,7 @@ class UCBPolicy(IndexPolicy):
 
         A_t = argmax_a Q_t(a) + c * sqrt(ln t / N_t(a))
 
-    Q is the sample average. Actions never chosen come first; ties are broken uniformly at random.
-    Every row learns by itself.
+    Q is the sample average. Actions never chosen come first.
 
     Args:
         c: width of the confidence bound, above 0.
@@ -37,9 +36,8 @@ class UCBPolicy(IndexPolicy):
     Source: Sutton & Barto, 2nd ed., section 2.7, equation 2.10.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> policy = UCBPolicy(2.0, num_actions=10, batch_size=3, seed=0)
-    >>> policy.action(KArmedTestbed(batch_size=3).reset()).shape
-    (3,)
+    >>> UCBPolicy(2.0, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
+    array([[0.25, 0.25, 0.25, 0.25]])
     """
 
     def __init__(
@@ -49,10 +47,10 @@ class UCBPolicy(IndexPolicy):
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> ConfidenceBounds:
-        shape = (self._batch_size, self._num_actions)
-        return ConfidenceBounds(np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), 0)
+        values, counts = np.zeros(self._shape), np.zeros(self._shape, np.int64)
+        return ConfidenceBounds(values, counts, np.full(self._shape, np.inf), 0)
 
-    def _scores(self, learned: ConfidenceBounds, time_step: TimeStep) -> NDArray[np.float64]:
+    def _scores(self, learned: ConfidenceBounds, time_step: TimeStep) -> Floats:
         # At the first step every bound is infinite, whatever the factor, as long as it is not 0.
         t = max(learned.steps + 1, 2)
         bounds = learned.widths * (self._c * math.sqrt(math.log(t)))
@@ -60,11 +58,10 @@ class UCBPolicy(IndexPolicy):
         return bounds
 
     def _learn(self, learned: ConfidenceBounds, trajectory: Trajectory) -> ConfidenceBounds:
-        values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
         chosen = self._row_offsets + trajectory.action
+        values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
         n = counts.take(chosen) + 1
         q = values.take(chosen)
-        values[chosen] = q + (trajectory.reward - q) / n
-        counts[chosen] = n
+        values[chosen], counts[chosen] = q + (trajectory.reward - q) / n, n
         learned.widths.reshape(-1)[chosen] = 1.0 / np.sqrt(n)
         return learned._replace(steps=learned.steps + 1)
