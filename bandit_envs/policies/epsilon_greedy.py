@@ -97,10 +97,11 @@ class EpsilonGreedyPolicy(IndexPolicy):
         # Only in these rows, another action may now have the largest value.
         rows = (values.take(self._row_offsets + greedy) <= rivals).nonzero()[0]
         if rows.size:
-            row_values = learned.values[rows]
+            row_values, offsets = learned.values.take(rows, axis=0), self._row_offsets[: rows.size]
             greedy[rows] = best = row_values.argmax(axis=1)
-            largest = row_values[np.arange(rows.size), best]
-            row_values[np.arange(rows.size), best] = -np.inf
-            second = row_values.max(axis=1)
+            flat = row_values.reshape(-1)
+            largest = flat.take(offsets + best)
+            flat[offsets + best] = -np.inf
+            second = flat.take(offsets + row_values.argmax(axis=1))
             rivals[rows] = np.where(second == largest, np.inf, second)
         return learned

@@ -231,7 +231,12 @@ def argmax_random_ties(
     rows, num_actions = values.shape
     largest = values.reshape(-1).take(np.arange(rows) * num_actions + best)
     is_largest = values == largest[:, np.newaxis]
-    return draw_indices(rng, is_largest) if np.count_nonzero(is_largest) > rows else best
+    if np.count_nonzero(is_largest) > rows:
+        places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
+        candidates = np.bincount(places // num_actions, minlength=rows)
+        first = candidates.cumsum() - candidates
+        best = places[first + rng.integers(candidates)] % num_actions
+    return best
 
 
 def draw_indices(rng: Rng, weights: NDArray[Any]) -> NDArray[np.intp]:
