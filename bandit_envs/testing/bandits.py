@@ -6,7 +6,6 @@ import unittest
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.testing.comparison import assert_identical, require
@@ -30,23 +29,23 @@ class BanditContract(ContractPart):
                 require(means.shape == shape, f"expected_rewards() has shape {means.shape}")
                 assert_identical(means.max(axis=1), most, f"the largest expected reward at {name}")
             environment.set_state(rollout.states[index])
-            if not environment.should_reset(environment.current_time_step()):
-                environment.step(view["optimal_action"])
+            if not environment.step(view["optimal_action"]).is_first().all():
                 reward = environment.get_info()["expected_reward"]
                 assert_identical(reward, most, f"the expected reward of {name}")
 
     def test_info_describes_the_last_step(self) -> None:
         _, rollout, indexed = self._rollout_with("optimal_action")
         for index, action in enumerate(rollout.actions):
-            name, before = f"get_info() after {index + 1} steps", rollout.views[index]
+            name, expected = f"get_info() after {index + 1} steps", dict(rollout.views[index])
             info = rollout.views[index + 1]["get_info"]
             if rollout.time_steps[index + 1].is_first().all():
                 require(info is None, f"{name} is {info}; expected None after a reset")
                 continue
-            expected = {key: before[key] for key in ("optimal_action", "optimal_reward")}
             if indexed:
-                expected["expected_reward"] = _of_action(before["expected_rewards"], action)
-            assert_identical({key: info.get(key) for key in expected}, expected, name)
+                rows = np.arange(len(action))
+                expected["expected_reward"] = expected["expected_rewards"][rows, action]
+            for key in set(expected) & {"expected_reward", "optimal_reward", "optimal_action"}:
+                assert_identical(info.get(key), expected[key], f"{name}[{key!r}]")
             reward, most = info["expected_reward"], info["optimal_reward"]
             require((reward - most <= 1e-5 * (1.0 + np.abs(most))).all(), f"{name} is {info}")
 
@@ -72,19 +71,16 @@ class BanditContract(ContractPart):
         weighted by the expected rewards, finds rewards that went to other rows.
         """
         environment, _, indexed = self._rollout_with("expected_rewards", "optimal_action")
-        rng = np.random.default_rng(0)
+        rng, rows = np.random.default_rng(0), np.arange(environment.batch_size)
         found: list[tuple[Any, ...]] = []
-        while len(found) * environment.batch_size < self.num_rewards:
+        while len(found) * len(rows) < self.num_rewards:
             action = self.draw_action(rng, environment)
-            means = environment.expected_rewards() if indexed else None
+            mean = environment.expected_rewards()[rows, action] if indexed else None
             time_step = environment.step(action)
-            if time_step.is_first().all():
-                continue
-            if means is None:
-                mean, action = environment.get_info()["expected_reward"], np.zeros(len(action))
-            else:
-                mean = _of_action(means, action)
-            found.append((time_step.reward - mean.astype(float), mean, action))
+            if not time_step.is_first().all():
+                if mean is None:
+                    mean, action = environment.get_info()["expected_reward"], 0 * rows
+                found.append((time_step.reward - mean.astype(float), mean, action))
         if not found:
             raise unittest.SkipTest("num_rewards is 0")
         errors, means, actions = (np.array(column, float) for column in zip(*found))
@@ -97,12 +93,9 @@ class BanditContract(ContractPart):
             # Rewards that are rarely other than 0 may all be 0 in a group: hence the spread of all.
             spread = np.maximum(values.std(axis=0), errors.std())
             bound = STANDARD_ERRORS * spread / np.sqrt(len(values)) + rounding
-            mean = values.mean(axis=0)
-            require(
-                len(values) < MIN_REWARDS or (np.abs(mean) <= bound).all(),
-                f"{len(values)} rewards of {name} are {mean} above the expected on average; "
-                f"expected at most {bound}",
-            )
+            above = f"{values.mean(axis=0)} above the expected on average, over {len(values)}"
+            close = len(values) < MIN_REWARDS or (np.abs(values.mean(axis=0)) <= bound).all()
+            require(close, f"rewards of {name} are {above}; expected at most {bound}")
 
     def _rollout_with(self, *known: str) -> tuple[Any, Rollout, bool]:
         """Returns an environment, its rollout, and whether each action has an expected reward.
@@ -115,7 +108,3 @@ class BanditContract(ContractPart):
             raise unittest.SkipTest(f"{environment.unwrapped.name} has no {' or '.join(known)}")
         indexed = "expected_rewards" in rollout.views[0] and rollout.actions[0].ndim == 1
         return environment, rollout, indexed
-
-
-def _of_action(means: NDArray[Any], action: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(means[np.arange(len(action)), action])

@@ -7,7 +7,6 @@ import concurrent.futures
 import contextlib
 import copy
 import functools
-import itertools
 import multiprocessing
 import pickle
 import random
@@ -20,13 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.checks import shown
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
 from bandit_envs.base.state import SavedState
-from bandit_envs.specs import (
-    add_outer_dims_nest,
-    check_arrays_nest,
-    map_structure,
-)
+from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest, map_structure
 from bandit_envs.testing.bad_actions import bad_actions
 from bandit_envs.testing.bandits import BanditContract
 from bandit_envs.testing.comparison import assert_identical, require
@@ -70,27 +66,27 @@ class EnvironmentContract(BanditContract):
         rollout = self.roll_out(environment)
         assert_identical(rollout.returned, rollout.time_steps, "time steps returned before")
         for index, time_step in enumerate(rollout.time_steps):
-            name = f"time step {index}: {time_step}"
+            name = f"time step {index}"
             assert_identical(rollout.views[index]["current_time_step"], time_step, name)
-            require(isinstance(time_step, TimeStep), f"{name} is not a TimeStep")
-            require(check_arrays_nest(time_step, spec), f"{name} does not fit time_step_spec()")
-            require(np.isin(time_step.step_type, (0, 1, 2)).all(), f"{name} has a bad step_type")
-            for _, reward in arrays_of(time_step.reward, "reward"):
-                require(not np.isnan(reward).any(), f"{name} has a NaN reward")
+            require(isinstance(time_step, TimeStep), f"{name} is a {type(time_step)}")
+            fits = check_arrays_nest(time_step, spec) and np.isin(time_step.step_type, (0, 1, 2))
+            require(np.all(fits), f"{name} does not fit time_step_spec(): {time_step}")
+            for place, reward in arrays_of(time_step.reward, f"{name}.reward"):
+                require(not np.isnan(reward).any(), f"{place} is NaN")
 
     def test_specs_agree_and_never_change(self) -> None:
-        environment = self.make_environment(1)
-        before = copy.deepcopy(_specs(environment))
+        environment, twin = self.make_environment(1), self.make_environment(1)
         self.roll_out(environment)
-        after = _specs(environment)
-        assert_identical(after, before, "specs")
-        for field in ("observation", "reward", "discount"):
-            assert_identical(getattr(after["time_step"], field), after[field], f"{field}_spec()")
+        for name in ("action", "observation", "reward", "discount", "time_step"):
+            spec, expected = (getattr(each, f"{name}_spec")() for each in (environment, twin))
+            assert_identical(spec, expected, f"{name}_spec() after a run")
+            part = getattr(environment.time_step_spec(), name, spec)
+            assert_identical(part, spec, f"time_step_spec().{name}")
 
     def test_reset_and_the_first_step_start_an_episode(self) -> None:
         environment, twin = self.make_environment(1), self.make_environment(1)
-        look_early = lambda _: environment.current_time_step()  # noqa: E731
-        require_refusal(environment, look_early, None, "current_time_step() before a reset")
+        look_early = type(environment).current_time_step
+        require_refusal(environment, look_early, environment, "current_time_step() before a reset")
         first = twin.reset()
         time_step = environment.step(self.draw_action(np.random.default_rng(1), twin))
         _require_first(environment, time_step, "the first step")
@@ -104,16 +100,17 @@ class EnvironmentContract(BanditContract):
         rollout = self.roll_out(environment)
         twin.reset()
         rng = np.random.default_rng(1)
-        pairs = itertools.pairwise(rollout.time_steps)
-        for index, (before, after) in enumerate(pairs):
-            name, action = f"step {index + 1} after {before.step_type}", rollout.actions[index]
+        for index, action in enumerate(rollout.actions):
+            before, after = rollout.time_steps[index : index + 2]
+            name = f"step {index + 1} after {before.step_type}"
             if environment.should_reset(before):
                 require(before.is_last().all(), f"{name} should not reset")
                 _require_first(environment, after, name)
-                action = self.draw_action(rng, twin)  # another one, which is ignored as well
+                other = self.draw_action(rng, twin)
+                assert_identical(twin.step(other), after, f"{name} with another action")
             else:
                 require(not (after.is_first() & ~before.is_last()).any(), f"{name} resets")
-            assert_identical(twin.step(action), after, f"{name} of a twin")
+                assert_identical(twin.step(action), after, f"{name} of a twin")
 
     def test_episodes_of_a_bandit_end_at_their_horizon(self) -> None:
         environment = self.make_environment(1)
@@ -133,17 +130,13 @@ class EnvironmentContract(BanditContract):
             assert_identical((time_step.step_type, time_step.discount), expected, name)
 
     def test_equal_seeds_give_equal_runs_whatever_is_looked_at(self) -> None:
-        seen = self.roll_out(self.make_environment(1))
-        unseen = self.roll_out(self.make_environment(1), looks=False)
-        assert_identical(unseen._replace(views=seen.views), seen, "the run of a twin")
-
-    def test_seed_starts_the_stream_of_another_environment(self) -> None:
-        environment, other = self.make_environment(1), self.make_environment(2)
-        for each in (environment, other):
-            seeds = each.seed(7)
-            require(isinstance(seeds, list) and seeds, f"seed(7) returned {seeds!r}; not a list")
-        expected = self.roll_out(environment)
-        assert_identical(self.roll_out(other), expected, "the run after seed(7)")
+        twins = self.make_environment(1), self.make_environment(1)
+        seeded = self.make_environment(1), self.make_environment(2)
+        for environment in seeded:
+            environment.seed(7)
+        for one, other in (twins, seeded):
+            seen, unseen = self.roll_out(one), self.roll_out(other, looks=False)
+            assert_identical(unseen._replace(views=seen.views), seen, "the run of a twin")
 
     def test_global_randomness_is_neither_used_nor_moved(self) -> None:
         before = random.getstate(), np.random.get_state(legacy=False)
@@ -187,7 +180,9 @@ class EnvironmentContract(BanditContract):
                 contents += [content._replace(latent=5)] if is_bandit(environment) else []
                 bad += [state._replace(content=content) for content in contents]
         for wrong in bad:
-            require_refusal(environment, environment.set_state, wrong, f"the state {wrong}")
+            require_refusal(
+                environment, environment.set_state, wrong, f"a bad state, {shown(wrong)},"
+            )
 
     def test_actions_are_checked_and_copied(self) -> None:
         environment = self.make_environment(1)
@@ -258,11 +253,6 @@ def _replay(pickled: bytes) -> None:
     environment = contract().make_environment(2)
     environment.set_state(rollout.states[start])
     rollout.replay(environment, "another process", start)
-
-
-def _specs(environment: PyEnvironment) -> dict[str, Any]:
-    names = ("action", "observation", "reward", "discount", "time_step")
-    return {name: getattr(environment, f"{name}_spec")() for name in names}
 
 
 def _require_first(environment: PyEnvironment, time_step: TimeStep, name: str) -> None:

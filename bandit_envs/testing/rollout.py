@@ -39,11 +39,9 @@ class Rollout(NamedTuple):
     def replay(self, environment: PyEnvironment, name: str, start: int = 0) -> None:
         """Requires the actions from number `start` on to repeat the rollout bit for bit."""
         for index in range(start, len(self.actions)):
-            time_step, after = environment.step(self.actions[index]), f"step {index + 1} of {name}"
-            assert_identical(time_step, self.time_steps[index + 1], after)
-            assert_identical(
-                look(environment), self.views[index + 1], f"what is seen after {after}"
-            )
+            place, time_step = f"step {index + 1} of {name}", environment.step(self.actions[index])
+            assert_identical(time_step, self.time_steps[index + 1], place)
+            assert_identical(look(environment), self.views[index + 1], f"what is seen at {place}")
         assert_identical(environment.get_state(), self.states[-1], f"the last state of {name}")
 
 
@@ -92,8 +90,6 @@ def require_refusal(environment: PyEnvironment, method: Any, argument: Any, name
         method(argument)
     except (TypeError, ValueError):
         assert_identical(environment.get_state(), before, f"the state after {name}")
-    except Exception as error:
-        raise AssertionError(f"{name} raised {error!r}; not TypeError or ValueError") from error
     else:
         raise AssertionError(f"{name} was accepted")
 

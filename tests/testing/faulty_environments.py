@@ -131,7 +131,7 @@ class DrawsToShow(KArmedTestbed):
         return state
 
 
-@caught_by("test_seed_starts_the_stream_of_another_environment")
+@caught_by("test_equal_seeds_give_equal_runs_whatever_is_looked_at")
 class TakesNoSeed(KArmedTestbed):
     def seed(self, seed=None):
         return [seed]
