@@ -22,6 +22,7 @@ from bandit_envs.specs import (
     add_outer_dims_nest,
     assert_arrays_nest,
     map_structure,
+    read_only_nest,
 )
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, restart
 
@@ -212,8 +213,8 @@ class BanditPyEnvironment(PyEnvironment):
 
     def optimal_action(self) -> NDArray[np.int32]:
         """Returns the first action with the largest expected reward now: [B, ...]."""
-        action: NDArray[np.int32] = self._best(self._current().state)[0]
-        return read_only(action)
+        action: NDArray[np.int32] = read_only_nest(self._best(self._current().state)[0])
+        return action
 
     def optimal_reward(self) -> NDArray[Any]:
         """Returns the expected reward of the optimal action now: [B]."""
@@ -230,10 +231,8 @@ class BanditPyEnvironment(PyEnvironment):
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        return {
-            key: read_only(value)
-            for key, value in self._info_memo.of(bandit, self._describe).items()
-        }
+        info: dict[str, Any] = read_only_nest(self._info_memo.of(bandit, self._describe))
+        return info
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
         return rendering.render(self._arms(row), mode, self._window)

@@ -1,5 +1,6 @@
 """Small bandits that use all of the base: slates, vector rewards, sleeping arms, a clock."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,12 @@ from bandit_envs import (
     BanditPyEnvironment,
     BoundedArraySpec,
     EpsilonGreedyPolicy,
+    GaussianThompsonSamplingPolicy,
+    GradientBanditPolicy,
     RandomPolicy,
+    RegretMetric,
     StepDriver,
+    Trajectory,
     UCBPolicy,
     load_state,
     save_state,
@@ -123,6 +128,35 @@ class Seasons(BanditPyEnvironment):
         return state
 
 
+class Offers(BanditPyEnvironment):
+    """An action is a nest: an arm, and a price between 0 and 1. Rewards are a nest, too."""
+
+    def __init__(self, *, batch_size=3, seed=None):
+        arm, price = (
+            BoundedArraySpec((), np.int32, 0, 3, "arm"),
+            BoundedArraySpec((), np.float32, 0.0, 1.0, "price"),
+        )
+        super().__init__(
+            action_spec={"arm": arm, "price": price},
+            reward_spec={"sold": ArraySpec((), np.bool_), "paid": price},
+            batch_size=batch_size,
+            seed=seed,
+        )
+
+    def _initial_state(self, rng):
+        return rng.random((self.batch_size, 4))
+
+    def _draw_rewards(self, rng, state, action):
+        sold = rng.random(self.batch_size) < self._expected_reward(state, action)
+        return {"sold": sold, "paid": sold * action["price"]}
+
+    def _expected_reward(self, state, action):
+        return state[np.arange(self.batch_size), action["arm"]] * (1.0 - action["price"])
+
+    def _optimal_action(self, state):
+        return {"arm": state.argmax(axis=1), "price": np.zeros(self.batch_size)}
+
+
 def slate(rng, environment):
     ranks = rng.random((environment.batch_size, environment.num_actions)).argsort(axis=1)
     return ranks[:, : environment.action_spec().shape[0]].astype(np.int32)
@@ -143,6 +177,14 @@ class TestTwoObjectives(EnvironmentContract):
 
     def make_environment(self, seed):
         return TwoObjectives(seed=seed)
+
+
+class TestOffers(EnvironmentContract):
+    num_steps = 5
+    num_rewards = 0  # the expected reward is of one of the two
+
+    def make_environment(self, seed):
+        return Offers(seed=seed)
 
 
 class TestSleepers(EnvironmentContract):
@@ -181,6 +223,15 @@ def test_the_optimal_slate_is_the_best_of_all():
     assert np.max(earned, axis=0) == pytest.approx(most)
 
 
+def test_the_regret_of_a_slate_is_what_its_items_lack():
+    env = Slates(seed=0)
+    metric, time_step = RegretMetric(env), env.reset()
+    chances, shown = env.unwrapped._state.latent.state, np.array([[0, 1], [2, 3], [4, 0]])
+    metric(Trajectory.from_transition(time_step, shown, env.step(shown)))
+    lacking = np.sort(chances)[:, -2:].sum(axis=1) - np.take_along_axis(chances, shown, 1).sum(1)
+    assert metric.result().per_step.mean[0] == pytest.approx(lacking.mean())
+
+
 def test_a_wrapper_maps_the_expected_rewards_of_slates():
     env = Slates(seed=0)
     wrapped = AffineReward(Slates(seed=0), 2.0, 1.0)
@@ -216,10 +267,19 @@ def test_the_optimal_action_is_awake():
     assert np.array_equal(np.isneginf(env.expected_rewards()), ~mask)
 
 
-@pytest.mark.parametrize("policy", [(RandomPolicy,), (EpsilonGreedyPolicy, 0.5), (UCBPolicy, 2.0)])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        RandomPolicy,
+        functools.partial(EpsilonGreedyPolicy, 0.5),
+        functools.partial(UCBPolicy, 2.0),
+        functools.partial(GradientBanditPolicy, 0.1),
+        GaussianThompsonSamplingPolicy,
+    ],
+)
 def test_policies_choose_among_the_arms_that_are_awake(policy):
     env = Sleepers(batch_size=50, seed=0)
-    policy = policy[0](*policy[1:], num_actions=4, batch_size=50, seed=1)
+    policy = policy(num_actions=4, batch_size=50, seed=1)
     StepDriver(env, policy, [policy], num_steps=100).run()  # a sleeping arm would be refused
 
 
