@@ -2,7 +2,13 @@
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.drivers import StepDriver
-from bandit_envs.environments import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
+from bandit_envs.environments import (
+    BernoulliPyEnvironment,
+    KArmedBandit,
+    KArmedTestbed,
+    PiecewiseBernoulliPyEnvironment,
+    StationaryStochasticPerArmPyEnvironment,
+)
 from bandit_envs.metrics import (
     AverageRewardMetric,
     MetricResult,
@@ -42,17 +48,20 @@ __all__ = [
     "ArraySpec",
     "AverageRewardMetric",
     "BanditPyEnvironment",
+    "BernoulliPyEnvironment",
     "BoundedArraySpec",
     "ClipReward",
     "EpsilonGreedyPolicy",
     "GaussianThompsonSamplingPolicy",
     "GradientBanditPolicy",
+    "KArmedBandit",
     "KArmedTestbed",
     "LinUCBPolicy",
     "LinearEpsilonGreedyPolicy",
     "LinearThompsonSamplingPolicy",
     "MetricResult",
     "OptimalActionMetric",
+    "PiecewiseBernoulliPyEnvironment",
     "Policy",
     "PyEnvironment",
     "RandomPolicy",

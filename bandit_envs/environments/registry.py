@@ -16,7 +16,11 @@ from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.registry import Entry, find_entry
 from bandit_envs.base.state import Seed
+from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
+from bandit_envs.environments.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
+from bandit_envs.environments.piecewise_bernoulli import PiecewiseBernoulliPyEnvironment
+from bandit_envs.environments.piecewise_problems import piecewise_bernoulli
 from bandit_envs.environments.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
 )
@@ -105,6 +109,21 @@ ENVIRONMENTS = {
     entry.id: entry
     for entry in (
         _entry("testbed", "k-armed testbed", KArmedTestbed),
+        _entry(
+            "bernoulli",
+            "Bernoulli bandit",
+            BernoulliPyEnvironment,
+            upstream="BernoulliPyEnvironment",
+        ),
+        _entry("k_armed", "k-armed bandit", KArmedBandit, k_armed),
+        _entry("corrupted_k_armed", "corrupted k-armed bandit", KArmedBandit, corrupted_k_armed),
+        _entry(
+            "piecewise_bernoulli",
+            "piecewise Bernoulli bandit",
+            PiecewiseBernoulliPyEnvironment,
+            piecewise_bernoulli,
+            upstream="PiecewiseBernoulliPyEnvironment",
+        ),
         _entry(
             "per_arm",
             "per-arm bandit",

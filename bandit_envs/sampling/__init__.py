@@ -7,12 +7,14 @@ is taken to be a function of TF-Agents' kind, which has no argument and returns 
 from bandit_envs.sampling.catalog import Catalog
 from bandit_envs.sampling.context_sampler import ContextSampler
 from bandit_envs.sampling.distributions import Integers, Normal, Uniform
+from bandit_envs.sampling.durations import Durations
 from bandit_envs.sampling.functions import BatchFunction, RowFunction, SamplingFunction, as_sampler
 
 __all__ = [
     "BatchFunction",
     "Catalog",
     "ContextSampler",
+    "Durations",
     "Integers",
     "Normal",
     "RowFunction",

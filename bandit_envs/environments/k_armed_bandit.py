@@ -1,0 +1,114 @@
+"""The bandit whose arms have any laws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.state import Seed
+from bandit_envs.rendering import Arms
+from bandit_envs.rewards import Corrupted, Normal, as_law
+
+
+class KArmedBandit(BanditPyEnvironment):
+    """A bandit whose arms have any laws, which never change. Each row is an independent run.
+
+        R_t ~ the law of arm A_t
+
+    The observation is one constant feature, 1.0. The expected rewards are unknown if an arm has no
+    finite mean.
+
+    Shapes:
+        B: batch_size.
+        K: arms. Parameters of laws are [K], or [B, K] for a problem a row.
+
+    Args:
+        arms: a `rewards.Law` of all arms, or a sequence of K laws of one arm each. A frozen law of
+            SciPy may take the place of any of these.
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+
+    Source: Lattimore & Szepesvari, Bandit Algorithms (2020), section 4.
+
+    >>> from bandit_envs import rewards
+    >>> env = KArmedBandit([rewards.Bernoulli(0.7), rewards.Gamma(2.0, 0.5)], batch_size=3, seed=0)
+    >>> time_step = env.reset()
+    >>> env.expected_rewards()[0].tolist(), env.step([0, 1, 0]).reward.shape
+    ([0.7, 1.0], (3,))
+    """
+
+    independent_rows = True
+
+    def __init__(
+        self,
+        arms: Any,
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "k_armed_bandit",
+    ) -> None:
+        self._law = as_law("arms", arms)
+        super().__init__(
+            num_actions=np.atleast_1d(self._law.mean).shape[-1],
+            reward_spec=self._law.spec,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+        self._law_means = self._law.means(self._batch_size)
+
+    def _initial_state(self, rng: np.random.Generator) -> None:
+        return None
+
+    def _expected_rewards(self, state: None) -> NDArray[Any]:
+        if not np.isfinite(self._law_means).all():
+            raise NotImplementedError(f"an arm of {self._name} has no finite mean")
+        return self._law_means
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: None, action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        return self._law.draw(rng, action)
+
+    def _arms(self, row: int) -> Arms:
+        arms = super()._arms(row)
+        stds = self._law.std[row] if self._law.std.ndim == 2 else self._law.std
+        if isinstance(self._law, Normal) and np.ptp(stds) == 0.0:
+            return arms._replace(reward_std=float(stds.flat[0]))
+        return arms
+
+
+def k_armed(
+    means: ArrayLike = (0.0, 0.2, 0.4, 0.6, 0.8),
+    stds: ArrayLike = 1.0,
+    batch_size: int = 1,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> KArmedBandit:
+    """Normal arms; `means` and `stds` are [K], or one number for all arms.
+
+    Source: rlberry-research's `NormalBandit`.
+    """
+    return KArmedBandit(Normal(means, stds), batch_size, seed=seed, horizon=horizon)
+
+
+def corrupted_k_armed(
+    means: ArrayLike = (0.0, 0.2, 0.4, 0.6, 0.8),
+    stds: ArrayLike = 1.0,
+    cor_prop: float = 0.05,
+    batch_size: int = 1,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> KArmedBandit:
+    """Normal arms, of whose rewards a proportion `cor_prop` is replaced by N(1000, 1).
+
+    Source: rlberry-research's `CorruptedNormalBandit`.
+    """
+    arms = Corrupted(Normal(means, stds), cor_prop, Normal(1000.0))
+    return KArmedBandit(arms, batch_size, seed=seed, horizon=horizon)

@@ -1,0 +1,99 @@
+"""Laws of arms that are made of other laws, and those of SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.checks import shown
+from bandit_envs.rewards.arms import Array, Bernoulli, Family, Generator, Law, check_parameters
+
+
+class Corrupted(Law):
+    """Rewards of a law, of which a proportion are replaced by rewards of another law.
+
+    Args:
+        law, other: laws, or whatever `KArmedBandit` takes for its arms.
+        proportion: from 0 to 1: a number, [K] or [B, K].
+
+    Source: rlberry-research's `CorruptedLaws`; Lykouris et al. (2018).
+    """
+
+    def __init__(self, law: Any, proportion: ArrayLike, other: Any) -> None:
+        (p,) = check_parameters(proportion=(proportion, 0.0, 1.0))
+        self._laws = laws = as_law("law", law), as_law("other", other)
+        parts = list(zip((1.0 - p, p), laws))
+        mean = sum(share * part.mean for share, part in parts)
+        variance = sum(share * (part.std**2 + (part.mean - mean) ** 2) for share, part in parts)
+        lows, highs = zip(*(part.support for part in laws))
+        super().__init__(mean, np.sqrt(variance), (lows, highs))
+        self._is_replaced = Bernoulli(p)
+
+    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
+        rewards, others = (law.draw(rng, action) for law in self._laws)
+        return np.where(self._is_replaced.draw(rng, action), others, rewards)
+
+
+class _Frozen(Law):
+    """A frozen law of SciPy. If its arms differ, it draws a reward of each of them."""
+
+    def __init__(self, law: Any) -> None:
+        super().__init__(law.mean(), law.std())
+        self._rvs = law.rvs
+
+    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
+        size = len(action), *self.mean.shape[-1:]
+        rewards = np.asarray(self._rvs(size=size, random_state=rng))
+        return rewards[np.arange(size[0]), action] if rewards.ndim == 2 else rewards
+
+
+class _ArmByArm(Law):
+    """A law for each arm. Arms whose laws are of one family draw together."""
+
+    def __init__(self, laws: Sequence[Any]) -> None:
+        means, stds, supports = zip(*((law.mean, law.std, law.support) for law in laws))
+        lows, highs = zip(*supports)
+        super().__init__(means, stds, (lows, highs))
+        groups: dict[Any, list[int]] = {}
+        for arm, law in enumerate(laws):
+            groups.setdefault(type(law) if isinstance(law, Family) else arm, []).append(arm)
+        self._parts = []
+        for arms in groups.values():
+            places, law = np.full(len(laws), -1), laws[arms[0]]
+            places[arms] = np.arange(len(arms))
+            if isinstance(law, Family):
+                columns = zip(*(laws[arm].parameters for arm in arms))
+                law = laws[arms[0]].__class__(*map(np.stack, columns))
+            self._parts.append((places, law))
+
+    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
+        rewards = np.empty(len(action))
+        for places, law in self._parts:
+            place = places.take(action)
+            rows = np.flatnonzero(place >= 0)
+            rewards[rows] = law.draw(rng, place.take(rows))
+        return rewards
+
+
+def as_law(name: str, arms: Any) -> Law:
+    """Returns the law of all arms.
+
+    Args:
+        name: the argument's name, for messages.
+        arms: a `Law`; a frozen law of SciPy, known by its methods `mean` and `rvs`; or a sequence
+            of them, each the law of one arm.
+    """
+    if isinstance(arms, Law):
+        return arms
+    if all(callable(getattr(arms, method, None)) for method in ("mean", "std", "rvs")):
+        return _Frozen(arms)
+    if not isinstance(arms, Sequence) or isinstance(arms, str) or not arms:
+        raise TypeError(f"{name} is {shown(arms)}; expected a law, or a sequence of laws")
+    laws = [as_law(f"{name}[{arm}]", law) for arm, law in enumerate(arms)]
+    for arm, law in enumerate(laws):
+        if law.mean.ndim:
+            raise ValueError(f"{name}[{arm}] has {law.mean.shape} arms; expected the law of one")
+    return _ArmByArm(laws)
