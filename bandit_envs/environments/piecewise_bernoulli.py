@@ -71,6 +71,8 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
         name: str = "piecewise_bernoulli",
     ) -> None:
         table = check_numbers("piece_means", piece_means, ndim=2)
+        if not len(table):
+            raise ValueError(f"piece_means has shape {table.shape}; expected at least one piece")
         (self._piece_means,) = check_parameters(piece_means=(table, 0.0, 1.0))
         super().__init__(
             ArraySpec((1,), np.int32, "observation"),
