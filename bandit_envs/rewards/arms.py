@@ -14,7 +14,6 @@ from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
 Array = NDArray[Any]
-Generator = np.random.Generator
 
 MIN, MAX = 1e-37, MAX_PARAMETER
 
@@ -54,32 +53,35 @@ class Law(abc.ABC):
         return np.array(np.broadcast_to(mean, (batch_size, mean.shape[1])))
 
     @abc.abstractmethod
-    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
         """Draws a reward for each row's `action` [B]: [B]."""
 
 
 class Family(Law):
     """A law with parameters. `_draw` gets those of the actions, each one number or [B]."""
 
-    _draw: ClassVar[Any]
+    _method: ClassVar[str]
     _dtype: ClassVar[DTypeLike] = np.float64
 
     def __init__(self, parameters: tuple[Array, ...], *moments: Any) -> None:
         super().__init__(*moments)
         self.parameters, shape = parameters, self.mean.shape
         self._offsets = np.arange(shape[0]) * shape[1] if len(shape) == 2 else 0
+        fitting = (), shape[-1:]
         self._tables = [
-            np.broadcast_to(p, p.shape if p.shape in ((), shape[-1:]) else shape).astype(
-                self._dtype
-            )
+            np.broadcast_to(p, p.shape if p.shape in fitting else shape).astype(self._dtype)
             for p in parameters
         ]
 
-    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
-        places = self._offsets + action
-        chosen = [t.take(places if t.ndim == 2 else action) if t.ndim else t for t in self._tables]
-        rewards: Array = self._draw(rng, *chosen, len(action))
-        return rewards
+    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
+        chosen = [
+            t.take(self._offsets + action if t.ndim == 2 else action) if t.ndim else t
+            for t in self._tables
+        ]
+        return self._draw(rng, len(action), *chosen)
+
+    def _draw(self, rng: np.random.Generator, size: int, *parameters: Any) -> Array:
+        return np.asarray(getattr(rng, self._method)(*parameters, size))
 
 
 class Normal(Family):
@@ -91,11 +93,10 @@ class Normal(Family):
         mean, std = check_parameters(mean=(mean, -MAX, MAX), std=(std, 0.0, MAX))
         super().__init__((mean, std), mean, std)
 
-    @staticmethod
-    def _draw(rng: Generator, mean: Array, std: Array, size: int) -> Array:
+    def _draw(self, rng: np.random.Generator, size: int, *parameters: Any) -> Array:
         rewards = rng.standard_normal(size, np.float32)
-        rewards *= std
-        rewards += mean
+        rewards *= parameters[1]
+        rewards += parameters[0]
         return rewards
 
 
@@ -106,15 +107,14 @@ class Bernoulli(Family):
         (p,) = check_parameters(probability=(probability, 0.0, 1.0))
         super().__init__((p,), p, np.sqrt(p * (1.0 - p)), (0.0, 1.0))
 
-    @staticmethod
-    def _draw(rng: Generator, probability: Array, size: int) -> Array:
-        return rng.random(size) < probability
+    def _draw(self, rng: np.random.Generator, size: int, *parameters: Any) -> Array:
+        return np.asarray(rng.random(size) < parameters[0])
 
 
 class Beta(Family):
     """Rewards from 0 to 1, of density proportional to r^(alpha - 1) (1 - r)^(beta - 1)."""
 
-    _draw = staticmethod(Generator.beta)
+    _method = "beta"
 
     def __init__(self, alpha: ArrayLike, beta: ArrayLike) -> None:
         a, b = check_parameters(alpha=(alpha, MIN, MAX), beta=(beta, MIN, MAX))
@@ -125,7 +125,7 @@ class Beta(Family):
 class Exponential(Family):
     """Rewards of density exp(-r / scale) / scale, of mean `scale`."""
 
-    _draw = staticmethod(Generator.exponential)
+    _method = "exponential"
 
     def __init__(self, scale: ArrayLike) -> None:
         (mean,) = check_parameters(scale=(scale, 0.0, MAX))
@@ -135,7 +135,7 @@ class Exponential(Family):
 class Gamma(Family):
     """Rewards of density proportional to r^(shape - 1) exp(-r / scale)."""
 
-    _draw = staticmethod(Generator.gamma)
+    _method = "gamma"
 
     def __init__(self, shape: ArrayLike, scale: ArrayLike = 1.0) -> None:
         k, theta = check_parameters(shape=(shape, 0.0, MAX), scale=(scale, 0.0, MAX))
@@ -145,7 +145,7 @@ class Gamma(Family):
 class Poisson(Family):
     """Counts n with probability exp(-rate) rate^n / n!."""
 
-    _draw = staticmethod(Generator.poisson)
+    _method = "poisson"
 
     def __init__(self, rate: ArrayLike) -> None:
         (mean,) = check_parameters(rate=(rate, 0.0, 1e18))
@@ -155,7 +155,7 @@ class Poisson(Family):
 class Uniform(Family):
     """Rewards uniform from `low` to `high`."""
 
-    _draw = staticmethod(Generator.uniform)
+    _method = "uniform"
 
     def __init__(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0) -> None:
         a, b = check_parameters(low=(low, -MAX, MAX), high=(high, -MAX, MAX))
@@ -165,12 +165,7 @@ class Uniform(Family):
 
 
 class Discrete(Law):
-    """Rewards of N values, each with its probability.
-
-    Args:
-        values: [N].
-        probabilities: [N], [K, N] or [B, K, N], of sum 1 for each arm.
-    """
+    """Rewards of N values, [N], with probabilities [N], [K, N] or [B, K, N]."""
 
     def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
         self._values = value = check_numbers("values", values, ndim=1).astype(np.float64)
@@ -183,7 +178,7 @@ class Discrete(Law):
         super().__init__(mean, np.sqrt(variance), (value, value))
         self._bounds = p.cumsum(-1)[..., :-1]
 
-    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
         places = (np.arange(len(action)), action)[2 - self.mean.ndim :]
         above = rng.random((len(action), 1)) >= self._bounds[places]
         return np.asarray(self._values.take(np.count_nonzero(above, axis=1)))
@@ -193,10 +188,7 @@ def check_parameters(**parameters: tuple[ArrayLike, float, float]) -> list[Array
     """Returns parameters, each given with its smallest and its largest value, as float64."""
     arrays: list[Array] = []
     for name, (value, low, high) in parameters.items():
-        try:
-            array = np.array(value)
-        except ValueError as error:
-            raise ValueError(f"{name} is {shown(value)}; expected an array") from error
+        array = np.array(value)
         if array.dtype.kind not in NUMBERS:
             raise TypeError(f"{name} is {shown(value)}; expected real numbers")
         if not ((array >= low) & (array <= high)).all():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.checks import shown
-from bandit_envs.rewards.arms import Array, Bernoulli, Family, Generator, Law, check_parameters
+from bandit_envs.rewards.arms import Array, Bernoulli, Family, Law, check_parameters
 
 
 class Corrupted(Law):
@@ -32,7 +32,7 @@ class Corrupted(Law):
         super().__init__(mean, np.sqrt(variance), (lows, highs))
         self._is_replaced = Bernoulli(p)
 
-    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
         rewards, others = (law.draw(rng, action) for law in self._laws)
         return np.where(self._is_replaced.draw(rng, action), others, rewards)
 
@@ -44,7 +44,7 @@ class _Frozen(Law):
         super().__init__(law.mean(), law.std())
         self._rvs = law.rvs
 
-    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
         size = len(action), *self.mean.shape[-1:]
         rewards = np.asarray(self._rvs(size=size, random_state=rng))
         return rewards[np.arange(size[0]), action] if rewards.ndim == 2 else rewards
@@ -69,7 +69,7 @@ class _ArmByArm(Law):
                 law = laws[arms[0]].__class__(*map(np.stack, columns))
             self._parts.append((places, law))
 
-    def draw(self, rng: Generator, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
         rewards = np.empty(len(action))
         for places, law in self._parts:
             place = places.take(action)
