@@ -10,25 +10,24 @@ from typing import Any
 import gym
 
 from bandit_envs.adapters.randomized_env import RandomizedEnv
-from bandit_envs.adapters.spaces import SingleAdapter
+from bandit_envs.adapters.spaces import Adapter
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
 
 __all__ = ["GymEnv", "RandomizedEnv"]
 
 
-class GymEnv(SingleAdapter, gym.Env):
+class GymEnv(Adapter, gym.Env):
     """An environment with a batch of one, in gym's interface.
 
-    `done` is true at the end of an episode. If the episode was truncated, `info` says so as
-    `TimeLimit.truncated`.
+    `done` is terminated or truncated; `info` has `TimeLimit.truncated` if it is truncated.
 
     Source: gym's `Env`.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> env = GymEnv(KArmedTestbed(k=3, horizon=100), expected_rewards=True)
-    >>> observation, info = env.reset(seed=0, return_info=True)
-    >>> observation, reward, done, info = env.step(info["best_arm"])
+    >>> env = GymEnv(KArmedTestbed(k=3, horizon=100))
+    >>> observation = env.reset(seed=0)
+    >>> observation, reward, done, info = env.step(1)
     >>> done, env.action_space
     (False, Discrete(3))
     """
@@ -39,22 +38,17 @@ class GymEnv(SingleAdapter, gym.Env):
         super().__init__(env, None, expected_rewards)
 
     def seed(self, seed: Seed = None) -> list[Any]:
-        """As `PyEnvironment.seed`."""
         return self._env.seed(seed)
 
     def reset(
-        self,
-        *,
-        seed: Seed = None,
-        return_info: bool = False,
-        options: dict[str, Any] | None = None,
+        self, *, seed: Seed = None, return_info: bool = False, options: dict[str, Any] | None = None
     ) -> Any:
-        """Starts a new episode and returns its observation, with `return_info` also the info."""
+        """Starts a new episode; returns its observation or, with `return_info`, also its info."""
         observation, info = super().reset(seed=seed)
         return (observation, info) if return_info else observation
 
     def step(self, action: Any) -> Any:
-        """Returns the observation, the reward, whether the episode is over, and the info."""
+        """Returns the observation, the reward, `done` and the info."""
         observation, reward, terminated, truncated, info = super().step(action)
         if truncated:
             info["TimeLimit.truncated"] = True

@@ -13,23 +13,22 @@ import rlberry.spaces
 from rlberry.envs.interface import Model
 from rlberry.seeding import Seeder
 
-from bandit_envs.adapters.spaces import SingleAdapter
+from bandit_envs.adapters.spaces import Adapter
 from bandit_envs.base.py_environment import PyEnvironment
 
 
-class RlberryEnv(SingleAdapter, Model):
-    """An environment with a batch of one, as a model of rlberry.
+class RlberryEnv(Adapter, Model):
+    """A copy of an environment with a batch of one, as a model of rlberry.
 
-    It adapts a copy of the environment, as rlberry's managers make several models of the same
-    arguments and run them at the same time.
+    rlberry's managers make several models from one environment and run them at the same time.
 
     Source: rlberry's `Model`.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> model = RlberryEnv(KArmedTestbed(k=3, horizon=100), expected_rewards=True)
+    >>> model = RlberryEnv(KArmedTestbed(k=3, horizon=100))
     >>> model.reseed(42)
     >>> observation, info = model.reset()
-    >>> observation, reward, terminated, truncated, info = model.step(info["best_arm"])
+    >>> observation, reward, terminated, truncated, info = model.step(1)
     >>> terminated, truncated
     (False, False)
     """
@@ -46,37 +45,29 @@ class RlberryEnv(SingleAdapter, Model):
 
     @property
     def rng(self) -> np.random.Generator:
-        """The generator of every draw except those of `sample`."""
+        """The generator of the environment; `sample` has its own."""
         return self.np_random
 
     def reseed(self, seed_seq: Any = None) -> None:
         """Seeds the environment, `sample` and the spaces.
 
         Args:
-            seed_seq: an integer, which repeats a run, or a sequence of them; a SeedSequence or
-                Seeder, from which every call spawns another stream; None to spawn from the last.
-
-        Raises:
-            TypeError, ValueError: `seed_seq` is not a seed. Nothing has changed.
+            seed_seq: an integer or a sequence of them, which repeats a run; a SeedSequence or
+                Seeder, from which each call spawns another stream; None to spawn from the last.
         """
         try:
             Seeder(seed_seq, spawn_seed_seq=False)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError) as error:  # before anything changes
             raise type(error)(f"seed_seq is {seed_seq!r}: {error}") from error
         super().reseed(seed_seq)
         self._env.seed(self.seeder.rng)
         self._sampling_rng = self.seeder.spawn().rng
 
-    def sample(self, state: Any, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Draws a step from a state, with a generator of its own; the environment stays as it is.
-
-        Args:
-            state: from `env.get_state()`. Its generator is not used.
-            action: as in `step`.
+    def sample(self, state: Any, action: Any) -> Any:
+        """Returns a step from a state of `env.get_state()`; the environment stays as it is.
 
         Raises:
-            TypeError, ValueError: `state` or `action` does not fit the environment, or `state`
-                is from before the first reset or from the end of an episode.
+            ValueError: `state` is from before the first reset or from the end of an episode.
         """
         if self._twin is None:
             self._twin = RlberryEnv(self._env, expected_rewards=self.expected_rewards)

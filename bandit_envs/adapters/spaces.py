@@ -12,10 +12,9 @@ from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_action, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, is_continuous, is_discrete
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, is_discrete, value_range
 from bandit_envs.trajectories import TimeStep
 
-LAST = 2
 UNKNOWN_SEED = -1
 """Gymnasium's seed of a generator that was not seeded with an integer."""
 
@@ -23,9 +22,8 @@ UNKNOWN_SEED = -1
 def space_from_spec(spaces: Any, spec: Nest) -> Any:
     """Returns the space of one row's values, from a framework's module of spaces.
 
-    Integers from 0 become a `Discrete`, or a `MultiDiscrete` if there are several, as in a slate;
-    booleans a `Discrete` or a `MultiBinary`; a dict a `Dict`, a list or tuple a `Tuple`; all else a
-    `Box`, in which infinity stands for the largest floating-point numbers.
+    Integers from 0 become a `Discrete` or, if they have dimensions, a `MultiDiscrete`; booleans a
+    `Discrete` or a `MultiBinary`; a dict a `Dict`, a list or tuple a `Tuple`; all else a `Box`.
     """
     if isinstance(spec, dict):
         return spaces.Dict({key: space_from_spec(spaces, leaf) for key, leaf in spec.items()})
@@ -36,35 +34,24 @@ def space_from_spec(spaces: Any, spec: Nest) -> Any:
     bounded = BoundedArraySpec.from_spec(spec)
     low = np.broadcast_to(bounded.minimum, spec.shape)
     high = np.broadcast_to(bounded.maximum, spec.shape)
-    if _counts(spec):
+    if is_discrete(spec) and not low.any() and (high < np.iinfo(np.int32).max).all():
         counts = high.astype(np.int64) + 1
         return spaces.MultiDiscrete(counts) if spec.shape else spaces.Discrete(counts.item())
-    if is_continuous(spec):
-        largest = np.finfo(spec.dtype).max
-        low = np.where(low <= -largest, -np.inf, low).astype(spec.dtype)
-        high = np.where(high >= largest, np.inf, high).astype(spec.dtype)
-    return spaces.Box(low, high, dtype=spec.dtype.type)
-
-
-def to_element(spec: Nest, arrays: Nest, row: int | None = None) -> Any:
-    """Copies arrays [B, ...] into an element of the batched space, or a row into one of a space."""
-    if isinstance(spec, dict):
-        return {key: to_element(leaf, arrays[key], row) for key, leaf in spec.items()}
-    if isinstance(spec, (list, tuple)):
-        return tuple(to_element(leaf, array, row) for leaf, array in zip(spec, arrays))
-    counts, boolean = _counts(spec), spec.dtype == np.bool_
-    if row is not None and spec.shape == () and (counts or boolean):
-        return int(arrays[row])
-    dtype = np.int64 if counts else np.int8 if boolean else spec.dtype
-    return np.array(arrays if row is None else arrays[row], dtype)
+    if spec.dtype.kind == "f":  # the ends of the range stand for infinity
+        ends = np.finfo(spec.dtype)
+        low, high = (
+            np.where(low <= ends.min, -np.inf, low),
+            np.where(high >= ends.max, np.inf, high),
+        )
+    return spaces.Box(low.astype(spec.dtype), high.astype(spec.dtype), dtype=spec.dtype.type)
 
 
 def to_arrays(spec: Nest, element: Any, batch_size: int) -> Nest:
     """Returns an action, an element of a space or of the batched one, as arrays [B, ...].
 
     Raises:
-        TypeError: the structure or the kind of a number is not as `spec` says.
-        ValueError: a part has a wrong shape or is out of bounds.
+        TypeError: its structure, or the kind of a number, is not as `spec` says.
+        ValueError: a shape is wrong, or a number is out of bounds.
     """
     if isinstance(spec, ArraySpec):
         return check_action(element, spec, batch_size).astype(spec.dtype)
@@ -77,45 +64,62 @@ def to_arrays(spec: Nest, element: Any, batch_size: int) -> Nest:
 
 
 def ending(step_type: Any, discount: Any) -> tuple[Any, Any]:
-    """Returns whether an episode has terminated, by discount 0, and whether it was truncated."""
-    last = step_type == LAST
+    """Returns whether a LAST terminates, by discount 0, and whether it truncates."""
+    last = step_type == 2
     terminated = last & (discount == 0.0)
     return terminated, last ^ terminated
 
 
 class Adapter:
-    """Base of the adapters: an environment, its spaces and its generator.
+    """Base of the adapters: an environment with a batch of one in Gymnasium's interface.
 
-    Attributes:
-        reward_range: the smallest and the largest reward.
+    A LAST with discount 0 is `terminated`, a LAST with discount 1 `truncated`. So without a horizon
+    every step of a bandit is `terminated`, and its observation is the one to choose the next action
+    from. As a reset draws new arms, give a testbed a horizon if something resets it after each
+    episode. What is returned belongs to the caller, who may write into it.
+
+    Args:
+        env: the environment to adapt.
+        render_mode: "rgb_array", "human" or "ansi"; None to show nothing.
+        expected_rewards: whether infos have the `best_arm` and the `expected_rewards` [K] of the
+            state that the next action meets.
+
+    Raises:
+        ValueError: the batch size is not 1, or a row's reward is not one number.
+        NotImplementedError: from `reset`, the expected rewards are not known.
     """
 
-    metadata: Any = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 4}
+    metadata: Any = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 4}  # noqa: RUF012
     _spaces: Any
+    _takes_one_row = True
     _np_random_seed = UNKNOWN_SEED
 
-    def _adapt(
-        self, env: PyEnvironment, render_mode: str | None, expected_rewards: bool
-    ) -> tuple[Any, Any]:
-        """Returns the spaces of one row's observation and action."""
+    def __init__(
+        self, env: PyEnvironment, render_mode: str | None = None, expected_rewards: bool = False
+    ) -> None:
+        super().__init__()
         if not isinstance(env, PyEnvironment):
             raise TypeError(f"env is {shown(env)}; expected a PyEnvironment")
-        reward = env.reward_spec()
-        if not isinstance(reward, ArraySpec) or reward.shape:
-            raise ValueError(f"env has reward_spec {shown(reward)}; expected one number a row")
+        if self._takes_one_row and env.batch_size != 1:
+            raise ValueError(f"env has batch_size {env.batch_size}; expected 1")
+        spec = env.reward_spec()
+        if not isinstance(spec, ArraySpec) or spec.shape:
+            raise ValueError(f"env has reward_spec {shown(spec)}; expected one number a row")
         modes = self.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
+        if render_mode not in (None, *modes):
             raise ValueError(f"render_mode is {render_mode!r}; expected None or one of {modes}")
         if expected_rewards and not is_bandit(env):
-            raise ValueError(f"expected_rewards is True, but {env.name} is not a bandit")
+            raise ValueError(
+                f"expected_rewards is True; expected False, as {env.name} is no bandit"
+            )
         self._env = env
         self.render_mode = render_mode
         self.expected_rewards = expected_rewards
-        self.reward_range = env.reward_range
+        self.reward_range = value_range(spec)
+        self.observation_space = space_from_spec(self._spaces, env.observation_spec())
+        self.action_space = space_from_spec(self._spaces, env.action_spec())
         # A bandit converts an action that is one array by itself.
         self._converts = not (is_bandit(env) and isinstance(env.action_spec(), ArraySpec))
-        specs = env.observation_spec(), env.action_spec()
-        return space_from_spec(self._spaces, specs[0]), space_from_spec(self._spaces, specs[1])
 
     @property
     def env(self) -> PyEnvironment:
@@ -134,6 +138,27 @@ class Adapter:
 
     _np_random = np_random
 
+    def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
+        """Starts a new episode and returns its observation and info.
+
+        Args:
+            seed: whatever `numpy.random.default_rng` takes; None to continue the random stream.
+            options: not used.
+        """
+        self._seed(seed)
+        time_step = self._env.reset()
+        return self._copied(self.observation_space, time_step.observation, 0), self._info()
+
+    def step(self, action: Any) -> Any:
+        """Returns the observation, the reward, `terminated`, `truncated` and the info."""
+        _, reward, discount, observation = time_step = self._take(action)
+        ends = ending(time_step.step_type.item(), discount.item())
+        seen = self._copied(self.observation_space, observation, 0)
+        return seen, reward.item(), *ends, self._info()
+
+    def render(self) -> Any:
+        return None if self.render_mode is None else self._env.render(self.render_mode)
+
     def close(self) -> None:
         self._env.close()
 
@@ -147,85 +172,24 @@ class Adapter:
             action = to_arrays(self._env.action_spec(), action, self._env.batch_size)
         return self._env.step(action)
 
+    def _copied(self, space: Any, arrays: Nest, row: int | None = None) -> Any:
+        """Copies arrays [B, ...], or one row of them, into an element of a space."""
+        if isinstance(arrays, dict):
+            return {key: self._copied(space[key], leaf, row) for key, leaf in arrays.items()}
+        if isinstance(arrays, (list, tuple)):
+            return tuple(self._copied(space[i], leaf, row) for i, leaf in enumerate(arrays))
+        if row is not None:
+            arrays = arrays[row]
+            if isinstance(space, self._spaces.Discrete):
+                return int(arrays)
+        return np.array(arrays, space.dtype)
+
     def _means(self) -> dict[str, NDArray[Any]]:
-        """Returns what the infos tell of the state that the next action meets, for all rows."""
         if not (self.expected_rewards and is_bandit(self._env)):
             return {}
         means = self._env.expected_rewards().astype(np.float64)
         return {"best_arm": self._env.optimal_action().copy(), "expected_rewards": means}
 
-
-class SingleAdapter(Adapter):
-    """Base of the adapters of a batch of one.
-
-    A LAST with discount 0 is `terminated`, a LAST with discount 1 `truncated`. So without a horizon
-    every step of a bandit is `terminated`, and its observation is the one to choose the next action
-    from. A testbed draws new arms at every reset: give it a horizon if something resets it after
-    each episode.
-
-    What is returned belongs to the caller, who may write into it.
-
-    Args:
-        env: the environment to adapt.
-        render_mode: "rgb_array", "human" or "ansi"; None to show nothing.
-        expected_rewards: whether the `info` of a bandit has the `best_arm` and, [K], the
-            `expected_rewards` of the state that the next action meets.
-
-    Raises:
-        ValueError: the batch size is not 1, or a reward is not one number.
-        NotImplementedError: from `reset` and `step`, the expected rewards are not known.
-    """
-
-    def __init__(
-        self, env: PyEnvironment, render_mode: str | None = None, expected_rewards: bool = False
-    ) -> None:
-        super().__init__()
-        spaces = self._adapt(env, render_mode, expected_rewards)
-        self.observation_space, self.action_space = spaces
-        if env.batch_size != 1:
-            raise ValueError(f"env has batch_size {env.batch_size}; expected 1")
-
-    def reset(
-        self, *, seed: Seed = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Starts a new episode and returns its observation and info.
-
-        Args:
-            seed: whatever `numpy.random.default_rng` takes; None to continue the random stream.
-            options: not used.
-        """
-        self._seed(seed)
-        observation = self._observation(self._env.reset())
-        self._show()
-        return observation, self._info()
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Returns the observation, the reward, `terminated`, `truncated` and the info."""
-        time_step = self._take(action)
-        self._show()
-        ends = ending(time_step.step_type.item(), time_step.discount.item())
-        return self._observation(time_step), time_step.reward.item(), *ends, self._info()
-
-    def render(self) -> Any:
-        return None if self.render_mode is None else self._env.render(self.render_mode)
-
-    def _observation(self, time_step: TimeStep) -> Any:
-        return to_element(self._env.observation_spec(), time_step.observation, 0)
-
     def _info(self) -> dict[str, Any]:
         rows = {key: values[0] for key, values in self._means().items()}
         return {key: row if row.ndim else row.item() for key, row in rows.items()}
-
-    def _show(self) -> None:
-        if self.render_mode == "human":
-            self.render()
-
-
-def _counts(spec: ArraySpec) -> bool:
-    """Whether values are integers that count from 0 to a bound."""
-    return (
-        isinstance(spec, BoundedArraySpec)
-        and is_discrete(spec)
-        and not np.any(spec.minimum)
-        and bool(np.all(spec.maximum < np.iinfo(np.int32).max))
-    )

@@ -22,13 +22,12 @@ from typing import Any
 import gin
 import numpy as np
 import tensorflow as tf
-from numpy.typing import NDArray
 
-_KERAS_2 = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
-if not _KERAS_2 and not tf.__version__.startswith("2.15."):
+_LEGACY = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
+if not _LEGACY and tf.__version__ >= "2.16":
     warnings.warn("set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported", stacklevel=2)
-elif _KERAS_2 and importlib.util.find_spec("tf_keras") is None:
-    raise ImportError("unset TF_USE_LEGACY_KERAS, or install tf_keras")
+elif _LEGACY and importlib.util.find_spec("tf_keras") is None:
+    raise ImportError("unset TF_USE_LEGACY_KERAS, or install tf_keras", name="tf_keras")
 
 from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.environments import py_environment
@@ -39,28 +38,38 @@ from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, is_bandi
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure, read_only_nest
+from bandit_envs.specs import BoundedArraySpec, Nest, map_structure, read_only_nest
 from bandit_envs.trajectories import no_reward
 
 
-class TFAgentsAdapter(py_environment.PyEnvironment):
-    """What both kinds of adapted environment share: everything is passed on to ours."""
+class TFAgentsEnvironment(py_environment.PyEnvironment):
+    """An environment with episodes, as a `PyEnvironment` of TF-Agents; see `as_tf_agents`.
 
-    _env: PyEnvironment
-    _kept: Any = None
+    Args:
+        env: the environment; from now on, use it through this one only.
+    """
+
+    def __init__(self, env: PyEnvironment) -> None:
+        py_environment.PyEnvironment.__init__(self, handle_auto_reset=not _is_endless(env))
+        specs = env.observation_spec(), env.action_spec(), env.reward_spec()
+        self._observation_spec, self._action_spec, self._reward_spec = map(_converted, specs)
+        self._name = env.name
+        self._env = env
+        self._take_time_step()
 
     @property
     def _current_time_step(self) -> Any:
-        """TF-Agents' memory. Whatever it hands out from here are new read-only views."""
+        """What TF-Agents' methods hand out: new read-only views each time."""
         return None if self._kept is None else read_only_nest(self._kept)
 
     @_current_time_step.setter
     def _current_time_step(self, time_step: Any) -> None:
         self._kept = time_step
 
-    def wrapped_env(self) -> PyEnvironment:
-        """Returns the environment of this package."""
-        return self._env
+    @property
+    def name(self) -> str | None:
+        """The environment's name."""
+        return self._name
 
     @property
     def batched(self) -> bool:
@@ -70,6 +79,19 @@ class TFAgentsAdapter(py_environment.PyEnvironment):
     def batch_size(self) -> int:
         return self._env.batch_size
 
+    def wrapped_env(self) -> PyEnvironment:
+        """Returns the environment of this package."""
+        return self._env
+
+    def observation_spec(self) -> Nest:
+        return self._observation_spec
+
+    def action_spec(self) -> Nest:
+        return self._action_spec
+
+    def reward_spec(self) -> Nest:
+        return self._reward_spec
+
     def seed(self, seed: Seed = None) -> list[Any]:
         return self._env.seed(seed)
 
@@ -78,7 +100,7 @@ class TFAgentsAdapter(py_environment.PyEnvironment):
 
     def set_state(self, state: Any) -> None:
         self._env.set_state(state)
-        self._adapt(self._env)
+        self._take_time_step()
 
     def get_info(self) -> Any:
         return self._env.get_info()
@@ -89,10 +111,9 @@ class TFAgentsAdapter(py_environment.PyEnvironment):
     def close(self) -> None:
         self._env.close()
 
-    def _adapt(self, env: PyEnvironment) -> None:
-        self._env = env
+    def _take_time_step(self) -> None:
         try:
-            self._kept = ts.TimeStep(*env.current_time_step())
+            self._kept = ts.TimeStep(*self._env.current_time_step())
         except ValueError:  # there has been none yet
             self._kept = None
 
@@ -103,53 +124,21 @@ class TFAgentsAdapter(py_environment.PyEnvironment):
         return ts.TimeStep(*self._env.step(action))
 
 
-class TFAgentsEnvironment(TFAgentsAdapter):
-    """An environment with episodes, as a `PyEnvironment` of TF-Agents; see `as_tf_agents`.
-
-    Args:
-        env: the environment; from now on, it is to be used through this one only.
-    """
-
-    def __init__(self, env: PyEnvironment) -> None:
-        super().__init__(handle_auto_reset=True)
-        self._adapt(env)
-
-    @property
-    def name(self) -> str:
-        """The environment's name."""
-        return self._env.name
-
-    def observation_spec(self) -> Nest:
-        return _tf_agents_spec(self._env.observation_spec())
-
-    def action_spec(self) -> Nest:
-        return _tf_agents_spec(self._env.action_spec())
-
-    def reward_spec(self) -> Nest:
-        return _tf_agents_spec(self._env.reward_spec())
-
-
-class TFAgentsBanditEnvironment(TFAgentsAdapter, bandit_py_environment.BanditPyEnvironment):
+class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.BanditPyEnvironment):
     """A bandit without a horizon, as a `BanditPyEnvironment` of TF-Agents; see `as_tf_agents`.
 
     As in TF-Agents, a subclass may override `_observe` and `_apply_action`.
-
-    Args:
-        env: the environment; from now on, it is to be used through this one only.
     """
-
-    def __init__(self, env: PyEnvironment) -> None:
-        specs = (env.observation_spec(), env.action_spec(), env.reward_spec())
-        super().__init__(*map(_tf_agents_spec, specs), env.name)
-        self._adapt(env)
 
     def _reset(self) -> Any:
         return super()._reset()._replace(observation=self._observe())
 
     def _step(self, action: Nest) -> Any:
-        reward = self._apply_action(action)
-        if isinstance(self._reward_spec, array_spec.ArraySpec):
-            reward = np.asarray(reward, self._reward_spec.dtype)
+        reward = map_structure(
+            lambda spec, leaf: np.asarray(leaf, spec.dtype),
+            self._reward_spec,
+            self._apply_action(action),
+        )
         time_step = ts.TimeStep(*self._env.current_time_step())
         return time_step._replace(reward=reward, observation=self._observe())
 
@@ -160,7 +149,7 @@ class TFAgentsBanditEnvironment(TFAgentsAdapter, bandit_py_environment.BanditPyE
         return self._env.step(action).reward
 
 
-def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment | TFAgentsBanditEnvironment:
+def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     """Returns `env` as an environment of TF-Agents.
 
     A bandit without a horizon becomes a `BanditPyEnvironment`, from which TF-Agents' drivers make
@@ -168,12 +157,9 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment | TFAgentsBanditEnvi
     `TFPyEnvironment` keeps a time step of its own: after `set_state`, it shows the new one from its
     next `step` or `reset` on.
 
-    Wrap `env` before you adapt it, as often as you like. Without a horizon, TF-Agents' drivers work
-    through one wrapper of TF-Agents, but do not end with two; and its Python drivers end by
+    Wrap `env` before you adapt it, as often as you like. Without a horizon, TF-Agents' drivers see
+    through one wrapper of TF-Agents, but do not end with two, and its Python drivers end by
     `max_episodes` only.
-
-    Raises:
-        ValueError: `env` is not batched.
 
     Source: TF-Agents' `TFPyEnvironment` and `DynamicStepDriver`.
 
@@ -186,47 +172,47 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment | TFAgentsBanditEnvi
         raise TypeError(f"env is {env!r}; expected a PyEnvironment of bandit_envs")
     if not env.batched:
         raise ValueError(f"{env.name} is not batched; expected a batch, be it of one row")
-    return TFAgentsBanditEnvironment(env) if _has_no_horizon(env) else TFAgentsEnvironment(env)
+    return (TFAgentsBanditEnvironment if _is_endless(env) else TFAgentsEnvironment)(env)
 
 
 def drop_in(core_class: type[BanditPyEnvironment]) -> type[TFAgentsBanditEnvironment]:
     """Returns the replacement of TF-Agents' environment of the same name and signature.
 
-    A script of TF-Agents runs with its import changed. As there, an action beyond `num_actions` is
-    rewarded like any other. gin configures the class under its bare name.
+    gin configures it under its bare name. As in TF-Agents, unavailable actions are rewarded too.
     """
     name = core_class.__name__
-    parameters = inspect.signature(core_class).parameters
-    signature = inspect.Signature([parameters[key] for key in parameters if key != "horizon"])
+    signature = inspect.signature(core_class.__init__)
+    parameters = [p for p in signature.parameters.values() if p.name != "horizon"]
+    signature = signature.replace(parameters=parameters)
 
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init(*args: Any, **kwargs: Any) -> None:
         arguments = signature.bind(*args, **kwargs).arguments
+        self = arguments.pop("self")
         TFAgentsBanditEnvironment.__init__(self, self.core(**arguments))
         self._name = arguments.get("name", self._name)
 
-    self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    init.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[self, *signature.parameters.values()]
-    )
-    core = type(name, (core_class,), {"_check_available": lambda self, action: None})
-    text = f"TF-Agents' environment of this name; see `{core_class.__module__}.{name}`."
+    init.__signature__ = signature  # type: ignore[attr-defined]  # for gin
+    core: Any = type(name, (core_class,), {"_check_available": lambda self, action: None})
+    text = f"TF-Agents' environment of this name, as `{core_class.__module__}.{name}`."
     # Without a module, gin takes the bare name.
     members = {"__init__": init, "__doc__": text, "__module__": None, "core": core}
-    replacement = gin.configurable(type(name, (TFAgentsBanditEnvironment,), members))
+    replacement: Any = gin.configurable(type(name, (TFAgentsBanditEnvironment,), members))
     replacement.__module__ = core.__module__ = __name__
     core.__qualname__ = f"{name}.core"  # where pickle finds it
     return replacement
 
 
-globals().update({e.upstream: drop_in(e.environment) for e in ENVIRONMENTS.values() if e.upstream})
+for _entry in ENVIRONMENTS.values():
+    if _entry.upstream is not None:
+        globals()[_entry.upstream] = drop_in(_entry.environment)
 
 
 def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     """Returns the baseline of TF-Agents' `RegretMetric`: the largest expected reward of each row.
 
-    If the observation determines the expected rewards, it is a function of any observation, as in a
-    per-arm environment. If not, it is what is optimal now. If that changes from step to step,
-    calling the baseline is an error, as TensorFlow may call it before or after the step.
+    If an observation determines the expected rewards, the baseline is right for any observation. If
+    not, it is what is optimal now, and an error if that changes from step to step, as TensorFlow
+    may call it before or after a step.
 
     Args:
         env: a bandit without a horizon, adapted or not.
@@ -240,30 +226,29 @@ def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
 
 
 def optimal_action_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
-    """Returns the baseline of TF-Agents' `SuboptimalArmsMetric`: an optimal action of each row.
+    """Returns the baseline of TF-Agents' `SuboptimalArmsMetric`: the first optimal action of a row.
 
-    Of several, it is the first. All else is as for `optimal_reward_fn`.
+    The rest is as for `optimal_reward_fn`.
     """
     return _baseline(env, "optimal_action", np.int32, lambda means: means.argmax(axis=1))
 
 
 def _baseline(
-    env: Any, key: str, dtype: Any, best: Callable[[NDArray[Any]], NDArray[Any]]
+    env: Any, key: str, dtype: Any, best: Callable[[Any], Any]
 ) -> Callable[[Nest], tf.Tensor]:
-    bandit: Any = env.wrapped_env() if isinstance(env, TFAgentsAdapter) else env
+    bandit: Any = env.wrapped_env() if isinstance(env, TFAgentsEnvironment) else env
     if not isinstance(bandit, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected an environment of bandit_envs, adapted or not")
-    if not _has_no_horizon(bandit):
+    if not _is_endless(bandit):
         raise ValueError(f"{bandit.name} has a horizon; expected a bandit without one")
     spec = bandit.observation_spec()
 
-    def of_observation(*leaves: NDArray[Any]) -> NDArray[Any]:
-        means = bandit.expected_rewards_for(tf.nest.pack_sequence_as(spec, leaves))
-        return best(means).astype(dtype)
+    def of_observation(*leaves: Any) -> Any:
+        observation = tf.nest.pack_sequence_as(spec, leaves)
+        return best(bandit.expected_rewards_for(observation)).astype(dtype)
 
-    def of_present(*leaves: NDArray[Any]) -> NDArray[Any]:
-        optimum: NDArray[Any] = getattr(bandit, key)()
-        info = bandit.get_info()
+    def of_present(*leaves: Any) -> Any:
+        optimum, info = getattr(bandit, key)(), bandit.get_info()
         if info is not None and not np.array_equal(info[key], optimum):
             raise ValueError(f"the {key} of {bandit.name} changes from step to step")
         return optimum.astype(dtype)
@@ -272,25 +257,24 @@ def _baseline(
     try:
         bandit.expected_rewards_for(no_reward(spec, 1))
     except NotImplementedError:
-        function = of_present
-        probe = copy.deepcopy(bandit)
-        probe.reset()
-        probe.optimal_reward()  # raises NotImplementedError if it is not known
+        function, copied = of_present, copy.deepcopy(bandit)
+        copied.reset()
+        copied.optimal_reward()  # raises the error if it is not known
 
     def baseline(observation: Nest) -> tf.Tensor:
-        best_of_rows = tf.numpy_function(function, tf.nest.flatten(observation), dtype)
-        best_of_rows.set_shape([None])
-        return best_of_rows
+        optima = tf.numpy_function(function, tf.nest.flatten(observation), dtype)
+        optima.set_shape([None])
+        return optima
 
     return baseline
 
 
-def _has_no_horizon(env: PyEnvironment) -> bool:
+def _is_endless(env: PyEnvironment) -> bool:
     return is_bandit(env) and env.horizon is None
 
 
-def _tf_agents_spec(spec: Nest) -> Nest:
-    def convert(leaf: ArraySpec) -> Any:
+def _converted(spec: Nest) -> Nest:
+    def convert(leaf: Any) -> Any:
         if isinstance(leaf, BoundedArraySpec):
             bounds = leaf.minimum, leaf.maximum
             return array_spec.BoundedArraySpec(leaf.shape, leaf.dtype, *bounds, leaf.name)

@@ -80,6 +80,10 @@ class KArmedTestbed(BanditPyEnvironment):
         self._reward_std = check_number("reward_std", reward_std, 0.0, MAX_PARAMETER)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
 
+    def pay(self, rng: np.random.Generator, value: Any, size: int | None = None) -> Any:
+        """Draws a reward for an arm value, a number; with `size`, [size] for an array of values."""
+        return value + self._normal(rng, size, self._reward_std)
+
     def _initial_state(self, rng: np.random.Generator) -> NDArray[Any]:
         shape = (self._batch_size, self._num_actions)
         return np.asarray(self._value_mean + self._normal(rng, shape, self._value_std))
@@ -90,8 +94,7 @@ class KArmedTestbed(BanditPyEnvironment):
     def _draw_rewards(
         self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
     ) -> NDArray[Any]:
-        noise = self._normal(rng, self._batch_size, self._reward_std)
-        rewards: NDArray[Any] = self._of_action(state, action) + noise
+        rewards: NDArray[Any] = self.pay(rng, self._of_action(state, action), self._batch_size)
         return rewards
 
     def _next_state(
