@@ -37,7 +37,7 @@ class GymEnv(Adapter, gym.Env):
     def __init__(self, env: PyEnvironment, expected_rewards: bool = False) -> None:
         super().__init__(env, None, expected_rewards)
 
-    def seed(self, seed: Seed = None) -> list[Any]:
+    def seed(self, seed: Seed = None) -> Any:
         return self._env.seed(seed)
 
     def reset(

@@ -16,41 +16,35 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from bandit_envs import environments
 from bandit_envs.adapters.spaces import Adapter, ending
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.checks import check_integer
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
-from bandit_envs.specs import BoundedArraySpec, Nest
+from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
-from bandit_envs.wrappers import Wrapper
 
 
 class GymnasiumAdapter(Adapter):
     """What the single and the vectorized environments share."""
 
     _spaces = gymnasium.spaces
-    _has_started = False
 
     def render(self) -> Any:
         if self.render_mode is None:
             gymnasium.logger.warn("nothing is rendered: the environment has no render_mode")
             return None
-        self._check_started()
+        self._check_reset()
         frames = [self._env.render(self.render_mode, row) for row in range(self._env.batch_size)]
         return frames[0] if self._takes_one_row else tuple(frames)
 
-    def _check_started(self) -> None:
-        if not self._has_started:
-            try:
-                self._env.current_time_step()
-            except ValueError as error:
-                raise ResetNeeded(str(error)) from error
-            self._has_started = True
+    def _check_reset(self) -> None:
+        if not self._was_reset:
+            raise ResetNeeded("there has been no reset yet; call reset() first")
 
 
-class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):
+class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """An environment with a batch of one, in Gymnasium's interface; see `Adapter`.
 
     Source: Gymnasium's `Env`.
@@ -67,7 +61,7 @@ class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):
         return self._shown(super().reset(seed=seed, options=options))
 
     def step(self, action: Any) -> Any:
-        self._check_started()
+        self._check_reset()
         return self._shown(super().step(action))
 
     def _shown(self, result: Any) -> Any:
@@ -76,7 +70,7 @@ class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):
         return result
 
 
-class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, NDArray[Any]]):
+class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
     """An environment in Gymnasium's vectorized interface: its rows are the sub-environments.
 
     Rows share one random stream, end together and are reset together:
@@ -138,22 +132,20 @@ class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, NDArray[Any]]):
             options: may have a "reset_mask" [B] bool. As rows are reset together, it selects all
                 of them, or none, and then nothing is reset.
         """
-        mask = (options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_))
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask'] is {mask!r}; expected a boolean NumPy array")
-        if mask.shape != (self.num_envs,) or mask.any() != mask.all():
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
+        if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or mask.any() != mask.all():
             raise ValueError(
-                f"options['reset_mask'] is {mask}; expected all of {self.num_envs} rows or none, "
-                "as they are reset together"
+                f"options['reset_mask'] is {mask}; rows are reset together: expected a boolean "
+                f"array that selects all {self.num_envs} of them, or none"
             )
+        if mask.all():
+            return super().reset(seed=seed)
+        self._check_reset()
         self._seed(seed)
-        if not mask.all():
-            self._check_started()
-        time_step = self._env.reset() if mask.all() else self._env.current_time_step()
-        return self._copied(self.observation_space, time_step.observation), self._infos()
+        return self._observed(self._env.current_time_step()), self._info()
 
     def step(self, actions: Any) -> Any:
-        self._check_started()
+        self._check_reset()
         if self._resets_itself or not self._has_ended(self._env.current_time_step()):
             time_step = self._take(actions)
         elif self._mode is AutoresetMode.DISABLED:
@@ -169,8 +161,8 @@ class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, NDArray[Any]]):
                 time_step = self._env.reset()
         elif self._mode is AutoresetMode.NEXT_STEP and self._needs_no_reset:
             terminations[:] = False
-        observations = self._copied(self.observation_space, time_step.observation)
-        return observations, rewards, terminations, truncations, infos | self._infos()
+        observations = self._observed(time_step)
+        return observations, rewards, terminations, truncations, infos | self._info()
 
     def close_extras(self, **kwargs: Any) -> None:
         self._env.close()
@@ -182,47 +174,47 @@ class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, NDArray[Any]]):
             raise NotImplementedError("some rows have ended and others not; rows reset together")
         return True
 
-    def _infos(self) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         return self._masked(self._means())
+
+    def _observed(self, time_step: TimeStep) -> Any:
+        return self._copied(self.observation_space, time_step.observation)
 
     def _final(self, time_step: TimeStep) -> dict[str, Any]:
         final = np.empty(self.num_envs, dtype=object)
         for row in range(self.num_envs):
             final[row] = self._copied(self.single_observation_space, time_step.observation, row)
-        return self._masked({"final_obs": final, "final_info": self._infos()})
+        return self._masked({"final_obs": final, "final_info": self._info()})
 
     def _masked(self, infos: dict[str, Any]) -> dict[str, Any]:
         return infos | {f"_{key}": np.ones(self.num_envs, np.bool_) for key in infos}
 
 
-class _RiverObservation(Wrapper):
-    """Observes the best arm, as river does, or always 0."""
+class _ObservedTestbed(environments.KArmedTestbed):
+    """The testbed, with 0 or the best arm as its observation."""
 
-    def __init__(self, env: PyEnvironment, observe_best_arm: bool) -> None:
-        super().__init__(env, name=env.name)
-        self._nothing = None if observe_best_arm else np.zeros(env.batch_size, np.int32)
-        largest = self.num_actions - 1 if observe_best_arm else 0
-        self._spec = BoundedArraySpec((), np.int32, 0, largest, "observation")
+    def __init__(self, k: int = 10, observe_best_arm: bool = False, **kwargs: Any) -> None:
+        super().__init__(k, **{"dtype": np.float64, **kwargs})
+        largest = k - 1 if observe_best_arm else 0
+        self._observation_spec = BoundedArraySpec((), np.int32, 0, largest, "observation")
+        self._nothing = None if observe_best_arm else np.zeros(self._batch_size, np.int32)
 
-    def observation_spec(self) -> Nest:
-        return self._spec
-
-    def _map_observation(self, observation: Nest) -> Nest:
-        return self._bandit().optimal_action() if self._nothing is None else self._nothing
+    def _observe(self, state: NDArray[Any]) -> NDArray[Any]:
+        return self._best(state)[0] if self._nothing is None else self._nothing
 
 
 class KArmedTestbed(GymnasiumEnv):
-    """river's k-armed testbed: with one seed, the same arms and rewards. It never ends by itself.
+    """river's k-armed testbed: with one seed, the same arms and rewards. It does not end by itself.
 
-    It observes 0. A step is as fast as river's, as it draws a number in place of an array, unless
-    it is rendered, `info` has the means, arms drift or `env` has been read. Until it is read, `env`
-    stays in the state of the last reset, except for its generator.
+    A step is as fast as river's, because it draws one number by the core's law, while nothing is
+    rendered, infos are empty and `env` has not been read. Until it is read, `env` is in the state
+    of the last reset, except for the generator.
 
     Args:
         k: number of arms.
+        observe_best_arm: whether to observe the best arm, as in river, instead of 0.
         render_mode, expected_rewards: as for `GymnasiumEnv`.
-        **kwargs: as for `bandit_envs.KArmedTestbed`, with float64 as `dtype`; and
-            `observe_best_arm`, to observe the best arm, as in river.
+        **kwargs: as for `bandit_envs.KArmedTestbed`, except that `dtype` is float64 by default.
 
     Source: river's `bandit.envs.KArmedTestbed`.
 
@@ -236,39 +228,36 @@ class KArmedTestbed(GymnasiumEnv):
     def __init__(
         self, k: int = 10, render_mode: Any = None, expected_rewards: bool = False, **kwargs: Any
     ) -> None:
-        env = _make("testbed", 1, None, {"k": k, **kwargs})
+        env = _ObservedTestbed(k, horizon=sys.maxsize, **kwargs)
         super().__init__(env, render_mode, expected_rewards)
-        self.k = int(self.action_space.n)
-        self._core: Any = env.unwrapped
+        self.k = env.num_actions
+        self._is_slow = render_mode or expected_rewards or kwargs.keys() & {"drift_std", "dtype"}
         self._values: list[float] = []
-        slow = render_mode or expected_rewards or kwargs.keys() & {"drift_std", "dtype"}
-        self._is_fast = not slow
 
     @property
     def env(self) -> PyEnvironment:
-        self._is_fast, self._values = False, []
-        return self._env
+        self._is_slow, self._values = True, []
+        return super().env
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
-        self._seen, info = super().reset(seed=seed, options=options)
-        self._values = self._core.expected_rewards()[0].tolist() if self._is_fast else []
+        self._seen, info = super().reset(seed=seed)
+        self._values = [] if self._is_slow else self._env.expected_rewards()[0].tolist()
         return self._seen, info
 
     def step(self, action: Any = None, arm: Any = None) -> Any:
-        """As `GymnasiumEnv.step`; river calls the action `arm`."""
+        """As for `GymnasiumEnv`; river calls the action `arm`."""
         action = arm if action is None else action
         if type(action) in (int, np.int64) and 0 <= action < len(self._values):
-            reward = self._core.pay(self._core.np_random, self._values[action])
+            reward = self._env.pay(self._env.np_random, self._values[action])
             return self._seen, reward, False, False, {}
         return super().step(action)
 
 
-def make_env(environment: str, **kwargs: Any) -> GymnasiumEnv:
+def make_env(environment: str, **kwargs: Any) -> Any:
     """Returns the environment of an id, for `gymnasium.make`."""
     if environment == "testbed":
         return KArmedTestbed(**kwargs)
-    own = {key: kwargs.pop(key) for key in ("render_mode", "expected_rewards") if key in kwargs}
-    return GymnasiumEnv(_make(environment, 1, None, kwargs), **own)
+    return _make(GymnasiumEnv, environment, 1, sys.maxsize, kwargs)
 
 
 make_env.metadata = GymnasiumEnv.metadata  # type: ignore[attr-defined]  # Gymnasium looks for it
@@ -276,11 +265,11 @@ make_env.metadata = GymnasiumEnv.metadata  # type: ignore[attr-defined]  # Gymna
 
 def make_vector_env(
     environment: str, num_envs: int = 1, max_episode_steps: int | None = None, **kwargs: Any
-) -> GymnasiumVectorEnv:
+) -> Any:
     """Returns the vectorized environment of an id, for `gymnasium.make_vec`."""
-    names = ("autoreset_mode", "render_mode", "expected_rewards")
-    own = {key: kwargs.pop(key) for key in names if key in kwargs}
-    return GymnasiumVectorEnv(_make(environment, num_envs, max_episode_steps, kwargs), **own)
+    # A horizon of None would end an episode at every step.
+    steps = sys.maxsize if max_episode_steps is None else max_episode_steps
+    return _make(GymnasiumVectorEnv, environment, num_envs, steps, kwargs)
 
 
 def register(id: str, environment: str, max_episode_steps: int = 1000) -> None:  # noqa: A002
@@ -303,18 +292,17 @@ def register(id: str, environment: str, max_episode_steps: int = 1000) -> None: 
     )
 
 
-def _make(name: str, batch_size: int, steps: int | None, kwargs: dict[str, Any]) -> PyEnvironment:
-    entry, is_river = find_environment(name), name == "testbed"
-    arguments = {"seed": 0, **({"dtype": np.float64} if is_river else {}), **kwargs}
-    observes_best_arm = is_river and arguments.pop("observe_best_arm", False)
+def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str, Any]) -> Any:
+    entry, arguments = find_environment(name), {"seed": 0, **kwargs}
+    names = arguments.keys() & {"autoreset_mode", "render_mode", "expected_rewards"}
+    options = {key: arguments.pop(key) for key in names}
     fits = arguments.keys() <= inspect.signature(entry.make).parameters.keys()
-    env: Any = (entry.make if fits else entry.environment)(
-        batch_size=check_integer("num_envs", batch_size, minimum=1),
-        horizon=sys.maxsize if steps is None else steps,  # None would end an episode at each step
-        **arguments,
-    )
+    make: Any = entry.make if fits else entry.environment
+    if name == "testbed":
+        make = _ObservedTestbed
+    env = make(batch_size=num_envs, horizon=horizon, **arguments)
     env.seed()
-    return _RiverObservation(env, observes_best_arm) if is_river else env
+    return adapter(env, **options)
 
 
 for _entry in ENVIRONMENTS.values():

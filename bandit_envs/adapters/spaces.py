@@ -32,27 +32,18 @@ def space_from_spec(spaces: Any, spec: Nest) -> Any:
     if spec.dtype == np.bool_:
         return spaces.MultiBinary(list(spec.shape)) if spec.shape else spaces.Discrete(2)
     bounded = BoundedArraySpec.from_spec(spec)
-    low = np.broadcast_to(bounded.minimum, spec.shape)
-    high = np.broadcast_to(bounded.maximum, spec.shape)
+    low, high = (np.broadcast_to(b, spec.shape) for b in (bounded.minimum, bounded.maximum))
     if is_discrete(spec) and not low.any() and (high < np.iinfo(np.int32).max).all():
         counts = high.astype(np.int64) + 1
         return spaces.MultiDiscrete(counts) if spec.shape else spaces.Discrete(counts.item())
-    if spec.dtype.kind == "f":  # the ends of the range stand for infinity
-        ends = np.finfo(spec.dtype)
-        low, high = (
-            np.where(low <= ends.min, -np.inf, low),
-            np.where(high >= ends.max, np.inf, high),
-        )
+    if spec.dtype.kind == "f":  # the largest finite numbers stand for infinity
+        largest = np.finfo(spec.dtype).max
+        low, high = np.where(low > -largest, low, -np.inf), np.where(high < largest, high, np.inf)
     return spaces.Box(low.astype(spec.dtype), high.astype(spec.dtype), dtype=spec.dtype.type)
 
 
 def to_arrays(spec: Nest, element: Any, batch_size: int) -> Nest:
-    """Returns an action, an element of a space or of the batched one, as arrays [B, ...].
-
-    Raises:
-        TypeError: its structure, or the kind of a number, is not as `spec` says.
-        ValueError: a shape is wrong, or a number is out of bounds.
-    """
+    """Returns an action, an element of a space or of the batched one, as arrays [B, ...]."""
     if isinstance(spec, ArraySpec):
         return check_action(element, spec, batch_size).astype(spec.dtype)
     if isinstance(spec, dict):
@@ -74,9 +65,10 @@ class Adapter:
     """Base of the adapters: an environment with a batch of one in Gymnasium's interface.
 
     A LAST with discount 0 is `terminated`, a LAST with discount 1 `truncated`. So without a horizon
-    every step of a bandit is `terminated`, and its observation is the one to choose the next action
-    from. As a reset draws new arms, give a testbed a horizon if something resets it after each
-    episode. What is returned belongs to the caller, who may write into it.
+    every step of a bandit is `terminated`, and the next action is chosen from its observation. Give
+    a testbed a horizon if something resets it after each episode: a reset draws new arms.
+
+    What is returned belongs to the caller, who may write into it.
 
     Args:
         env: the environment to adapt.
@@ -92,6 +84,7 @@ class Adapter:
     metadata: Any = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 4}  # noqa: RUF012
     _spaces: Any
     _takes_one_row = True
+    _was_reset = False
     _np_random_seed = UNKNOWN_SEED
 
     def __init__(
@@ -102,39 +95,38 @@ class Adapter:
             raise TypeError(f"env is {shown(env)}; expected a PyEnvironment")
         if self._takes_one_row and env.batch_size != 1:
             raise ValueError(f"env has batch_size {env.batch_size}; expected 1")
-        spec = env.reward_spec()
+        spec, action_spec = env.reward_spec(), env.action_spec()
         if not isinstance(spec, ArraySpec) or spec.shape:
             raise ValueError(f"env has reward_spec {shown(spec)}; expected one number a row")
-        modes = self.metadata["render_modes"]
-        if render_mode not in (None, *modes):
-            raise ValueError(f"render_mode is {render_mode!r}; expected None or one of {modes}")
+        modes = (None, *self.metadata["render_modes"])
+        if render_mode not in modes:
+            raise ValueError(f"render_mode is {render_mode!r}; expected one of {modes}")
         if expected_rewards and not is_bandit(env):
-            raise ValueError(
-                f"expected_rewards is True; expected False, as {env.name} is no bandit"
-            )
-        self._env = env
+            raise ValueError(f"expected_rewards is True; expected False, as {env.name} has none")
+        self._env: Any = env
         self.render_mode = render_mode
         self.expected_rewards = expected_rewards
         self.reward_range = value_range(spec)
         self.observation_space = space_from_spec(self._spaces, env.observation_spec())
-        self.action_space = space_from_spec(self._spaces, env.action_spec())
+        self.action_space = space_from_spec(self._spaces, action_spec)
         # A bandit converts an action that is one array by itself.
-        self._converts = not (is_bandit(env) and isinstance(env.action_spec(), ArraySpec))
+        self._converts = not (isinstance(action_spec, ArraySpec) and is_bandit(env))
 
     @property
     def env(self) -> PyEnvironment:
         """The adapted environment."""
-        return self._env
+        env: PyEnvironment = self._env
+        return env
 
     @property
     def np_random(self) -> np.random.Generator:
         """The generator of the environment."""
-        return self._env.np_random
+        rng: np.random.Generator = self._env.np_random
+        return rng
 
     @np_random.setter
     def np_random(self, value: np.random.Generator) -> None:
-        self._env.seed(value)
-        self._np_random_seed = UNKNOWN_SEED
+        self._seed(value)
 
     _np_random = np_random
 
@@ -147,14 +139,14 @@ class Adapter:
         """
         self._seed(seed)
         time_step = self._env.reset()
-        return self._copied(self.observation_space, time_step.observation, 0), self._info()
+        self._was_reset = True
+        return self._observed(time_step), self._info()
 
     def step(self, action: Any) -> Any:
         """Returns the observation, the reward, `terminated`, `truncated` and the info."""
-        _, reward, discount, observation = time_step = self._take(action)
-        ends = ending(time_step.step_type.item(), discount.item())
-        seen = self._copied(self.observation_space, observation, 0)
-        return seen, reward.item(), *ends, self._info()
+        time_step = self._take(action)
+        ends = ending(time_step.step_type.item(), time_step.discount.item())
+        return self._observed(time_step), time_step.reward.item(), *ends, self._info()
 
     def render(self) -> Any:
         return None if self.render_mode is None else self._env.render(self.render_mode)
@@ -167,10 +159,13 @@ class Adapter:
             self._env.seed(seed)
             self._np_random_seed = int(seed) if isinstance(seed, numbers.Integral) else UNKNOWN_SEED
 
-    def _take(self, action: Any) -> TimeStep:
+    def _take(self, action: Any) -> Any:
         if self._converts:
             action = to_arrays(self._env.action_spec(), action, self._env.batch_size)
         return self._env.step(action)
+
+    def _observed(self, time_step: TimeStep) -> Any:
+        return self._copied(self.observation_space, time_step.observation, 0)
 
     def _copied(self, space: Any, arrays: Nest, row: int | None = None) -> Any:
         """Copies arrays [B, ...], or one row of them, into an element of a space."""
@@ -178,14 +173,12 @@ class Adapter:
             return {key: self._copied(space[key], leaf, row) for key, leaf in arrays.items()}
         if isinstance(arrays, (list, tuple)):
             return tuple(self._copied(space[i], leaf, row) for i, leaf in enumerate(arrays))
-        if row is not None:
-            arrays = arrays[row]
-            if isinstance(space, self._spaces.Discrete):
-                return int(arrays)
-        return np.array(arrays, space.dtype)
+        if row is not None and isinstance(space, self._spaces.Discrete):
+            return int(arrays[row])
+        return np.array(arrays if row is None else arrays[row], space.dtype)
 
     def _means(self) -> dict[str, NDArray[Any]]:
-        if not (self.expected_rewards and is_bandit(self._env)):
+        if not self.expected_rewards:
             return {}
         means = self._env.expected_rewards().astype(np.float64)
         return {"best_arm": self._env.optimal_action().copy(), "expected_rewards": means}

@@ -49,6 +49,10 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
         env: the environment; from now on, use it through this one only.
     """
 
+    _upstream = bandit_py_environment.BanditPyEnvironment
+    observation_spec, action_spec = _upstream.observation_spec, _upstream.action_spec
+    reward_spec, name = _upstream.reward_spec, _upstream.name
+
     def __init__(self, env: PyEnvironment) -> None:
         py_environment.PyEnvironment.__init__(self, handle_auto_reset=not _is_endless(env))
         specs = env.observation_spec(), env.action_spec(), env.reward_spec()
@@ -59,17 +63,12 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
 
     @property
     def _current_time_step(self) -> Any:
-        """What TF-Agents' methods hand out: new read-only views each time."""
+        """The memory of TF-Agents' methods, which hands out new read-only views each time."""
         return None if self._kept is None else read_only_nest(self._kept)
 
     @_current_time_step.setter
     def _current_time_step(self, time_step: Any) -> None:
         self._kept = time_step
-
-    @property
-    def name(self) -> str | None:
-        """The environment's name."""
-        return self._name
 
     @property
     def batched(self) -> bool:
@@ -82,15 +81,6 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
     def wrapped_env(self) -> PyEnvironment:
         """Returns the environment of this package."""
         return self._env
-
-    def observation_spec(self) -> Nest:
-        return self._observation_spec
-
-    def action_spec(self) -> Nest:
-        return self._action_spec
-
-    def reward_spec(self) -> Nest:
-        return self._reward_spec
 
     def seed(self, seed: Seed = None) -> list[Any]:
         return self._env.seed(seed)
@@ -134,11 +124,8 @@ class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.Bandi
         return super()._reset()._replace(observation=self._observe())
 
     def _step(self, action: Nest) -> Any:
-        reward = map_structure(
-            lambda spec, leaf: np.asarray(leaf, spec.dtype),
-            self._reward_spec,
-            self._apply_action(action),
-        )
+        reward = self._apply_action(action)
+        reward = map_structure(lambda s, r: np.asarray(r, s.dtype), self._reward_spec, reward)
         time_step = ts.TimeStep(*self._env.current_time_step())
         return time_step._replace(reward=reward, observation=self._observe())
 
@@ -152,14 +139,10 @@ class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.Bandi
 def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     """Returns `env` as an environment of TF-Agents.
 
-    A bandit without a horizon becomes a `BanditPyEnvironment`, from which TF-Agents' drivers make
-    episodes of one step; any other environment a `PyEnvironment`, which is reset after a LAST. A
-    `TFPyEnvironment` keeps a time step of its own: after `set_state`, it shows the new one from its
-    next `step` or `reset` on.
-
-    Wrap `env` before you adapt it, as often as you like. Without a horizon, TF-Agents' drivers see
-    through one wrapper of TF-Agents, but do not end with two, and its Python drivers end by
-    `max_episodes` only.
+    A bandit without a horizon becomes a `BanditPyEnvironment`, of which TF-Agents' drivers make
+    episodes of one step, if it is in at most one wrapper of TF-Agents (wrap `env` instead); its
+    Python drivers end by `max_episodes` only. Any other environment becomes a `PyEnvironment`.
+    After `set_state`, a `TFPyEnvironment` shows the new time step from its next `step` on.
 
     Source: TF-Agents' `TFPyEnvironment` and `DynamicStepDriver`.
 
@@ -180,26 +163,32 @@ def drop_in(core_class: type[BanditPyEnvironment]) -> type[TFAgentsBanditEnviron
 
     gin configures it under its bare name. As in TF-Agents, unavailable actions are rewarded too.
     """
-    name = core_class.__name__
     signature = inspect.signature(core_class.__init__)
     parameters = [p for p in signature.parameters.values() if p.name != "horizon"]
     signature = signature.replace(parameters=parameters)
 
-    def init(*args: Any, **kwargs: Any) -> None:
-        arguments = signature.bind(*args, **kwargs).arguments
-        self = arguments.pop("self")
-        TFAgentsBanditEnvironment.__init__(self, self.core(**arguments))
-        self._name = arguments.get("name", self._name)
+    class Core(core_class):  # type: ignore[valid-type]
+        def _check_available(self, action: Any) -> None:
+            """Accepts it."""
 
-    init.__signature__ = signature  # type: ignore[attr-defined]  # for gin
-    core: Any = type(name, (core_class,), {"_check_available": lambda self, action: None})
-    text = f"TF-Agents' environment of this name, as `{core_class.__module__}.{name}`."
-    # Without a module, gin takes the bare name.
-    members = {"__init__": init, "__doc__": text, "__module__": None, "core": core}
-    replacement: Any = gin.configurable(type(name, (TFAgentsBanditEnvironment,), members))
-    replacement.__module__ = core.__module__ = __name__
-    core.__qualname__ = f"{name}.core"  # where pickle finds it
-    return replacement
+    class DropIn(TFAgentsBanditEnvironment):
+        core = Core
+        __module__ = None  # type: ignore[assignment]  # so that gin takes the bare name
+        __doc__ = f"TF-Agents' environment, as `{core_class.__module__}.{core_class.__name__}`."
+
+        def __init__(*args: Any, **kwargs: Any) -> None:
+            arguments = signature.bind(*args, **kwargs).arguments
+            self = arguments.pop("self")
+            TFAgentsBanditEnvironment.__init__(self, Core(**arguments))
+            self._name = arguments.get("name", self._name)
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]  # for gin
+
+    DropIn.__name__ = DropIn.__qualname__ = Core.__name__ = core_class.__name__
+    Core.__qualname__ = f"{DropIn.__name__}.core"  # where pickle looks for it
+    gin.configurable(DropIn)
+    DropIn.__module__ = __name__
+    return DropIn
 
 
 for _entry in ENVIRONMENTS.values():
@@ -269,7 +258,7 @@ def _baseline(
     return baseline
 
 
-def _is_endless(env: PyEnvironment) -> bool:
+def _is_endless(env: Any) -> bool:
     return is_bandit(env) and env.horizon is None
 
 
