@@ -5,7 +5,6 @@ import inspect
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 pytest.importorskip("tf_agents")
 
@@ -20,7 +19,7 @@ from bandit_envs import BanditPyEnvironment, PyEnvironment, StepType, TimeStep, 
 from bandit_envs import specs as ours
 from bandit_envs import trajectories as our_time_steps
 from bandit_envs.testing import assert_identical
-from tests.strategies import bounded_specs, dtypes, shapes
+from tests.strategies import dtypes, shapes
 
 CANDIDATES = [
     0,
@@ -102,22 +101,6 @@ def test_bounded_specs_are_the_same(arguments):
         assert getattr(ours, is_kind)(our_spec) == getattr(theirs, is_kind)(their_one)
 
 
-@pytest.mark.parametrize("arguments", [BOUNDS[1], BOUNDS[2], BOUNDS[3], BOUNDS[8]], ids=str)
-def test_the_number_of_values_is_the_same(arguments):
-    our_number = bounded(ours, arguments).num_values
-    their_number = bounded(theirs, arguments).num_values
-    np.testing.assert_array_equal(our_number, their_number)
-
-
-@given(bounded_specs(), st.integers(0, 2**32))
-def test_samples_of_a_spec_are_allowed_by_both(spec, seed):
-    if spec.dtype == np.bool_:
-        return  # TF-Agents has no bounds of booleans
-    sample = ours.sample_spec_nest(np.random.default_rng(seed), spec)
-    assert spec.check_array(sample)
-    assert their_spec(spec).check_array(sample)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [((), "i4", 3, 2), ((), "i1", 0, 128), ((), "u1", -1, 3), ((2,), "i4", [0, 0, 0], 4)],
@@ -127,40 +110,6 @@ def test_both_refuse_impossible_bounds(arguments):
     for module in (ours, theirs):
         with pytest.raises((ValueError, OverflowError)):
             bounded(module, arguments)
-
-
-@pytest.mark.parametrize("one", BOUNDS[:4], ids=str)
-@pytest.mark.parametrize("other", BOUNDS[:4], ids=str)
-def test_equality_is_the_same(one, other):
-    equal = [
-        bounded(module, one, name="one") == bounded(module, other, name="other")
-        for module in (ours, theirs)
-    ]
-    assert equal[0] == equal[1] == (one == other)
-
-
-@pytest.mark.parametrize(
-    "array", [np.zeros((2, 3), np.int8), np.float64(1.5), 3, 2.5, True, np.zeros(2, np.float32)]
-)
-def test_from_array_and_from_spec_are_the_same(array):
-    pair = ours.ArraySpec.from_array(array, "x"), theirs.ArraySpec.from_array(array, "x")
-    assert_same_spec(*pair)
-    if pair[0].dtype != np.bool_:
-        assert_same_spec(
-            ours.BoundedArraySpec.from_spec(pair[0]), theirs.BoundedArraySpec.from_spec(pair[1])
-        )
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"shape": (2,)}, {"dtype": "i8"}, {"minimum": 1}, {"maximum": 3}, {"name": "y"}],
-    ids=str,
-)
-def test_replace_is_the_same(change):
-    arguments = ((), "i4", 0, 4)
-    assert_same_spec(
-        bounded(ours, arguments).replace(**change), bounded(theirs, arguments).replace(**change)
-    )
 
 
 NEST = {
@@ -225,27 +174,18 @@ def assert_same_time_step(our_time_step, their_one):
         assert_identical(getattr(our_time_step, is_type)(), getattr(their_one, is_type)())
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_restart_is_the_same(dtype):
-    assert_same_time_step(
-        our_time_steps.restart(OBSERVATION, 3, ours.ArraySpec((), dtype)),
-        their_time_steps.restart(OBSERVATION, 3, theirs.ArraySpec((), dtype)),
-    )
-
-
-@pytest.mark.parametrize("discount", [1.0, 0.25, np.array([0.0, 0.5, 1.0], np.float32)], ids=str)
-@pytest.mark.parametrize("name", ["transition", "truncation"])
-def test_transition_and_truncation_are_the_same(name, discount):
-    found = getattr(our_time_steps, name)(OBSERVATION, REWARD, discount)
-    other = getattr(their_time_steps, name)(OBSERVATION, REWARD, discount)
-    assert_same_time_step(found, other)
-
-
-def test_termination_is_the_same():
-    assert_same_time_step(
-        our_time_steps.termination(OBSERVATION, REWARD),
-        their_time_steps.termination(OBSERVATION, REWARD),
-    )
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("restart", (3,)),
+        ("transition", (REWARD, 0.25)),
+        ("truncation", (REWARD, np.array([0.0, 0.5, 1.0], np.float32))),
+        ("termination", (REWARD,)),
+    ],
+)
+def test_time_steps_are_made_alike(name, arguments):
+    found = getattr(our_time_steps, name)(OBSERVATION, *arguments)
+    assert_same_time_step(found, getattr(their_time_steps, name)(OBSERVATION, *arguments))
 
 
 def test_time_step_specs_are_the_same():

@@ -1,5 +1,4 @@
 import copy
-import math
 import pickle
 import warnings
 
@@ -9,60 +8,67 @@ import pytest
 pytest.importorskip("gymnasium", minversion="1.1")
 
 import gymnasium
+from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
-from bandit_envs import KArmedTestbed
-from bandit_envs.adapters.gymnasium import GymnasiumEnv, StationaryStochasticPerArm
-from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
-from bandit_envs.rewards import LinearReward
-from bandit_envs.sampling import Integers, Normal
+from bandit_envs import ArraySpec, BoundedArraySpec
+from bandit_envs.adapters.gymnasium import GymnasiumEnv
+from bandit_envs.adapters.spaces import space_from_spec
+from bandit_envs.sampling import Integers
 from bandit_envs.wrappers import AffineReward, ClipReward
 
-from .gymnasium_examples import Countdown, Listed
-
-PER_ARM_ID = "bandit_envs.adapters.gymnasium:bandit_envs/StationaryStochasticPerArm-v0"
-AVAILABLE = Integers(1, 1, 6)
-ACTION = {"push": np.array([0.5, -0.25], np.float32), "choice": 2}
+from . import examples
+from .examples import ACTION, Countdown, K, Listed, Slates, TwoRewards, assert_first_row, leaves
 
 
 def k_armed(**options):
-    return KArmedTestbed(5, **options)
+    return examples.k_armed(batch_size=1, **options)
 
 
-def per_arm(num_actions_fn=AVAILABLE, **options):
-    return StationaryStochasticPerArmPyEnvironment(
-        Normal(2), Normal(3), 5, LinearReward(np.arange(5.0)), num_actions_fn, **options
+def per_arm(num_actions=Integers(1, 1, K + 1), **options):  # noqa: B008
+    return examples.per_arm(num_actions, batch_size=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("spec", "space"),
+    [
+        (BoundedArraySpec((), np.int32, 0, 9), spaces.Discrete(10)),
+        (BoundedArraySpec((), np.int32, 1, 9), spaces.Box(1, 9, (), np.int32)),
+        (BoundedArraySpec((2,), np.uint8, 0, [3, 4]), spaces.MultiDiscrete([4, 5])),
+        (ArraySpec((), np.int64), spaces.Box(-(2**63), 2**63 - 1, (), np.int64)),
+        (ArraySpec((3,), np.bool_), spaces.MultiBinary([3])),
+        (ArraySpec((), np.bool_), spaces.Discrete(2)),
+        (ArraySpec((2,), np.float64), spaces.Box(-np.inf, np.inf, (2,), np.float64)),
+        (BoundedArraySpec((), np.float32, 0), spaces.Box(0, np.inf, (), np.float32)),
+    ],
+)
+def test_a_spec_becomes_the_space_of_its_values(spec, space):
+    assert space_from_spec(spaces, spec) == space
+    nest = {"b": [spec, spec], "a": ({"c": spec},)}
+    assert space_from_spec(spaces, nest) == spaces.Dict(
+        {"b": spaces.Tuple((space, space)), "a": spaces.Tuple((spaces.Dict(c=space),))}
     )
-
-
-def leaves(nest):
-    """Returns the leaves of a nest, of dicts in the order of their keys."""
-    if isinstance(nest, dict):
-        return [leaf for key in sorted(nest) for leaf in leaves(nest[key])]
-    if isinstance(nest, tuple):
-        return [leaf for part in nest for leaf in leaves(part)]
-    return [nest]
 
 
 @pytest.mark.parametrize("make", [k_armed, per_arm])
 @pytest.mark.parametrize("horizon", [None, 40])
 def test_its_trajectory_is_that_of_the_core(make, horizon):
-    env, core = GymnasiumEnv(make(horizon=horizon)), make(seed=3, horizon=horizon)
+    env = GymnasiumEnv(make(horizon=horizon), expected_rewards=True)
+    core = make(seed=3, horizon=horizon)
     observation, info = env.reset(seed=3)
     time_step = core.reset()
     rng = np.random.default_rng(0)
     for step in range(1, 41):
         assert env.observation_space.contains(observation)
-        for one, batch in zip(leaves(observation), leaves(time_step.observation), strict=True):
-            np.testing.assert_array_equal(one, batch[0])
+        assert_first_row(observation, time_step.observation)
         np.testing.assert_array_equal(info["expected_rewards"], core.expected_rewards()[0])
         assert info["best_arm"] == core.optimal_action()[0]
         action = rng.choice(np.flatnonzero(info["expected_rewards"] > -np.inf))
-        observation, reward, terminated, truncated, info = env.step(action)
+        observation, reward, *ends, info = env.step(action)
         time_step = core.step([action])
         assert reward == time_step.reward[0]
-        assert terminated == (horizon is None)
-        assert truncated == (horizon == step)
+        assert ends == [horizon is None, horizon == step]
+        assert list(map(type, (reward, *ends))) == [float, bool, bool]
 
 
 @pytest.mark.parametrize(("start", "end"), [(2, (True, False)), (3, (False, True))])
@@ -73,51 +79,25 @@ def test_discount_0_is_termination_and_discount_1_truncation(start, end):
     assert ends == [(False, False)] * (start - 1) + [end]
 
 
-def test_a_stream_goes_on_without_a_reset():
-    env, core = GymnasiumEnv(k_armed()), k_armed(seed=1)
-    env.reset(seed=1)
-    core.reset()
-    for _ in range(10):
-        _, reward, terminated, truncated, _ = env.step(2)
-        assert (reward, terminated, truncated) == (core.step([2]).reward[0], True, False)
+def test_infos_are_empty_unless_the_means_are_asked_for():
+    env = GymnasiumEnv(k_armed())
+    assert env.reset()[1] == {}
+    assert env.step(0)[-1] == {}
+    with pytest.raises(NotImplementedError):
+        GymnasiumEnv(ClipReward(k_armed(), (-1.0, 1.0)), expected_rewards=True).reset()
+    with pytest.raises(ValueError, match="expected_rewards"):
+        GymnasiumEnv(Countdown([3]), expected_rewards=True)
 
 
 def test_spaces_and_elements_are_nested_as_the_specs_are():
     env = GymnasiumEnv(Countdown([3]))
-    observation, info = env.reset()
-    assert info == {}
-    assert observation["count"] == 3
-    assert type(observation["count"]) is int
-    assert env.observation_space.contains(observation)
+    observation, _ = env.reset()
+    assert (type(observation["count"]), observation["count"]) == (int, 3)
     env.action_space.seed(0)
     action = env.action_space.sample()
     observation, reward, *_ = env.step(action)
     assert reward == pytest.approx(action["choice"] + action["push"].sum())
     assert env.observation_space.contains(observation)
-
-
-@pytest.mark.parametrize(
-    ("make", "action", "error", "message"),
-    [
-        (k_armed, -1, ValueError, "action[0] is -1; expected 0 <= action < 5"),
-        (k_armed, 5, ValueError, "action[0] is 5; expected 0 <= action < 5"),
-        (k_armed, 1.0, TypeError, "action is 1.0, float64; expected int32"),
-        (lambda: ClipReward(k_armed(), (-1, 1)), -1, ValueError, "action[0] is -1"),
-        (lambda: Countdown([9]), {**ACTION, "choice": 0}, ValueError, "action does not fit"),
-        (lambda: Countdown([9]), {**ACTION, "choice": 1.5}, TypeError, "action is 1.5, float64"),
-        (lambda: Countdown([9]), {"choice": 1}, ValueError, "keys are ['choice']"),
-    ],
-)
-def test_a_bad_action_is_refused_and_changes_nothing(make, action, error, message):
-    env = GymnasiumEnv(make())
-    env.reset(seed=0)
-    before = pickle.dumps(env.env.current_time_step())
-    position = env.np_random.bit_generator.state
-    with pytest.raises(error) as caught:
-        env.step(action)
-    assert message in str(caught.value)
-    assert pickle.dumps(env.env.current_time_step()) == before
-    assert env.np_random.bit_generator.state == position
 
 
 def test_what_its_action_space_has_is_an_action_also_where_the_spec_has_lists():
@@ -127,32 +107,58 @@ def test_what_its_action_space_has_is_an_action_also_where_the_spec_has_lists():
     for _ in range(3):
         action = env.action_space.sample()
         assert env.step(action)[1] == twin.step(action[0])[1]
-    with pytest.raises(ValueError, match="length is 1; expected 2"):
-        env.step(action[:1])
 
 
-def test_nothing_is_rendered_before_the_first_reset():
-    with pytest.raises(gymnasium.error.ResetNeeded):
-        GymnasiumEnv(k_armed(), render_mode="ansi").render()
-
-
-def test_a_step_before_the_first_reset_is_refused():
-    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
-        GymnasiumEnv(k_armed()).step(0)
+def test_slates_are_multi_discrete():
+    env = GymnasiumEnv(Slates())
+    assert env.action_space == spaces.MultiDiscrete([K, K])
+    env.reset()
+    assert env.step(np.array([4, 3]))[1] == 7.0
 
 
 @pytest.mark.parametrize(
-    ("environment", "options", "error", "message"),
+    ("make", "action", "error"),
     [
-        (k_armed(batch_size=2), {}, ValueError, "env has batch_size 2; expected 1"),
-        ("testbed", {}, TypeError, "env is 'testbed'; expected a PyEnvironment"),
-        (k_armed(), {"render_mode": "x"}, ValueError, "render_mode is 'x'; expected None or one"),
+        (k_armed, -1, ValueError),
+        (k_armed, K, ValueError),
+        (k_armed, 1.0, TypeError),
+        (lambda: ClipReward(k_armed(), (-1, 1)), -1, ValueError),
+        (Slates, [0, K], ValueError),
+        (lambda: Countdown([9]), {**ACTION, "choice": 0}, ValueError),
+        (lambda: Countdown([9]), {**ACTION, "choice": 1.5}, TypeError),
+        (lambda: Countdown([9]), {"choice": 1}, TypeError),
+        (lambda: Listed([9]), (ACTION,), TypeError),
     ],
 )
-def test_bad_arguments_are_refused(environment, options, error, message):
-    with pytest.raises(error) as caught:
+def test_a_bad_action_is_refused_and_changes_nothing(make, action, error):
+    env = GymnasiumEnv(make())
+    env.reset(seed=0)
+    before = pickle.dumps(env.env.get_state())
+    with pytest.raises(error, match="action"):
+        env.step(action)
+    assert pickle.dumps(env.env.get_state()) == before
+
+
+def test_nothing_is_stepped_or_rendered_before_the_first_reset():
+    env = GymnasiumEnv(k_armed(), render_mode="ansi")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.render()
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "error", "name"),
+    [
+        (k_armed(horizon=2), {"render_mode": "x"}, ValueError, "render_mode"),
+        (examples.k_armed(), {}, ValueError, "batch_size"),
+        (TwoRewards(), {}, ValueError, "reward_spec"),
+        ("testbed", {}, TypeError, "env"),
+    ],
+)
+def test_bad_arguments_are_refused(environment, options, error, name):
+    with pytest.raises(error, match=name):
         GymnasiumEnv(environment, **options)
-    assert message in str(caught.value)
 
 
 def test_its_generator_is_that_of_the_environment():
@@ -172,36 +178,29 @@ def test_its_generator_is_that_of_the_environment():
 
 @pytest.mark.parametrize(("seed", "error"), [(1.5, TypeError), (-1, ValueError)])
 def test_a_bad_seed_is_refused(seed, error):
-    with pytest.raises(error, match="seed is"):
+    with pytest.raises(error, match="seed"):
         GymnasiumEnv(k_armed()).reset(seed=seed)
 
 
 def test_rewards_of_a_wrapper_are_rewards_of_the_adapter():
     env, plain = GymnasiumEnv(AffineReward(k_armed(), 2.0, 1.0)), GymnasiumEnv(k_armed())
-    info, plain_info = env.reset(seed=0)[1], plain.reset(seed=0)[1]
-    np.testing.assert_allclose(info["expected_rewards"], 2.0 * plain_info["expected_rewards"] + 1.0)
+    env.reset(seed=0)
+    plain.reset(seed=0)
     assert env.step(1)[1] == pytest.approx(2.0 * plain.step(1)[1] + 1.0)
-    assert plain.reward_range == (-math.inf, math.inf)
-
-
-def test_expected_rewards_that_are_not_known_are_left_out():
-    env = GymnasiumEnv(ClipReward(k_armed(), (-1.0, 1.0)))
-    assert env.reset()[1] == {}
-    assert env.reward_range == (-1.0, 1.0)
+    assert plain.reward_range == (-np.inf, np.inf)
+    assert GymnasiumEnv(ClipReward(k_armed(), (-1.0, 1.0))).reward_range == (-1.0, 1.0)
 
 
 @pytest.mark.parametrize("make", [k_armed, per_arm, lambda: Countdown([100])])
 def test_what_is_returned_is_the_callers_own(make):
-    env = GymnasiumEnv(make(), render_mode=None)
+    env = GymnasiumEnv(make(), expected_rewards=make is not None and make in (k_armed, per_arm))
     env.reset(seed=0)
-    action = ACTION if isinstance(env.env, Countdown) else 0
-    observation, *_, info = env.step(action)
-    kept = copy.deepcopy(env.env.current_time_step().observation)
+    observation, *_, info = env.step(ACTION if isinstance(env.env, Countdown) else 0)
+    kept = copy.deepcopy(env.env.get_state())
     for leaf in leaves((observation, info)):
         if isinstance(leaf, np.ndarray):
             leaf[...] = 9
-    for one, other in zip(leaves(env.env.current_time_step().observation), leaves(kept)):
-        np.testing.assert_array_equal(one, other)
+    assert pickle.dumps(env.env.get_state()) == pickle.dumps(kept)
 
 
 @pytest.mark.filterwarnings("ignore:.*(maximum|minimum) value is -?infinity")
@@ -212,6 +211,7 @@ def test_what_is_returned_is_the_callers_own(make):
         lambda: k_armed(horizon=100),
         lambda: per_arm(None, horizon=100),  # the check takes arms without looking for their number
         lambda: per_arm(None),
+        Slates,
         lambda: Countdown([100]),
         lambda: Listed([100]),
     ],
@@ -219,51 +219,4 @@ def test_what_is_returned_is_the_callers_own(make):
 def test_gymnasiums_own_check_passes(make):
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*(share|should|must)")
-        check_env(GymnasiumEnv(make()))
-
-
-class TestStationaryStochasticPerArm:
-    def test_the_id_makes_a_problem_of_ten_items_by_default(self):
-        env = gymnasium.make(PER_ARM_ID)
-        observation, _ = env.reset(seed=0)
-        assert {key: leaf.shape for key, leaf in observation.items()} == {
-            "global": (5,),
-            "per_arm": (10, 5),
-        }
-        assert env.action_space == gymnasium.spaces.Discrete(10)
-        assert env.spec.max_episode_steps == StationaryStochasticPerArm.n_steps == 1000
-        ends = [env.step(0)[2:4] for _ in range(1000)]
-        assert ends == [(False, False)] * 999 + [(False, True)]
-
-    def test_the_id_takes_the_arguments_of_the_environment(self):
-        rng = np.random.default_rng(0)
-        env = gymnasium.make(
-            PER_ARM_ID,
-            global_context_sampling_fn=lambda: rng.normal(size=2),
-            arm_context_sampling_fn=lambda: rng.normal(size=3),
-            max_num_actions=4,
-            reward_fn=np.sum,
-            num_actions_fn=lambda: 3,
-        )
-        observation, info = env.reset()
-        assert observation["num_actions"] == 3
-        assert observation["per_arm"].shape == (4, 3)
-        assert info == {}  # a function of TF-Agents' kind tells no mean
-        features = np.concatenate((observation["global"], observation["per_arm"][2]))
-        assert env.step(2)[1] == pytest.approx(features.sum(), rel=1e-6)
-        with pytest.raises(ValueError, match="the num_actions of its row"):
-            env.step(3)
-
-    @pytest.mark.filterwarnings("ignore:.*(maximum|minimum) value is -?infinity")
-    def test_gymnasiums_own_check_passes_with_pictures(self):
-        pytest.importorskip("matplotlib").use("Agg")
-        check_env(gymnasium.make(PER_ARM_ID).unwrapped)
-
-    def test_a_picture_shows_the_items_of_the_user(self):
-        env = gymnasium.make(PER_ARM_ID, render_mode="ansi", max_num_actions=3)
-        _, info = env.reset(seed=0)
-        title, _, *arms = env.render().splitlines()
-        assert title == "stationary_stochastic_per_arm: 0 pulls"
-        assert [line.split()[1] for line in arms] == [
-            f"{mean:.2f}" for mean in info["expected_rewards"]
-        ]
+        check_env(GymnasiumEnv(make()), skip_render_check=True)

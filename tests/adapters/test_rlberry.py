@@ -1,5 +1,6 @@
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,20 +16,21 @@ from rlberry.utils.check_env import check_env, check_rlberry_env
 from rlberry.utils.check_gym_env import check_gym_env
 from rlberry.wrappers import RescaleRewardWrapper
 
-from bandit_envs import BoundedArraySpec, KArmedTestbed
+from bandit_envs import KArmedTestbed
 from bandit_envs.adapters.rlberry import RlberryEnv
-from bandit_envs.wrappers import AddActionMask, AffineReward, ClipReward, RescaleReward
+from bandit_envs.rewards import LinearReward
+from bandit_envs.wrappers import AddActionMask, AffineReward, RescaleReward
 
-from ..wrappers.examples import Payer, per_arm_bandit
-from .gymnasium_examples import Countdown
+from ..wrappers.examples import Payer
+from .examples import ACTION, THETA, Countdown, TwoRewards, per_arm
 
 
-def make_testbed(**options):
-    return RlberryEnv(KArmedTestbed(k=3, **options))
+def make_testbed(expected_rewards=False, **options):
+    return RlberryEnv(KArmedTestbed(k=3, **options), expected_rewards=expected_rewards)
 
 
 def make_per_arm(**options):
-    return RlberryEnv(per_arm_bandit(batch_size=1, **options))
+    return RlberryEnv(per_arm(reward=LinearReward(THETA), batch_size=1), **options)
 
 
 def make_rescaled(**options):
@@ -62,21 +64,9 @@ class SampleMeans(AgentWithSimplePolicy):
         return int((self.totals / self.counts).argmax())
 
 
-def test_it_is_a_model_with_the_spaces_of_rlberry():
-    model = make_testbed()
-    assert isinstance(model, Model)
-    assert isinstance(model.action_space, rlberry.spaces.Discrete)
-    assert isinstance(model.observation_space, rlberry.spaces.Box)
-    assert (model.name, model.spec, model.unwrapped) == ("k_armed_testbed", None, model)
-    assert model.metadata["render_modes"] == ["rgb_array", "human", "ansi"]
-    model.close()
-    model.close()
-
-
-@pytest.mark.parametrize("make", [make_testbed, make_per_arm])
-@pytest.mark.parametrize("horizon", [None, 4])
-def test_its_trajectory_is_that_of_the_core(make, horizon):
-    model = make() if make is make_per_arm else make(horizon=horizon)
+@pytest.mark.parametrize("make", [make_testbed, make_per_arm, partial(make_testbed, horizon=4)])
+def test_its_trajectory_is_that_of_the_core(make):
+    model = make(expected_rewards=True)
     core = copy.deepcopy(model.env)
     observation, info = model.reset(seed=3)
     core.seed(3)
@@ -95,6 +85,9 @@ def test_its_trajectory_is_that_of_the_core(make, horizon):
         assert reward == time_step.reward[0]
         assert (type(reward), type(terminated), type(truncated)) == (float, bool, bool)
         assert (terminated, truncated) == (last and core.horizon is None, last and not terminated)
+    assert isinstance(model, Model)
+    assert isinstance(model.action_space, rlberry.spaces.Discrete)
+    assert model.name == core.name
 
 
 @pytest.mark.parametrize(
@@ -113,11 +106,11 @@ def test_the_checkers_of_rlberry_pass(make):
     check_rlberry_env(model)
 
 
-@pytest.mark.parametrize("wrap", [lambda env: env, AddActionMask])
 @pytest.mark.filterwarnings("ignore")
-def test_the_checker_passes_for_dicts_too(wrap):
+def test_the_checker_passes_for_dicts_too():
     # rlberry's other checker compares observations in a way that dicts of arrays do not support.
-    check_gym_env(RlberryEnv(wrap(per_arm_bandit(batch_size=1, num_actions=1))))
+    check_gym_env(make_per_arm())
+    check_gym_env(RlberryEnv(AddActionMask(per_arm(num_actions=lambda: 5, batch_size=1))))
 
 
 def test_reseeding_with_an_integer_repeats_the_stream():
@@ -138,15 +131,6 @@ def test_a_seed_sequence_or_a_seeder_is_spawned_from():
         model.reseed(source)
         drawn.add(float(model.rng.random()))
     assert len(drawn) == 6
-
-
-def test_reseeding_without_a_seed_spawns_from_the_seeder_of_before():
-    model, drawn = make_testbed(), []
-    for _ in range(2):
-        model.reseed(5)
-        model.reseed()
-        drawn.append(model.rng.random())
-    assert drawn[0] == drawn[1]
 
 
 def test_reseeding_reaches_the_spaces():
@@ -202,7 +186,7 @@ def test_sampling_leaves_the_environment_as_it_was(make):
 
 
 def test_samples_are_steps_from_the_state_that_is_given():
-    model = make_testbed(seed=0)
+    model = make_testbed(seed=0, expected_rewards=True)
     _, info = model.reset()
     state = model.env.get_state()
     model.reset()  # other arms
@@ -232,24 +216,17 @@ def test_a_state_that_cannot_be_stepped_is_refused():
     model.step(0)
     with pytest.raises(ValueError, match="state is at the end of an episode"):
         model.sample(model.env.get_state(), 0)
-    with pytest.raises(TypeError, match="state is a ndarray; expected what get_state"):
+    with pytest.raises(TypeError, match="state"):
         model.sample(model.observation_space.sample(), 0)
-    with pytest.raises(ValueError, match="state is of "):
+    with pytest.raises(ValueError, match="state"):
         model.sample(KArmedTestbed(k=4).get_state(), 0)
-
-
-def test_it_knows_what_it_can_do_without_a_step():
-    model = make_testbed()
-    assert model.is_online() is True
-    assert model.is_generative() is True
-    with pytest.raises(ValueError, match="no time step yet"):
-        model.env.current_time_step()
 
 
 def test_its_parameters_are_those_of_the_constructor():
     model = RlberryEnv(KArmedTestbed(k=3), render_mode="ansi")
     for deep in (True, False):
-        assert model.get_params(deep) == {"env": model.env, "render_mode": "ansi"}
+        parameters = {"env": model.env, "render_mode": "ansi", "expected_rewards": False}
+        assert model.get_params(deep) == parameters
     again = RlberryEnv(**model.get_params())
     assert again.env.num_actions == 3
     assert again.render_mode == "ansi"
@@ -264,11 +241,6 @@ def test_models_made_from_one_environment_are_independent():
     with pytest.raises(ValueError, match="no time step yet"):
         env.current_time_step()
     assert not np.shares_memory(first.env.expected_rewards(), second.env.expected_rewards())
-
-
-def test_the_reward_range_is_that_of_the_environment():
-    assert make_testbed().reward_range == (-np.inf, np.inf)
-    assert RlberryEnv(ClipReward(KArmedTestbed(), (-1.0, 2.0))).reward_range == (-1.0, 2.0)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
@@ -292,21 +264,6 @@ def test_both_rescalings_give_the_same_rewards(bounds):
         theirs = RescaleRewardWrapper(RlberryEnv(Payer([reward], *bounds)), (-5.0, 15.0))
         theirs.reset()
         assert theirs.step(0)[1] == pytest.approx(expected, rel=1e-13)
-
-
-def test_the_rescaling_of_rlberry_runs_on_it():
-    wrapped, bare = RescaleRewardWrapper(make_testbed(), (0.0, 1.0)), make_testbed()
-    wrapped.reseed(5)
-    bare.reseed(Seeder(5))
-    assert wrapped.reward_range == (0.0, 1.0)
-    assert wrapped.is_online()
-    wrapped.reset()
-    bare.reset(seed=1)
-    wrapped.reset(seed=1)
-    reward = bare.step(0)[1]
-    assert wrapped.step(0)[1] == pytest.approx(1.0 / (1.0 + np.exp(-reward)))
-    state = wrapped.env.env.get_state()
-    assert all(0.0 < wrapped.sample(state, 0)[1] < 1.0 for _ in range(100))
 
 
 def manager(output_dir, env, **options):
@@ -347,20 +304,14 @@ def test_experiments_repeat_for_a_seed(env, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("action", "error", "message"),
-    [
-        (-1, ValueError, r"action\[0\] is -1; expected 0 <= action < 3"),
-        (3, ValueError, r"action\[0\] is 3; expected 0 <= action < 3"),
-        (0.5, TypeError, r"action is 0.5, float64; expected int32"),
-        (None, TypeError, r"action is None, object; expected int32"),
-    ],
+    ("action", "error"), [(-1, ValueError), (3, ValueError), (0.5, TypeError), (None, TypeError)]
 )
-def test_a_bad_action_is_refused_and_nothing_changes(action, error, message):
+def test_a_bad_action_is_refused_and_nothing_changes(action, error):
     model = make_testbed()
     model.reset()
     twin = copy.deepcopy(model)
     for move in (model.step, lambda action: model.sample(model.env.get_state(), action)):
-        with pytest.raises(error, match=message):
+        with pytest.raises(error, match="action"):
             move(action)
     assert model.step(0)[1] == twin.step(0)[1]
     state = model.env.get_state()
@@ -368,31 +319,27 @@ def test_a_bad_action_is_refused_and_nothing_changes(action, error, message):
 
 
 @pytest.mark.parametrize(
-    ("env", "options", "error", "message"),
+    ("env", "options", "error", "name"),
     [
-        (KArmedTestbed(batch_size=2), {}, ValueError, "env has batch_size 2; expected 1"),
-        (None, {}, TypeError, "env is None; expected a PyEnvironment"),
-        (KArmedTestbed(), {"render_mode": "text"}, ValueError, "render_mode is 'text'; expected"),
+        (KArmedTestbed(batch_size=2), {}, ValueError, "batch_size"),
+        (TwoRewards(), {}, ValueError, "reward_spec"),
+        (KArmedTestbed(), {"render_mode": "text"}, ValueError, "render_mode"),
+        (3, {}, TypeError, "env"),
     ],
 )
-def test_a_bad_constructor_argument_is_refused(env, options, error, message):
-    with pytest.raises(error, match=message):
+def test_a_bad_constructor_argument_is_refused(env, options, error, name):
+    with pytest.raises(error, match=name):
         RlberryEnv(env, **options)
 
 
 def test_render_passes_the_mode_on():
-    class Drawn(Countdown):
-        def render(self, mode="rgb_array", row=0):
-            return mode, row
-
-    assert RlberryEnv(Drawn([3]), render_mode="ansi").render() == ("ansi", 0)
-    assert RlberryEnv(Drawn([3])).render() is None
+    assert RlberryEnv(Countdown([3]), render_mode="ansi").render() == ("ansi", 0)
+    assert RlberryEnv(Countdown([3])).render() is None
 
 
-def test_nested_observations_and_actions_are_passed_in_their_dtypes():
+def test_nested_observations_and_actions_are_passed():
     model = RlberryEnv(Countdown([3]))
     model.reset()
-    observation, reward, *_, info = model.step({"push": [0.5, -1.0], "choice": 2})
+    observation, reward, *_, info = model.step(ACTION)
     assert model.observation_space.contains(observation)
-    assert (reward, info) == (1.5, {})
-    assert BoundedArraySpec((), np.int32, -100, 100).check_array(observation["count"])
+    assert (reward, info) == (2.25, {})

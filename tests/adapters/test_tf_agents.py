@@ -1,5 +1,8 @@
 import copy
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,9 +16,11 @@ from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
-from bandit_envs.adapters.tf_agents import as_tf_agents
+from bandit_envs.adapters.tf_agents import as_tf_agents, optimal_action_fn, optimal_reward_fn
 from bandit_envs.sampling import BatchFunction, Integers
-from tests.adapters.tf_agents_examples import B, K, k_armed, per_arm
+from bandit_envs.wrappers import AffineReward
+
+from .examples import B, Countdown, K, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
 
 ENVIRONMENTS = {
     "testbed": k_armed,
@@ -27,6 +32,8 @@ ENVIRONMENTS = {
     "per-arm, integers": lambda: StationaryStochasticPerArmPyEnvironment(
         lambda: [1, 2], lambda: [3, 4], K, sum, batch_size=B
     ),
+    "slates": lambda: Slates(batch_size=B),
+    "two rewards": lambda: TwoRewards(batch_size=B),
 }
 
 
@@ -42,7 +49,7 @@ def tensors_equal(time_step, other):
     )
 
 
-def test_a_stream_becomes_a_bandit_and_an_env_with_horizon_an_environment(env):
+def test_a_bandit_without_a_horizon_becomes_one_and_any_other_an_environment(env):
     adapted = as_tf_agents(env)
     assert isinstance(adapted, py_environment.PyEnvironment)
     is_bandit = isinstance(adapted, bandit_py_environment.BanditPyEnvironment)
@@ -55,9 +62,10 @@ def test_tf_agents_validates_it(env):
 
 def test_the_specs_are_those_of_tf_agents_and_say_the_same(env):
     adapted = as_tf_agents(env)
-    assert adapted.action_spec() == array_spec.BoundedArraySpec((), np.int32, 0, K - 1, "action")
-    ours = tf.nest.flatten((env.observation_spec(), env.reward_spec()))
-    theirs = tf.nest.flatten((adapted.observation_spec(), adapted.reward_spec()))
+    ours = tf.nest.flatten((env.observation_spec(), env.action_spec(), env.reward_spec()))
+    theirs = tf.nest.flatten(
+        (adapted.observation_spec(), adapted.action_spec(), adapted.reward_spec())
+    )
     for spec, converted in zip(ours, theirs):
         assert isinstance(converted, array_spec.ArraySpec)
         assert (converted.shape, converted.dtype) == (spec.shape, spec.dtype)
@@ -71,28 +79,25 @@ def test_bounds_of_an_observation_are_kept():
     assert spec == array_spec.BoundedArraySpec((), np.int32, 1, K)
 
 
-def test_batch_size_and_name_are_kept(env):
-    adapted = as_tf_agents(env)
-    assert adapted.batched
-    assert (adapted.batch_size, adapted.name) == (env.batch_size, env.name)
-    assert adapted.wrapped_env() is env
+def some_action(env):
+    return np.zeros((env.batch_size, *env.action_spec().shape), np.int32)
 
 
 def test_its_steps_are_those_of_the_environment(env):
     adapted, same = as_tf_agents(copy.deepcopy(env)), env
+    assert (adapted.batched, adapted.batch_size, adapted.name) == (True, env.batch_size, env.name)
     for _ in range(5):
-        action = np.arange(env.batch_size)
-        time_step = adapted.step(action)
+        time_step = adapted.step(some_action(env))
         assert isinstance(time_step, ts.TimeStep)
-        assert tensors_equal(time_step, same.step(action))
-        assert adapted.current_time_step() is time_step
+        assert tensors_equal(time_step, same.step(some_action(env)))
+        assert tensors_equal(time_step, adapted.current_time_step())
 
 
 @pytest.mark.parametrize("in_graph", [False, True], ids=["eager", "graph"])
 def test_tensors_have_exactly_the_dtypes_and_shapes_of_the_spec(env, in_graph):
     environment = tf_py_environment.TFPyEnvironment(as_tf_agents(env))
     step = tf.function(environment.step) if in_graph else environment.step
-    action = tf.zeros(env.batch_size, tf.int32)
+    action = tf.constant(some_action(env))
     time_steps = [environment.reset(), *(step(action) for _ in range(4))]
     spec = tf.nest.flatten(environment.time_step_spec())
     for time_step in time_steps:
@@ -102,22 +107,21 @@ def test_tensors_have_exactly_the_dtypes_and_shapes_of_the_spec(env, in_graph):
             assert tensor.numpy().dtype == leaf.dtype.as_numpy_dtype
 
 
-def test_an_episode_ends_and_starts_again_under_tf_agents():
-    adapted = as_tf_agents(k_armed(horizon=2))
+@pytest.mark.parametrize(
+    ("horizon", "kinds"), [(2, [0, 1, 2, 0, 1, 2]), (None, [0, 2, 2, 2, 2, 2])]
+)
+def test_only_an_episode_with_a_horizon_ends_and_starts_again(horizon, kinds):
+    adapted = as_tf_agents(k_armed(horizon=horizon))
     time_steps = [adapted.step(np.zeros(B, int)) for _ in range(6)]
-    kinds = [int(time_step.step_type[0]) for time_step in time_steps]
-    assert kinds == [0, 1, 2, 0, 1, 2]
-    assert adapted.should_reset(time_steps[2])
-    assert not adapted.should_reset(time_steps[3])
+    assert [int(time_step.step_type[0]) for time_step in time_steps] == kinds
+    assert adapted.should_reset(time_steps[2]) == (horizon == 2)
 
 
-def test_a_stream_is_never_reset_by_a_step():
-    adapted = as_tf_agents(k_armed())
-    assert adapted.reset().is_first().all()
-    for _ in range(3):
-        time_step = adapted.step(np.zeros(B, int))
-        assert time_step.is_last().all()
-        assert not adapted.should_reset(time_step)
+def test_an_environment_that_is_no_bandit_is_reset_after_its_episodes():
+    adapted = as_tf_agents(Countdown([2, 2]))
+    assert not isinstance(adapted, bandit_py_environment.BanditPyEnvironment)
+    action = {"push": np.zeros((2, 2), np.float32), "choice": np.ones(2, np.int32)}
+    assert [int(adapted.step(action).step_type[0]) for _ in range(5)] == [0, 1, 2, 0, 1]
 
 
 def test_the_hooks_of_a_bandit_are_there():
@@ -188,41 +192,104 @@ def test_it_survives_pickle_and_deepcopy(make, duplicate):
         assert tensors_equal(adapted.step(np.ones(B, int)), other.step(np.ones(B, int)))
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-@pytest.mark.parametrize("make", [k_armed, per_arm, lambda: k_armed(horizon=3)])
-def test_what_a_copy_hands_out_cannot_be_written(make, duplicate):
-    adapted = as_tf_agents(make())
-    adapted.reset()
-    adapted.step(np.ones(B, int))
-    other = duplicate(adapted)
-    assert tensors_equal(other.current_time_step(), adapted.current_time_step())
-    for leaf in tf.nest.flatten(other.current_time_step()):
-        with pytest.raises(ValueError, match="read-only"):
-            leaf[...] = 0
-        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
-            leaf.flags.writeable = True
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("make", [k_armed, per_arm, lambda: k_armed(horizon=9)])
+def test_nothing_that_is_done_to_what_it_returns_changes_it(make):
+    adapted, same = as_tf_agents(make()), as_tf_agents(make())
+    for _ in range(3):
+        for time_step in (adapted.step(np.ones(B, int)), adapted.current_time_step()):
+            for leaf in tf.nest.flatten(time_step):
+                with pytest.raises(ValueError, match="read-only"):
+                    leaf[...] = 0
+                leaf.shape = (-1,)
+                if leaf.dtype == np.float32:
+                    leaf.dtype = np.int32
+        assert tensors_equal(same.step(np.ones(B, int)), adapted.current_time_step())
 
 
 def test_a_bad_action_is_refused_and_nothing_changes():
-    adapted = as_tf_agents(k_armed())
-    time_step = adapted.reset()
-    before = pickle.dumps(adapted.get_state())
-    for action in ([0, K], [-1, 0], [0, 1, 2], [0.0, 1.0]):
-        with pytest.raises((TypeError, ValueError), match="action"):
-            adapted.step(np.array(action))
-    assert pickle.dumps(adapted.get_state()) == before
-    assert adapted.current_time_step() is time_step
+    always_two = BatchFunction(lambda rng, size: np.full((*size, 1), 2), 1, np.int32)
+    for env, actions in (
+        (k_armed(), ([0, K], [-1, 0], [0, 1, 2], [0.0, 1.0])),
+        (per_arm(always_two), ([0, 2], [4, 0])),  # not available
+    ):
+        adapted = as_tf_agents(env)
+        adapted.reset()
+        before = pickle.dumps(adapted.get_state())
+        for action in actions:
+            with pytest.raises((TypeError, ValueError), match="action"):
+                adapted.step(np.array(action))
+        assert pickle.dumps(adapted.get_state()) == before
 
 
 @pytest.mark.parametrize("env", [None, "testbed", as_tf_agents(k_armed())])
 def test_what_is_no_environment_of_this_package_is_refused(env):
-    with pytest.raises(TypeError, match="expected a PyEnvironment of bandit_envs"):
+    with pytest.raises(TypeError, match="env"):
         as_tf_agents(env)
 
 
-def test_an_unavailable_arm_is_refused_here_as_everywhere():
-    always_two = BatchFunction(lambda rng, size: np.full((*size, 1), 2), 1, np.int32)
-    adapted = as_tf_agents(per_arm(always_two))
-    adapted.reset()
-    with pytest.raises(ValueError, match=r"action\[1\] is 2; expected 0 <= action < 2"):
-        adapted.step(np.array([0, 2]))
+@pytest.mark.parametrize("value", [None, "1"])
+def test_importing_it_says_what_keras_needs(value):
+    is_late = tf.__version__ >= "2.16"
+    environment = {key: os.environ[key] for key in os.environ if key != "TF_USE_LEGACY_KERAS"}
+    if value is not None:
+        environment["TF_USE_LEGACY_KERAS"] = value
+    command = [sys.executable, "-c", "import bandit_envs.adapters.tf_agents"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (is_late or value is None)
+    assert ("TF_USE_LEGACY_KERAS" in done.stderr) == (is_late == (value is None))
+
+
+@pytest.mark.parametrize("adapt", [as_tf_agents, lambda env: env], ids=["adapted", "as it is"])
+@pytest.mark.parametrize("num_actions", [None, Integers(1, 1, K + 1)])
+def test_baselines_are_functions_of_an_observation_that_determines_them(adapt, num_actions):
+    env = adapt(per_arm(num_actions))
+    optimal_reward, optimal_action = optimal_reward_fn(env), optimal_action_fn(env)
+    other = per_arm(num_actions, batch_size=7, seed=1)
+    observation = tf.nest.map_structure(tf.constant, other.reset().observation)
+    for function in (lambda fn: fn, tf.function):
+        rewards, actions = (function(fn)(observation) for fn in (optimal_reward, optimal_action))
+        np.testing.assert_allclose(rewards, other.optimal_reward(), rtol=1e-6)
+        np.testing.assert_array_equal(actions, other.optimal_action())
+        assert (rewards.dtype, actions.dtype) == (tf.float32, tf.int32)
+
+
+def test_baselines_of_a_wrapped_bandit_are_those_of_its_rewards():
+    env = AffineReward(per_arm(), scale=3.0)
+    observation = tf.nest.map_structure(tf.constant, env.reset().observation)
+    env.step([0] * B)
+    np.testing.assert_allclose(
+        optimal_reward_fn(env)(observation),
+        3.0 * optimal_reward_fn(per_arm())(observation),
+        rtol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("make", [k_armed, lambda: AffineReward(k_armed(), scale=3.0)])
+def test_baselines_of_any_other_bandit_are_what_is_optimal_now(make):
+    env = make()
+    optimal_reward, optimal_action = optimal_reward_fn(env), optimal_action_fn(env)
+    for time_step in (env.reset(), env.step([0] * B), env.step([1] * B), env.reset()):
+        observation = tf.constant(time_step.observation)
+        np.testing.assert_array_equal(optimal_reward(observation), env.optimal_reward())
+        np.testing.assert_array_equal(optimal_action(observation), env.optimal_action())
+
+
+@pytest.mark.parametrize("make", [lambda: k_armed(drift_std=1.0), lambda: twice_wrapped(per_arm())])
+def test_a_baseline_that_changes_and_cannot_be_told_is_refused(make):
+    env = make()
+    optimal_reward = optimal_reward_fn(env)
+    env.reset()
+    observation = tf.nest.map_structure(tf.constant, env.step([0] * B).observation)
+    with pytest.raises(Exception, match=r"changes from step to step"):
+        optimal_reward(observation)
+
+
+@pytest.mark.parametrize("baseline", [optimal_reward_fn, optimal_action_fn])
+def test_a_baseline_of_what_has_none_is_refused(baseline):
+    with pytest.raises(NotImplementedError):
+        baseline(per_arm(reward=lambda vector: vector.sum()))
+    with pytest.raises(ValueError, match="horizon"):
+        baseline(k_armed(horizon=3))
+    with pytest.raises(TypeError, match="env"):
+        baseline(tf_py_environment.TFPyEnvironment(as_tf_agents(k_armed())))

@@ -19,7 +19,7 @@ from tf_agents.bandits.environments import stationary_stochastic_per_arm_py_envi
 from tf_agents.bandits.metrics import tf_metrics
 from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.drivers import dynamic_episode_driver, dynamic_step_driver
-from tf_agents.environments import tf_py_environment
+from tf_agents.environments import tf_py_environment, wrappers
 from tf_agents.metrics import tf_metrics as general_tf_metrics
 from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
@@ -29,6 +29,8 @@ from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 from bandit_envs.wrappers import RescaleReward
+
+from . import examples
 
 B, K, G, P = 16, 7, 4, 5
 THETA = np.arange(9.0)
@@ -131,6 +133,33 @@ def test_episodes_with_a_horizon_are_those_of_any_environment(in_graph):
     assert (seen.discount == 1.0).all()
 
 
+def in_wrappers(env, number):
+    for _ in range(number):
+        env = wrappers.PyEnvironmentBaseWrapper(env)
+    return env
+
+
+@pytest.mark.parametrize(
+    ("env", "num_steps", "count"),
+    [
+        (adapter.as_tf_agents(examples.twice_wrapped(examples.k_armed())), 6, 3),
+        (adapter.as_tf_agents(examples.k_armed(batch_size=1)), 6, 6),
+        (in_wrappers(adapter.as_tf_agents(examples.k_armed()), 1), 6, 3),
+        # The reset between two episodes does not count.
+        (in_wrappers(adapter.as_tf_agents(examples.k_armed(horizon=2)), 2), 8, 5),
+    ],
+    ids=["our wrappers", "one row", "a wrapper of TF-Agents", "two, with a horizon"],
+)
+def test_a_driver_ends(env, num_steps, count):
+    environment = tf_py_environment.TFPyEnvironment(env)
+    seen = []
+    driver = dynamic_step_driver.DynamicStepDriver(
+        environment, random_policy(environment), observers=[seen.append], num_steps=num_steps
+    )
+    driver.run(maximum_iterations=50)
+    assert len(seen) == count
+
+
 def linear(agent_class, environment):
     return agent_class(
         environment.time_step_spec(),
@@ -164,6 +193,7 @@ CONTEXTUAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONTEXTUAL)
 def test_the_trainer_trains_contextual_agents(name, tmp_path):
     tf.random.set_seed(0)
@@ -186,6 +216,7 @@ def test_the_trainer_trains_contextual_agents(name, tmp_path):
     assert metrics[1].result() < 0.5
 
 
+@pytest.mark.slow
 def test_the_trainer_trains_exp3_on_the_testbed(tmp_path):
     testbed = KArmedTestbed(K, batch_size=B, seed=0)
     env = adapter.as_tf_agents(RescaleReward(testbed, (0.0, 1.0)))
@@ -290,6 +321,7 @@ def in_numpy(theta):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", [in_tensorflow, in_numpy])
 def test_the_tutorial_runs_with_the_import_changed_and_its_regret_is_the_same(baseline):
     theirs = regrets_of_a_script(upstream.StationaryStochasticPerArmPyEnvironment, in_tensorflow)
