@@ -14,7 +14,7 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class ActionValues(NamedTuple):
-    """Estimated values, and the greedy action of each row.
+    """Estimated values, and the greedy action of each row; updated in place.
 
     Fields:
         values: Q, [B, K].

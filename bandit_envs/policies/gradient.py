@@ -13,7 +13,7 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Preferences(NamedTuple):
-    """Preferences H [B, K], their softmax pi [B, K], the mean reward [B], and the steps so far."""
+    """H and its softmax [B, K], and the mean reward [B], updated in place; the steps so far."""
 
     preferences: Floats
     probabilities: Floats

@@ -20,7 +20,8 @@ class LinearModel(NamedTuple):
         [x_i                                    r_i          ]   =   Q [R' z']
         [sqrt((1 - gamma) tikhonov_weight) I    0            ]         [0  . ]
 
-    A is never formed, so errors do not accumulate and collinear features are harmless.
+    A is never formed, so errors do not accumulate and collinear features are harmless. An update
+    returns a new model.
 
     Fields:
         root: R, [D, D] upper triangular.

@@ -48,7 +48,7 @@ class Policy(Stateful, abc.ABC):
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
     """
 
-    def __init__(self, num_actions: int, batch_size: int, seed: Seed) -> None:
+    def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._shape = self._batch_size, self._num_actions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs.base.state import Seed
 from bandit_envs.policies.policy import Actions, Floats, Policy, Rng
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -18,9 +17,6 @@ class RandomPolicy(Policy):
     >>> RandomPolicy(num_actions=4).probabilities(KArmedTestbed(k=4).reset())
     array([[0.25, 0.25, 0.25, 0.25]])
     """
-
-    def __init__(self, *, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
-        super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> None:
         return None

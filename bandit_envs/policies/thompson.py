@@ -13,7 +13,7 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Posterior(NamedTuple):
-    """Means [B, K] and standard deviations [B, K] of the arm values."""
+    """Means [B, K] and standard deviations [B, K] of the arm values, updated in place."""
 
     mean: Floats
     std: Floats

@@ -15,7 +15,7 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class ConfidenceBounds(NamedTuple):
-    """Values Q [B, K], choices N [B, K], 1 / sqrt(N) [B, K], and the steps so far."""
+    """Q, N and 1 / sqrt(N), each [B, K] and updated in place, and the steps so far."""
 
     values: Floats
     counts: NDArray[np.int64]
