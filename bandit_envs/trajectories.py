@@ -1,9 +1,8 @@
-"""Time steps and trajectories: what an environment returns and what observers are shown.
+"""Time steps and trajectories: what environments return, and what drivers show to observers.
 
-Every array has a leading batch dimension B, in `step_type`, `reward` and `discount` too.
+Every array has a leading batch dimension B.
 
-Source: TF-Agents' `tf_agents.trajectories`, whose field names, field order and meaning are kept;
-there, `step_type`, `reward` and `discount` may also be without a batch dimension.
+Source: TF-Agents' `tf_agents.trajectories`, whose field names, field order and meaning are kept.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from bandit_envs.base.arrays import read_only
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
 
 REWARD_SPEC = ArraySpec((), np.float32, "reward")
-"""The reward of an environment that does not say otherwise: one float32."""
+"""The default spec of a reward: one float32."""
 
 DISCOUNT_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "discount")
-"""The discount of an environment that does not say otherwise: one float32 from 0 to 1."""
+"""The default spec of a discount: one float32 from 0 to 1."""
 
 
 class StepType:
-    """Where in an episode a time step stands: `FIRST` (0), `MID` (1) or `LAST` (2).
+    """Where in an episode a time step is: `FIRST` (0), `MID` (1) or `LAST` (2).
 
     The three are read-only int32 arrays without dimensions; `StepType(value)` returns one of them.
 
@@ -46,17 +45,14 @@ class StepType:
 
 
 class TimeStep(NamedTuple):
-    """What `reset` and `step` return. A tuple with named fields, in this order.
-
-    Shapes:
-        B: the batch size of the environment.
+    """What `reset` and `step` return.
 
     Fields:
         step_type: [B] int32, FIRST, MID or LAST.
         reward: [B], the reward of the action that led here; after a reset, `no_reward`.
-        discount: [B] float32 from 0 to 1; how much what comes after counts. 0 means that the
-            episode has terminated; a LAST with discount 1 was cut off at a horizon.
-        observation: a nest of arrays [B, ...], what the next action is to be chosen from.
+        discount: [B] float32 from 0 to 1, the weight of later rewards. 0 means that the episode
+            has terminated; a LAST with discount 1 was cut off at a horizon.
+        observation: a nest of arrays [B, ...], from which to choose the next action.
 
     Source: TF-Agents' `TimeStep`; Sutton & Barto, section 3.4, for an episode's end.
 
@@ -84,7 +80,7 @@ class TimeStep(NamedTuple):
 
 
 class PolicyInfo(NamedTuple):
-    """What a policy reports of its choice, if a driver asks.
+    """What a policy reports about its choice, if a driver asks.
 
     Fields:
         log_probability: [B], the natural logarithm of the probability of the action taken.
@@ -98,17 +94,11 @@ class PolicyInfo(NamedTuple):
 class Trajectory(NamedTuple):
     """One transition of every row, as a driver shows it to its observers.
 
-    Shapes:
-        B: the batch size.
-
     Fields:
-        step_type: [B] int32, the step type of the time step that the action was chosen from.
-        observation: a nest of arrays [B, ...], the observation that it was chosen from.
-        action: [B] int32, the action.
+        step_type, observation: of the time step from which the action was chosen.
+        action: [B, ...].
         policy_info: what the policy says about its choice; `()` if nothing.
-        next_step_type: [B] int32, the step type of the time step that the action led to.
-        reward: [B], the reward for the action.
-        discount: [B] float32, the discount that came with the reward.
+        next_step_type, reward, discount: of the time step to which the action led.
 
     Source: TF-Agents' `Trajectory`.
 
@@ -131,15 +121,8 @@ class Trajectory(NamedTuple):
         cls, time_step: TimeStep, action: Nest, next_time_step: TimeStep, policy_info: Nest = ()
     ) -> Trajectory:
         """Returns the trajectory of one step from `time_step` to `next_time_step`."""
-        return cls(
-            time_step.step_type,
-            time_step.observation,
-            action,
-            policy_info,
-            next_time_step.step_type,
-            next_time_step.reward,
-            next_time_step.discount,
-        )
+        step_type, _, _, observation = time_step
+        return cls(step_type, observation, action, policy_info, *next_time_step[:3])
 
     def is_first(self) -> NDArray[np.bool_]:
         """[B] bool: whether the action was the first of its episode."""
@@ -161,11 +144,10 @@ class Trajectory(NamedTuple):
 def no_reward(reward_spec: Nest, batch_size: int) -> Nest:
     """Returns the reward [B, ...] of rows just reset: 0, or the allowed value nearest to 0."""
 
-    def nothing(spec: ArraySpec) -> NDArray[Any]:
+    def nothing(spec: Any) -> NDArray[Any]:
         zeros = np.zeros((batch_size, *spec.shape), spec.dtype)
-        if isinstance(spec, BoundedArraySpec):
-            return np.asarray(zeros.clip(spec.minimum, spec.maximum))
-        return zeros
+        bounded = isinstance(spec, BoundedArraySpec)
+        return np.clip(zeros, spec.minimum, spec.maximum) if bounded else zeros
 
     return map_structure(nothing, reward_spec)
 
@@ -188,11 +170,7 @@ def transition(
 ) -> TimeStep:
     """Returns a time step within an episode: MID.
 
-    Args:
-        observation: a nest of arrays [B, ...].
-        reward: [B], or a number for a batch of one.
-        discount: a number from 0 to 1, or one for each row.
-        reward_dtype: the dtype to return the reward in.
+    The reward is [B], or a number for a batch of one; the discount is a number from 0 to 1, or [B].
     """
     return _time_step(StepType.MID, observation, reward, discount, reward_dtype)
 
@@ -215,19 +193,13 @@ def truncation(
 
 
 def _time_step(
-    step_type: NDArray[np.int32],
-    observation: Nest,
-    reward: ArrayLike,
-    discount: ArrayLike,
-    reward_dtype: DTypeLike,
+    step_type: Any, observation: Nest, reward: Any, discount: Any, reward_dtype: DTypeLike
 ) -> TimeStep:
     rewards = np.atleast_1d(np.asarray(reward, reward_dtype))
     batch_size = len(rewards)
     discounts = np.asarray(discount, np.float32)
     if discounts.shape not in ((), (batch_size,)):
-        raise ValueError(
-            f"discount has shape {discounts.shape}; expected () or ({batch_size},), as the reward"
-        )
+        raise ValueError(f"discount has shape {discounts.shape}; expected () or ({batch_size},)")
     if not np.all((discounts >= 0.0) & (discounts <= 1.0)):
         raise ValueError(f"discount is {discounts}; expected values from 0 to 1")
     return TimeStep(
@@ -239,7 +211,7 @@ def _time_step(
 
 
 def time_step_spec(observation_spec: Nest, reward_spec: Nest = REWARD_SPEC) -> TimeStep:
-    """Returns the `TimeStep` of specs, without batch dimension, that go with these two."""
+    """Returns the specs of one row of a time step."""
     return TimeStep(
         ArraySpec((), np.int32, "step_type"),  # type: ignore[arg-type]
         reward_spec,

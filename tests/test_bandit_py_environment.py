@@ -141,9 +141,9 @@ def test_rows_of_another_array_are_accepted():
             ValueError,
             "action[2] is 18446744073709551615; expected 0 <= action < 5",
         ),
-        ([0, 1], ValueError, "action has shape (2,); expected (3,), one action a row"),
-        (1, ValueError, "action has shape (); expected (3,), one action a row"),
-        ([[0, 1, 2]], ValueError, "action has shape (1, 3); expected (3,), one action a row"),
+        ([0, 1], ValueError, "action has shape (2,)"),
+        (1, ValueError, "action has shape ()"),
+        ([[0, 1, 2]], ValueError, "action has shape (1, 3)"),
         ([0.0, 1.0, 2.0], TypeError, "action is float64: [0.0, 1.0, 2.0]; expected integers"),
         ([True, False, True], TypeError, "action is bool: [True, False, True]; expected integers"),
         (None, TypeError, "action is object: None; expected integers"),
@@ -216,9 +216,9 @@ def test_rewards_that_an_integer_spec_does_not_hold_are_refused(reward):
     ("reward", "error", "message"),
     [
         (1e300, ValueError, "returned -?1e[+]300, which float32 cannot hold"),
-        (1j, TypeError, "returned complex128; expected real numbers"),
-        ("1.0", TypeError, "returned <U3; expected real numbers"),
-        (None, TypeError, "returned object; expected real numbers"),
+        (1j, TypeError, "returned complex128"),
+        ("1.0", TypeError, "returned <U3"),
+        (None, TypeError, "returned object"),
     ],
 )
 def test_rewards_that_a_floating_spec_does_not_hold_are_refused(reward, error, message):

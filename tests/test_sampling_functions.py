@@ -29,7 +29,7 @@ def test_a_batch_function_may_return_a_view():
 
 def test_a_batch_function_refuses_to_cut_floats_to_integers():
     sampler = BatchFunction(lambda rng, size: rng.random((*size, 1)), 1, np.int32)
-    with pytest.raises(TypeError, match="function returned float64; expected int32"):
+    with pytest.raises(ValueError, match=r"function returned 0\..*, which int32 cannot hold"):
         sampler(np.random.default_rng(0), (2,))
 
 
@@ -93,11 +93,11 @@ def test_a_row_function_keeps_the_dtype_of_its_first_context():
         ([None], TypeError, "fn returned object"),
         (["text"], TypeError, "fn returned <U4"),
         ([[[1.0, 2.0]]], ValueError, r"fn returned shape \(1, 2\); expected a vector or a number"),
-        ([[[1.0], [1.0, 2.0]]], ValueError, "fn returned contexts of different shapes"),
-        ([[1.0], [1.0, 2.0]], ValueError, r"fn returned shape \(2,\); expected \(1,\), as at"),
-        ([[1.0], [1.0], [1.0, 2.0]], ValueError, "fn returned contexts of different shapes"),
-        ([1.0, [1.0]], ValueError, r"fn returned shape \(1,\); expected \(\), as at first"),
-        ([[1], [0.5]], TypeError, "fn returned float64; expected int64"),
+        ([[[1.0], [1.0, 2.0]]], ValueError, r"fn returned \[.*\[1.0, 2.0\]"),
+        ([[1.0], [1.0, 2.0]], ValueError, r"fn returned shape \(2,\); expected \(1,\)"),
+        ([[1.0], [1.0], [1.0, 2.0]], ValueError, r"fn returned \[.*\[1.0, 2.0\]"),
+        ([1.0, [1.0]], ValueError, r"fn returned shape \(1,\); expected \(\)"),
+        ([[1], [0.5]], ValueError, "fn returned 0.5, which int64 cannot hold"),
     ],
 )
 def test_a_row_function_refuses_by_name_what_is_no_context(returned, error, message):
@@ -133,7 +133,7 @@ def test_floating_dtypes_round_and_keep_infinities():
 
 
 def test_a_function_of_rng_and_size_has_to_be_wrapped():
-    with pytest.raises(TypeError, match=r"fn was called without .* BatchFunction\(function, dim\)"):
+    with pytest.raises(TypeError, match=r"fn is .* BatchFunction\(function, dim\)"):
         as_sampler("fn", lambda rng, size: rng.random((*size, 3)), (1,))
 
 

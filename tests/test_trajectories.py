@@ -117,8 +117,8 @@ def test_each_row_may_have_its_discount(make):
 @pytest.mark.parametrize(
     ("discount", "message"),
     [
-        ([1, 1, 1], "discount has shape (3,); expected () or (2,), as the reward"),
-        ([[1, 1]], "discount has shape (1, 2); expected () or (2,), as the reward"),
+        ([1, 1, 1], "discount has shape (3,); expected () or (2,)"),
+        ([[1, 1]], "discount has shape (1, 2); expected () or (2,)"),
         (-0.5, "discount is -0.5; expected values from 0 to 1"),
         ([0.5, 1.5], "discount is [0.5 1.5]; expected values from 0 to 1"),
         (np.nan, "discount is nan; expected values from 0 to 1"),

@@ -1,8 +1,12 @@
-"""Arrays: read-only views, conversion without silent loss, and the search for NaN."""
+"""Arrays: read-only views, and checks of what functions and hooks return.
+
+`what` is the beginning of a message, such as "action is" or "reward_fn returned".
+"""
 
 from __future__ import annotations
 
 import math
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -19,58 +23,52 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def first_nan(values: NDArray[Any]) -> tuple[int, ...] | None:
-    """Returns the index of the first NaN, or None."""
-    if not values.size or values.dtype.kind != "f":
-        return None
-    place = values.argmax()  # for argmax, NaN is the largest number
-    if not math.isnan(values.item(place)):
-        return None
-    return tuple(int(index) for index in np.unravel_index(place, values.shape))
+def as_numbers(what: str, value: Any, kinds: str = NUMBERS) -> NDArray[Any]:
+    """Returns `value` as an array; TypeError if its dtype is not of one of the `kinds`."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"{what} {reprlib.repr(value)}; expected an array of numbers") from error
+    if array.dtype.kind not in kinds:
+        expected = "integers" if kinds == "iu" else "real numbers"
+        raise TypeError(f"{what} {array.dtype}: {reprlib.repr(value)}; expected {expected}")
+    return array
 
 
-def cast(name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Returns `values`, which `name` returned, as an array of `dtype`; floats may be rounded.
+def check_array(what: str, array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Returns `array`; ValueError if it has another shape, or holds NaN."""
+    if array.shape != shape:
+        raise ValueError(f"{what} shape {array.shape}; expected {shape}")
+    if array.dtype.kind == "f" and array.size:
+        place = array.argmax()  # for argmax, NaN is the largest number
+        if math.isnan(array.item(place)):
+            row, *entry = map(int, np.unravel_index(place, shape))
+            raise ValueError(f"{what} NaN for row {row}" + (f", entry {entry}" if entry else ""))
+    return array
 
-    Raises:
-        TypeError: the values are not real numbers.
-        ValueError: `dtype` cannot hold one of them.
-    """
-    array = np.asarray(values)
-    if array.dtype == dtype:
-        return array
-    if array.dtype.kind not in NUMBERS:
-        raise TypeError(f"{name} returned {array.dtype}; expected real numbers")
+
+def cast(what: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Returns numbers as an array of `dtype`, rounding floats; ValueError if it cannot hold one."""
+    array = as_numbers(what, values)
     if np.can_cast(array.dtype, dtype):
-        return array.astype(dtype)
+        return array.astype(dtype, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         converted = array.astype(dtype)
-    if dtype.kind == "f":
-        if math.isfinite(np.vdot(converted, converted)):
-            return converted
-        lost = np.isinf(converted) & np.isfinite(array)
-    else:
+    if dtype.kind != "f":
         lost = np.asarray(converted != array)
+    elif math.isfinite(np.vdot(converted, converted)):
+        return converted
+    else:
+        lost = np.isinf(converted) & np.isfinite(array)
     if lost.any():
-        raise ValueError(f"{name} returned {array[lost][0]}, which {dtype} cannot hold")
+        raise ValueError(f"{what} {array[lost][0]}, which {dtype} cannot hold")
     return converted
 
 
 def check_result(
-    owner: str, hook: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]
+    what: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> NDArray[Any]:
-    """Returns what a hook returned as an array of `dtype` and `shape`, rows first.
-
-    Raises:
-        TypeError: the values are not real numbers.
-        ValueError: they have another shape, one is NaN, or `dtype` cannot hold one.
-    """
-    array = values
+    """Returns what a hook returned as an array of `dtype` and `shape` without NaN."""
     if type(values) is not np.ndarray or values.dtype != dtype:
-        array = cast(f"{owner}.{hook}", values, dtype)
-    if array.shape != shape:
-        raise ValueError(f"{owner}.{hook} returned shape {array.shape}; expected {shape}")
-    nan = first_nan(array)
-    if nan is not None:
-        raise ValueError(f"{owner}.{hook} returned NaN for row {nan[0]}")
-    return array  # type: ignore[no-any-return]
+        values = cast(what, values, dtype)
+    return check_array(what, values, shape)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs import rendering
 from bandit_envs.base.arrays import check_result, read_only
-from bandit_envs.base.availability import check_available
-from bandit_envs.base.checks import check_action, check_indices, check_integer
+from bandit_envs.base.checks import check_action, check_available, check_indices, check_integer
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.state import Memo, Seed, Transient, check_fields
 from bandit_envs.specs import (
@@ -48,13 +47,27 @@ def is_bandit(env: PyEnvironment) -> TypeGuard[Bandit]:
     return isinstance(env.unwrapped, BanditPyEnvironment)
 
 
+def available_actions(observation: Nest, num_actions: int) -> NDArray[np.bool_] | None:
+    """Returns which actions an observation makes available: [B, K], or None for all of them.
+
+    It says so in a dict: the first `num_actions` [B] of them, or those in `mask` [B, K].
+    """
+    if isinstance(observation, dict):
+        if "num_actions" in observation:
+            count: NDArray[Any] = np.asarray(observation["num_actions"])
+            return np.asarray(np.arange(num_actions) < count[..., np.newaxis])
+        if "mask" in observation:
+            return np.asarray(observation["mask"], np.bool_)
+    return None
+
+
 class BanditState(NamedTuple):
     """What a bandit remembers.
 
     Fields:
         state: what the hooks take and return.
         steps: the number of steps in this episode.
-        previous: the state that the last action met; None after a reset.
+        previous: the state in which the last action was taken; None after a reset.
         action: [B, ...], the last action; None after a reset.
     """
 
@@ -67,13 +80,13 @@ class BanditState(NamedTuple):
 class BanditPyEnvironment(PyEnvironment):
     """A bandit, as pure hooks.
 
-    In state s, action a is drawn a reward R, and the state moves on:
+    In state s, the action a draws a reward R, and the state changes:
 
         s_0 ~ initial,    R_t ~ p(. | s_t, a_t),    s_{t+1} ~ next(. | s_t, a_t)
 
-    A subclass gives the specs to the constructor and implements the first two hooks, and of the
-    others those that it needs. A hook that draws takes `rng` first; one without `rng` is exact. A
-    hook never writes into its `state`: it returns a new one.
+    A subclass gives its specs to the constructor, implements the first two hooks, and overrides
+    those of the others that it needs. A hook that draws takes `rng` first; one without `rng` is
+    exact. A hook never writes into its `state`: it returns a new one.
 
         _initial_state(rng)               -> state        hidden values, first context
         _draw_rewards(rng, state, action) -> [B, ...]     as reward_spec() says
@@ -83,7 +96,7 @@ class BanditPyEnvironment(PyEnvironment):
         _next_state(rng, state, action)   -> state        default: unchanged
         _next_episode(rng, state)         -> state        default: _initial_state(rng)
 
-    Where an action is not one integer, such as a slate of items, two more take the place of
+    Where an action is not one integer, such as a slate of items, two hooks replace
     `_expected_rewards`:
 
         _expected_reward(state, action)   -> [B]
@@ -116,10 +129,7 @@ class BanditPyEnvironment(PyEnvironment):
     """
 
     independent_rows: ClassVar[bool] = False
-    """Whether each row is an independent problem, so that a batch of rows is as many runs.
-
-    If not, rows are users of one shared problem, and a batch is one run.
-    """
+    """Whether each row is an independent run; if not, rows are users of one shared problem."""
 
     def __init__(
         self,
@@ -136,14 +146,9 @@ class BanditPyEnvironment(PyEnvironment):
         self._horizon = None if horizon is None else check_integer("horizon", horizon, minimum=1)
         super().__init__(horizon is not None, batch_size=batch_size, seed=seed, name=name)
         if (num_actions is None) == (action_spec is None):
-            raise TypeError(
-                f"num_actions is {num_actions} and action_spec is {action_spec}; "
-                "expected exactly one of them"
-            )
+            raise TypeError("num_actions or action_spec is expected, and not both")
         if action_spec is None:
-            last = check_integer("num_actions", num_actions, minimum=1) - 1
-            if last > np.iinfo(np.int32).max:
-                raise ValueError(f"num_actions is {num_actions}; expected at most 2**31")
+            last = check_integer("num_actions", num_actions, 1, 2**31) - 1
             action_spec = BoundedArraySpec((), np.int32, 0, last, "action")
         self._action_spec = action_spec
         self._num_actions = _count(action_spec)
@@ -151,6 +156,7 @@ class BanditPyEnvironment(PyEnvironment):
         self._reward_spec = reward_spec
         size = self._batch_size
         self._batch_shape = (size,)
+        self._rewards_returned = f"{self._name}._draw_rewards returned"
         self._row_offsets = np.arange(size) * (self._num_actions or 1)
         self._mid_step_type = np.full(size, StepType.MID, np.int32)
         self._last_step_type = np.full(size, StepType.LAST, np.int32)
@@ -190,7 +196,7 @@ class BanditPyEnvironment(PyEnvironment):
     def expected_rewards(self) -> NDArray[Any]:
         """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable.
 
-        This and the next methods raise NotImplementedError where the means are unknown, and
+        This and the next methods raise NotImplementedError if the means are unknown, and
         ValueError before the first reset.
         """
         return read_only(self._known_means(self._current().state))
@@ -199,8 +205,8 @@ class BanditPyEnvironment(PyEnvironment):
         """Returns the mean of the reward of every action under an observation: [batch, K].
 
         Args:
-            observation: as `observation_spec` says, with a batch of any size. It need not come
-                from this environment's current time step, but must determine the means.
+            observation: of this or another time step, with a batch of any size; it must
+                determine the means.
         """
         leaves: list[Any] = []
         map_structure(leaves.append, observation)
@@ -213,25 +219,24 @@ class BanditPyEnvironment(PyEnvironment):
 
     def optimal_action(self) -> NDArray[np.int32]:
         """Returns the first action with the largest expected reward now: [B, ...]."""
-        action: NDArray[np.int32] = read_only_nest(self._best(self._current().state)[0])
-        return action
+        action: NDArray[np.int32] = self._optimum_memo.of(self._current().state, self._best)[0]
+        return read_only_nest(action)  # type: ignore[no-any-return]
 
     def optimal_reward(self) -> NDArray[Any]:
         """Returns the expected reward of the optimal action now: [B]."""
-        return read_only(self._best(self._current().state)[1])
+        return read_only(self._optimum_memo.of(self._current().state, self._best)[1])
 
     def get_info(self) -> dict[str, NDArray[Any]] | None:
-        """Describes the last step.
+        """Describes the last step; None before the first step of an episode.
 
         Returns:
-            None before the first step of an episode. Then a dict of arrays [B, ...]:
-            `expected_reward`, the mean of the reward of the action taken; `optimal_reward` and
-            `optimal_action`, in the state that the action met.
+            A dict of arrays [B, ...]: `expected_reward`, the mean of the reward of the action
+            taken; `optimal_reward` and `optimal_action`, in the state in which it was taken.
         """
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        info: dict[str, Any] = read_only_nest(self._info_memo.of(bandit, self._describe))
+        info: dict[str, NDArray[Any]] = read_only_nest(self._info_memo.of(bandit, self._describe))
         return info
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
@@ -264,17 +269,11 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _expected_reward(self, state: Any, action: Any) -> NDArray[Any]:
         """Returns the mean of the reward of each row's `action` in `state`: [B]."""
-        means = self._known_means(state)
-        if not self._takes_indices or means.ndim != 2:
-            raise NotImplementedError(f"{self._name} does not know its expected rewards")
-        return self._of_action(means, action)
+        return self._of_action(self._table_of_means(state), action)
 
     def _optimal_action(self, state: Any) -> NDArray[Any]:
         """Returns an action with the largest expected reward in `state`: [B, ...]."""
-        means = self._known_means(state)
-        if not self._takes_indices or means.ndim != 2:
-            raise NotImplementedError(f"{self._name} does not know its optimal actions")
-        return np.asarray(means.argmax(axis=1))
+        return np.asarray(self._table_of_means(state).argmax(axis=1))
 
     def _state_of(self, observation: Nest) -> Any:
         """Returns a state with the means that `observation`, of any batch size, determines."""
@@ -297,9 +296,7 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _arms(self, row: int) -> rendering.Arms:
         """Returns what `render` shows of one row; a subclass may add to it."""
-        index = check_integer("row", row, minimum=0)
-        if index >= self._batch_size:
-            raise ValueError(f"row is {index}; expected 0 <= row < {self._batch_size}")
+        index = check_integer("row", row, 0, self._batch_size - 1)
         bandit = self._current()
         reward = self._state.time_step.reward
         return rendering.Arms(
@@ -324,10 +321,9 @@ class BanditPyEnvironment(PyEnvironment):
     def _converted_action(self, action: Nest) -> Any:
         if self._takes_indices:
             return check_indices(action, self._batch_size, self._num_actions or 0)
+        size, spec = self._batch_size, self._action_spec
         return map_structure(
-            lambda spec, leaf: check_action(leaf, spec, self._batch_size),
-            self._action_spec,
-            action,
+            lambda leaf_spec, leaf: check_action(leaf, leaf_spec, size), spec, action
         )
 
     def _check_available(self, action: Any) -> None:
@@ -338,9 +334,8 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _reset(self) -> tuple[BanditState, TimeStep]:
         rng, _, bandit = self._state
-        state = (
-            self._initial_state(rng) if bandit is None else self._next_episode(rng, bandit.state)
-        )
+        first = bandit is None
+        state = self._initial_state(rng) if first else self._next_episode(rng, bandit.state)
         time_step = restart(self._observe(state), self._batch_size, self._reward_spec)
         return BanditState(state, 0, None, None), time_step
 
@@ -350,11 +345,8 @@ class BanditPyEnvironment(PyEnvironment):
         reward = self._checked_reward(self._reward_spec, drawn)
         next_state = self._next_state(rng, state, action)
         steps += 1
-        step_type = (
-            self._last_step_type
-            if self._horizon is None or steps >= self._horizon
-            else self._mid_step_type
-        )
+        ends = self._horizon is None or steps >= self._horizon
+        step_type = self._last_step_type if ends else self._mid_step_type
         observation = self._observe(next_state)
         time_step = new_tuple(TimeStep, (step_type, reward, self._discounts, observation))
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
@@ -364,13 +356,13 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _checked_reward(self, spec: Nest, reward: Any) -> Any:
         if isinstance(spec, ArraySpec):
-            shape = self._batch_shape + spec.shape
-            return check_result(self._name, "_draw_rewards", reward, spec.dtype, shape)
+            return check_result(
+                self._rewards_returned, reward, spec.dtype, self._batch_shape + spec.shape
+            )
         return map_structure(self._checked_reward, spec, reward)
 
     def _known_means(self, state: Any) -> NDArray[Any]:
-        means: NDArray[Any] = self._mean_memo.of(state, self._masked_means)
-        return means
+        return self._mean_memo.of(state, self._masked_means)
 
     def _masked_means(self, state: Any) -> NDArray[Any]:
         means = self._expected_rewards(state)
@@ -380,18 +372,21 @@ class BanditPyEnvironment(PyEnvironment):
         mask = available.reshape(available.shape + (1,) * (means.ndim - 2))  # for vector rewards
         return np.where(mask, means, -np.inf)
 
-    def _best(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        best: tuple[NDArray[Any], NDArray[Any]] = self._optimum_memo.of(state, self._find_best)
-        return best
+    def _table_of_means(self, state: Any) -> NDArray[Any]:
+        """Returns [B, K], if rewards are numbers and actions are from 0 to K - 1."""
+        means = self._known_means(state)
+        if not self._takes_indices or means.ndim != 2:
+            raise NotImplementedError(f"{self._name} does not know the means of its actions")
+        return means
 
-    def _find_best(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        action = self._optimal_action(state)
-        reward = self._expected_reward(state, action)
-        spec = self._action_spec
-        return map_structure(lambda leaf, of: leaf.astype(of.dtype), action, spec), reward
+    def _best(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Returns an optimal action, as the spec says, and its expected reward."""
+        best = self._optimal_action(state)
+        action = map_structure(lambda leaf, spec: leaf.astype(spec.dtype), best, self._action_spec)
+        return action, self._expected_reward(state, best)
 
     def _describe(self, bandit: BanditState) -> dict[str, NDArray[Any]]:
-        optimal_action, optimal_reward = self._best(bandit.previous)
+        optimal_action, optimal_reward = self._optimum_memo.of(bandit.previous, self._best)
         return {
             "expected_reward": self._expected_reward(bandit.previous, bandit.action),
             "optimal_reward": optimal_reward,
@@ -420,16 +415,14 @@ class BanditPyEnvironment(PyEnvironment):
             self._converted_action(bandit.action)
             with contextlib.suppress(NotImplementedError):
                 self._describe(bandit)
-        try:
-            means = self._expected_rewards(bandit.state)
-        except NotImplementedError:
-            return
-        if np.shape(means)[:2] != (self._batch_size, self._num_actions):
-            raise ValueError(f"the expected rewards have shape {np.shape(means)}")
+        with contextlib.suppress(NotImplementedError):
+            shape = np.shape(self._expected_rewards(bandit.state))
+            if shape[:2] != (self._batch_size, self._num_actions):
+                raise ValueError(f"the expected rewards have shape {shape}")
 
 
 def _count(spec: Nest) -> int | None:
-    """Returns K of actions, or slates of actions, from 0 to K - 1; None if they are others."""
+    """Returns K if actions, or slates of actions, are integers from 0 to K - 1; else None."""
     if not isinstance(spec, BoundedArraySpec) or spec.dtype.kind not in "iu":
         return None
     last = spec.maximum.max()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.arrays import as_numbers
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 MAX_PARAMETER = 1e37
@@ -34,18 +34,17 @@ def shown(value: Any, width: int = 160) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def check_integer(name: str, value: Any, minimum: int | None = None) -> int:
-    """Returns `value` as an int of at most 64 bits, and at least `minimum`."""
+def check_integer(name: str, value: Any, minimum: int = -(2**63), maximum: int = 2**63 - 1) -> int:
+    """Returns `value` as an int from `minimum` to `maximum`."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
         integer = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {shown(value)}; expected an integer") from None
-    if minimum is not None and integer < minimum:
-        raise ValueError(f"{name} is {integer}; expected at least {minimum}")
-    if abs(integer) >= 2**63:
-        raise ValueError(f"{name} is {shown(integer)}; expected less than 2**63")
+    if not minimum <= integer <= maximum:
+        expected = f"at least {minimum}" if integer < minimum else f"at most {maximum}"
+        raise ValueError(f"{name} is {shown(integer)}; expected {expected}")
     return integer
 
 
@@ -80,16 +79,10 @@ def check_positive(name: str, value: Any, minimum: float = 0.0, maximum: float =
 
 
 def check_numbers(name: str, value: Any, ndim: int) -> NDArray[Any]:
-    """Returns a copy of `value` as an array of real numbers with `ndim` dimensions, 1 or 2."""
-    form = "a vector" if ndim == 1 else "a table"
-    try:
-        array = np.array(value)
-    except ValueError as error:
-        raise ValueError(f"{name} is {shown(value)}; expected {form}") from error
-    if array.dtype.kind not in NUMBERS:
-        raise TypeError(f"{name} is {array.dtype}: {shown(value)}; expected real numbers")
+    """Returns a copy of `value` as an array of real numbers with `ndim` dimensions."""
+    array = np.array(as_numbers(f"{name} is", value))
     if array.ndim != ndim:
-        raise ValueError(f"{name} has shape {array.shape}; expected {form}")
+        raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
     return array
 
 
@@ -105,42 +98,31 @@ def check_float_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def check_action(action: Any, spec: ArraySpec, batch_size: int) -> NDArray[Any]:
-    """Returns an action as an array [batch_size, ...] that shares no memory with it.
+    """Returns an action as a new array [batch_size, ...].
 
     Integer specs take any integer dtype, and lists; the result is intp. Floating specs take finite
     numbers. With a batch of one, the batch dimension may be left out.
     """
-    array = _array_of_actions(action, "iu" if spec.dtype.kind in "iu" else f"{spec.dtype.kind}iu")
-    shape = (batch_size, *spec.shape)
-    if array.shape != shape:
-        if batch_size != 1 or array.shape != spec.shape:
-            raise ValueError(f"action has shape {array.shape}; expected {shape}")
-        array = array.reshape(shape)
-    low, high = (
-        (spec.minimum, spec.maximum) if isinstance(spec, BoundedArraySpec) else (-np.inf, np.inf)
-    )
-    bad = ~((array >= low) & (array <= high) & np.isfinite(array))
+    integers = spec.dtype.kind in "iu"
+    array = as_numbers("action is", action, "iu" if integers else f"{spec.dtype.kind}iu")
+    array = _with_rows(array, (batch_size, *spec.shape))
+    bounded = spec if isinstance(spec, BoundedArraySpec) else BoundedArraySpec.from_spec(spec)
+    low, high = bounded.minimum, bounded.maximum
+    bad = ~((array >= low) & (array <= high))
     if bad.any():
-        index = tuple(map(int, np.argwhere(bad)[0]))
-        place = ", ".join(map(str, index))
-        raise ValueError(
-            f"action[{place}] is {array[index]}; expected {np.min(low)} <= action <= {np.max(high)}"
-        )
-    return array.astype(INTP if spec.dtype.kind in "iu" else spec.dtype)
+        expected = f"{low.min()} <= action <= {high.max()}"
+        raise ValueError(f"{_first('action', array, bad)}; expected {expected}")
+    return array.astype(INTP if integers else spec.dtype)
 
 
 def check_indices(action: Any, batch_size: int, num_actions: int) -> NDArray[np.intp]:
-    """Returns actions from 0 to `num_actions` - 1 as intp [batch_size], without shared memory.
+    """Returns actions from 0 to `num_actions` - 1 as a new array [batch_size] of intp.
 
     This is `check_action` for one integer a row, which every step of most bandits calls.
     """
-    array = _array_of_actions(action, "iu")
+    array = as_numbers("action is", action, "iu")
     if array.shape != (batch_size,):
-        if array.shape != () or batch_size != 1:
-            raise ValueError(
-                f"action has shape {array.shape}; expected {(batch_size,)}, one action a row"
-            )
-        array = array.reshape(1)
+        array = _with_rows(array, (batch_size,))
     checked = array.astype(INTP)
     if batch_size == 1:
         inside = 0 <= checked.item() < num_actions
@@ -148,35 +130,43 @@ def check_indices(action: Any, batch_size: int, num_actions: int) -> NDArray[np.
         unsigned = checked.view(np.uintp)
         inside = unsigned.item(unsigned.argmax()) < num_actions
     if not inside:
-        row = int(np.flatnonzero((checked < 0) | (checked >= num_actions))[0])
-        raise ValueError(f"action[{row}] is {array[row]}; expected 0 <= action < {num_actions}")
+        action = _first("action", array, (checked < 0) | (checked >= num_actions))
+        raise ValueError(f"{action}; expected 0 <= action < {num_actions}")
     return checked
 
 
-def _array_of_actions(action: Any, kinds: str) -> NDArray[Any]:
-    try:
-        array = np.asarray(action)
-    except ValueError as error:
-        raise ValueError(f"action is {shown(action)}; expected an array of numbers") from error
-    if array.dtype.kind not in kinds:
-        expected = "integers" if kinds == "iu" else "numbers"
-        raise TypeError(f"action is {array.dtype}: {shown(action)}; expected {expected}")
-    return array
+def check_available(action: NDArray[np.intp], available: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Returns `action` [B, ...]; ValueError if its row of `available` [B, K] does not allow it."""
+    rows = np.arange(len(action)).reshape(-1, *(1,) * (action.ndim - 1))
+    allowed = available[rows, action]
+    if not allowed.all():
+        found = _first("action", action, ~allowed)
+        raise ValueError(f"{found}; expected an action that is available to its row")
+    return action
 
 
 def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
     """Returns `reward` as an array [batch_size] of numbers of a size of at most 1e100."""
-    array = np.asarray(reward)
-    if array.dtype.kind not in NUMBERS:
-        raise TypeError(f"reward is {array.dtype}: {shown(reward)}; expected real numbers")
+    array = as_numbers("reward is", reward)
     if array.shape != (batch_size,):
         raise ValueError(f"reward has shape {array.shape}; expected {(batch_size,)}")
     # A sum of squares within bounds proves all of them good.
     if array.dtype.kind != "f" or not float(np.vdot(array, array)) < MAX_REWARD:
         bad = ~(np.abs(array.astype(np.float64)) <= MAX_REWARD)
         if bad.any():
-            row = int(bad.argmax())
-            raise ValueError(
-                f"reward[{row}] is {array[row]}; expected a number of size {MAX_REWARD:g} or less"
-            )
+            found = _first("reward", array, bad)
+            raise ValueError(f"{found}; expected a number of size {MAX_REWARD:g} or less")
     return array
+
+
+def _with_rows(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Returns an action of a `shape`, whose first dimension a batch of one may leave out."""
+    if array.shape != shape and (shape[0] != 1 or array.shape != shape[1:]):
+        raise ValueError(f"action has shape {array.shape}; expected {shape}")
+    return array.reshape(shape)
+
+
+def _first(name: str, array: NDArray[Any], bad: NDArray[np.bool_]) -> str:
+    """Returns "name[index] is value" for the first entry of `array` that is `bad`."""
+    index = tuple(np.argwhere(bad)[0])
+    return f"{name}[{', '.join(map(str, index))}] is {array[index]}"

@@ -34,7 +34,7 @@ class EnvironmentState(NamedTuple):
     Fields:
         rng: the generator of every draw; None in a wrapper, which uses the wrapped one's.
         time_step: what the last `reset` or `step` returned; None before the first.
-        latent: what the environment's hooks need besides.
+        latent: what the hooks have to remember.
     """
 
     rng: np.random.Generator | None
@@ -45,12 +45,13 @@ class EnvironmentState(NamedTuple):
 class PyEnvironment(Stateful, abc.ABC):
     """A batched environment: B rows that are reset and stepped together.
 
-    A subclass implements `action_spec`, `observation_spec` and two hooks. Each hook returns what
-    the environment has to remember, and the time step. It finds what it remembered in
-    `self._state.latent`, draws from `self.np_random`, and assigns nothing:
+    A subclass implements `action_spec`, `observation_spec` and two hooks:
 
         _reset()       -> latent, time_step
         _step(action)  -> latent, time_step
+
+    Each hook returns what the environment has to remember, which the next one finds in
+    `self._state.latent`, and the time step. It draws from `self.np_random` and assigns nothing.
 
     `step` refuses a bad action before anything changes. After an exception in a hook, restore a
     saved state or reset.
@@ -140,7 +141,7 @@ class PyEnvironment(Stateful, abc.ABC):
         return _read_only_time_step(time_step)
 
     def should_reset(self, time_step: TimeStep) -> bool:
-        """Whether `step` would reset after `time_step`: auto-reset is on and all rows are LAST."""
+        """Whether `step` resets after `time_step`: auto-reset is on, and all rows are LAST."""
         return self._handle_auto_reset and bool(np.all(time_step.is_last()))
 
     def reset(self) -> TimeStep:
@@ -151,50 +152,36 @@ class PyEnvironment(Stateful, abc.ABC):
         """Takes one action in every row and returns the next time step, in read-only arrays.
 
         If there is no time step yet, or `should_reset` is true of the current one, this is
-        `reset()` and the action is ignored.
-
-        Args:
-            action: a nest of arrays [B, ...] as `action_spec()` says.
-
-        Raises:
-            TypeError, ValueError: the action does not fit the spec. Nothing has changed.
+        `reset()` and the action is ignored. An action, a nest of arrays [B, ...], that does not fit
+        `action_spec()` raises TypeError or ValueError, and nothing changes.
         """
         if self._state.time_step is None or self._is_over():
             return self.reset()
         return self._advance(*self._step(self._check_action(action)))
 
     def seed(self, seed: Seed = None) -> list[Any]:
-        """Exchanges the generator; the current time step stays until the next `reset` or `step`.
+        """Replaces the generator and returns `[seed]`, or the entropy drawn if `seed` is None.
 
-        Args:
-            seed: as in the constructor.
-
-        Returns:
-            The list of seeds used: `[seed]`, or the entropy drawn if `seed` is None.
+        The current time step stays until the next `reset` or `step`.
         """
         used = np.random.SeedSequence().entropy if seed is None else seed
         self._state = self._state._replace(rng=generator(used))
         return [used]
 
     def get_info(self) -> Any:
-        """Returns what else is known of the last step; NotImplementedError if nothing."""
+        """Returns what else is known about the last step, if anything."""
         raise NotImplementedError(f"{self._name} has no get_info()")
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
-        """Shows one row of the environment.
+        """Shows one row of the environment, if it can be shown.
 
-        Args:
-            mode: "rgb_array" for an image [height, width, 3] uint8, "human" for a window, "ansi"
-                for text.
-            row: which row to show.
-
-        Raises:
-            NotImplementedError: this environment cannot be shown, or not in this mode.
+        The mode is "rgb_array" for an image [height, width, 3] uint8, "human" for a window, or
+        "ansi" for text.
         """
         raise NotImplementedError(f"{self._name} has no render({mode!r})")
 
     def close(self) -> None:
-        """Frees what the environment holds. May be called twice."""
+        """Closes the window of `render`, if there is one."""
 
     def __enter__(self: Self) -> Self:
         return self
@@ -208,10 +195,10 @@ class PyEnvironment(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def _step(self, action: Nest) -> tuple[Any, TimeStep]:
-        """Returns what to remember, and the time step that follows the checked `action`."""
+        """Returns what to remember, and the time step after `action`, which has been checked."""
 
     def _check_action(self, action: Nest) -> Nest:
-        """Returns `action` as `_step` wants it, or raises without having changed anything."""
+        """Returns `action` as `_step` takes it, or raises TypeError or ValueError."""
         try:
             assert_arrays_nest(action, add_outer_dims_nest(self.action_spec(), (self._batch_size,)))
         except (TypeError, ValueError) as error:
@@ -219,7 +206,7 @@ class PyEnvironment(Stateful, abc.ABC):
         return copy.deepcopy(action)
 
     def _is_over(self) -> bool:
-        """Whether the next `step` is a reset, although there is a time step."""
+        """Whether the next `step` resets, given that there is a time step."""
         return self._handle_auto_reset and self.should_reset(self._state.time_step)
 
     def _advance(self, latent: Any, time_step: TimeStep) -> TimeStep:

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import importlib
 import inspect
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -32,12 +33,12 @@ class Entry:
 
     @property
     def supplied(self) -> frozenset[str]:
-        """The arguments that are not the user's to give, such as the seed."""
+        """The arguments that the user does not give, such as the seed."""
         return frozenset()
 
     @property
     def summary(self) -> str:
-        """One line of text: the first of the docstring."""
+        """The first line of the docstring."""
         return (inspect.getdoc(self.make) or "").partition("\n")[0]
 
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -46,16 +47,14 @@ class Entry:
             name: parameter
             for name, parameter in inspect.signature(self.make).parameters.items()
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-            and name not in self.supplied
-            and name not in self.fixed
+            and name not in self.supplied.union(self.fixed)
         }
 
     def check(self, what: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the arguments in the order of the parameters.
+        """Returns the arguments in the order of the parameters; `what` is for messages: "policy".
 
         Raises:
-            ValueError: a parameter is unknown, or one without a default is missing. The message
-                says `what` the entry is, such as "policy".
+            ValueError: a parameter is unknown, or one without a default is missing.
         """
         allowed = self.parameters()
         for name in arguments:
@@ -71,13 +70,13 @@ class Entry:
 def find_entry(
     what: str, name: str, table: Mapping[str, EntryType], entry_of: Callable[[str, Any], EntryType]
 ) -> EntryType:
-    """Returns the entry of an id, or of the class that `module:Class` names.
+    """Returns the entry of an id in `table`, or of the class that `module:Class` names.
 
     Args:
         what: what the entry is, for messages, such as "policy".
         name: the id, or `module:Class`.
         table: the registry.
-        entry_of: makes an entry of a name and what was found; TypeError if that is of a wrong kind.
+        entry_of: makes an entry of a name and a class; TypeError if it is not of the right kind.
 
     Raises:
         ValueError: there is no such id, module or class, or it is of the wrong kind.
@@ -90,9 +89,6 @@ def find_entry(
         hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(table)}"
         raise ValueError(f"{what} is {shown(name)}; {hint}")
     try:
-        found: Any = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-        return entry_of(name, found)
+        return entry_of(name, operator.attrgetter(path)(importlib.import_module(module)))
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"{what} is {shown(name)}, which cannot be used: {error}") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import sys
 import uuid
 import zipfile
@@ -17,30 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "bandit_envs state 2"
-TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.part")
-POSITIONS = {
-    "MT19937": ("pos", 624),
-    "PCG64": None,
-    "PCG64DXSM": None,
-    "Philox": ("buffer_pos", 4),
-    "SFC64": None,
-}
-"""NumPy's bit generators, and for two of them a position in a buffer and its largest value."""
+BUFFERS = {"MT19937": 624, "PCG64": 0, "PCG64DXSM": 0, "Philox": 4, "SFC64": 0}
+"""NumPy's bit generators, and the largest position in the buffer of each."""
 
 
 def save_state(path: str | os.PathLike[str], state: Any) -> None:
     """Writes what `get_state` returned to a file, which `load_state` reads in any process.
 
-    A crash leaves the old content or the new.
-
-    Args:
-        path: the file; a symbolic link is followed.
-        state: a nest of arrays, NumPy's generators, numbers, strings, None, dicts, lists, tuples
-            and named tuples.
+    A crash leaves the old file or the new one. A symbolic link is followed.
 
     Raises:
-        TypeError: the state holds something else. Nothing is written.
-        OSError: the file cannot be written, or `path` is not a regular file. Nothing has changed.
+        TypeError: the state holds something other than arrays, NumPy's generators, numbers,
+            strings, None, and dicts, lists, tuples and named tuples of these.
+        OSError: the file cannot be written, or `path` is not a regular file.
 
     >>> import tempfile
     >>> from bandit_envs import KArmedTestbed
@@ -61,10 +49,9 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
 
 
 def load_state(path: str | os.PathLike[str]) -> Any:
-    """Reads what `save_state` wrote, to be passed to `set_state`.
+    """Reads what `save_state` wrote, for `set_state`.
 
-    Nothing is unpickled or imported: the classes of named tuples must have been imported before,
-    which they are where the object exists that the state is for.
+    Nothing is unpickled or imported: construct the object that the state is for first.
 
     Raises:
         OSError: the file cannot be read.
@@ -75,23 +62,15 @@ def load_state(path: str | os.PathLike[str]) -> Any:
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}; expected {FORMAT!r}")
         return _decode(header["state"], arrays)
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as e:
-        raise ValueError(f"{path} does not hold a state: {e}") from e
+    except Exception as error:  # a hostile file can make NumPy raise almost anything
+        raise ValueError(f"{path} does not hold a state: {error}") from error
 
 
 def atomic_write(path: Path, content: Iterable[bytes]) -> None:
     """Writes the parts of a file: under another name, which is flushed and renamed to `path`.
 
     Raises:
-        OSError: the folder cannot be written, the disk is full, or `path` is not a regular file.
-            Nothing has changed.
+        OSError: the file cannot be written, or `path` is not a regular file. Nothing has changed.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -111,9 +90,8 @@ def atomic_write(path: Path, content: Iterable[bytes]) -> None:
 
 def remove_temporary_files(folder: Path) -> None:
     """Removes what `atomic_write` left in a folder where it was killed."""
-    for file in folder.glob(".*.part"):
-        if TEMPORARY.fullmatch(file.name):
-            file.unlink(missing_ok=True)
+    for file in folder.glob(f".{'[0-9a-f]' * 32}.part"):
+        file.unlink(missing_ok=True)
 
 
 def write_archive(path: Path, header: Any, arrays: Mapping[str, Any]) -> None:
@@ -127,7 +105,7 @@ def write_archive(path: Path, header: Any, arrays: Mapping[str, Any]) -> None:
 def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
     """Reads what `write_archive` wrote: the header and the arrays.
 
-    Nothing is unpickled, checksums are compared first, and memory is bounded by the file's size.
+    Nothing is unpickled, and memory is bounded by the file's size.
 
     Raises:
         OSError: the file cannot be read.
@@ -150,47 +128,55 @@ def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
 
 
 def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:
-    """Returns `value` as JSON, with the names of its arrays, which are put into `arrays`."""
+    """Returns `value` as JSON, in which a list is a tag and what it is applied to.
+
+    Arrays are put into `arrays`, each once, under the names that the JSON has for them.
+    """
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
-    if (kind is np.ndarray or isinstance(value, np.generic)) and not value.dtype.hasobject:
-        name, _ = arrays.setdefault(id(value), (f"array_{len(arrays)}", value))
-        return {"array": name, "scalar": kind is not np.ndarray}
-    if kind is np.random.Generator:
-        return {"generator": _encode(_generator_state(value), arrays)}
     if kind is dict and all(type(key) is str for key in value):
-        return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
-    if kind in (list, tuple):
-        return {kind.__name__: [_encode(item, arrays) for item in value]}
-    if _imported(kind.__module__, kind.__qualname__) is kind and hasattr(kind, "_fields"):
-        items = {key: _encode(item, arrays) for key, item in zip(value._fields, value)}
-        return {"class": [kind.__module__, kind.__qualname__], "fields": items}
-    raise TypeError(
-        f"state holds a {kind.__module__}.{kind.__qualname__}; "
-        "expected arrays, NumPy's generators, numbers, strings and nests of them"
-    )
+        return {key: _encode(item, arrays) for key, item in value.items()}
+    parts: Iterable[Any]
+    if (kind is np.ndarray or isinstance(value, np.generic)) and not value.dtype.hasobject:
+        tag = "array" if kind is np.ndarray else "scalar"
+        parts = [arrays.setdefault(id(value), (f"array_{len(arrays)}", value))[0]]
+    elif kind is np.random.Generator and value.bit_generator.state["bit_generator"] in BUFFERS:
+        # What a generator spawns comes from its seed sequence, not from its state.
+        tag, sequence = "generator", value.bit_generator._seed_seq
+        known = isinstance(sequence, np.random.SeedSequence)
+        parts = [value.bit_generator.state, sequence.state if known else None]
+    elif kind in (list, tuple):
+        tag, parts = kind.__name__, value
+    elif _imported(kind.__module__, kind.__qualname__) is kind and hasattr(kind, "_fields"):
+        tag, parts = f"{kind.__module__}:{kind.__qualname__}", [value._asdict()]
+    else:
+        raise TypeError(
+            f"state holds a {kind.__module__}.{kind.__qualname__}; "
+            "expected arrays, NumPy's generators, numbers, strings and nests of them"
+        )
+    return [tag, *(_encode(part, arrays) for part in parts)]
 
 
 def _decode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    if not isinstance(value, dict):
+    if isinstance(value, dict):
+        return {key: _decode(item, arrays) for key, item in value.items()}
+    if not isinstance(value, list):
         return value
-    if "array" in value:
-        array = arrays[value["array"]]
-        return array[()] if value["scalar"] else array
-    if "generator" in value:
-        return _generator(**_decode(value["generator"], arrays))
-    if "dict" in value:
-        return {key: _decode(item, arrays) for key, item in value["dict"].items()}
-    if "list" in value:
-        return [_decode(item, arrays) for item in value["list"]]
-    if "tuple" in value:
-        return tuple(_decode(item, arrays) for item in value["tuple"])
-    module, name = value["class"]
-    fields = {key: _decode(item, arrays) for key, item in value["fields"].items()}
-    named_tuple = _imported(module, name)
+    tag, *parts = (_decode(part, arrays) for part in value)
+    if tag == "list":
+        return parts
+    if tag == "tuple":
+        return tuple(parts)
+    if tag == "array":
+        return arrays[parts[0]]
+    if tag == "scalar":
+        return arrays[parts[0]][()]
+    if tag == "generator":
+        return _generator(*parts)
+    named_tuple, fields = _imported(*tag.split(":")), parts[0]
     if getattr(named_tuple, "_fields", None) != tuple(fields):
-        raise ValueError(f"{module}.{name} is not a named tuple of {', '.join(fields)}")
+        raise ValueError(f"{tag} is not a named tuple of {', '.join(fields)}")
     return named_tuple._make(fields.values())
 
 
@@ -203,30 +189,13 @@ def _imported(module: str, name: str) -> Any:
     return found if isinstance(found, type) else object
 
 
-def _generator_state(generator: np.random.Generator) -> dict[str, Any]:
-    bit_generator: Any = generator.bit_generator
-    state = bit_generator.state
-    if state["bit_generator"] not in POSITIONS:
-        raise TypeError(f"state holds a {bit_generator!r}; expected one of NumPy's bit generators")
-    # What a generator spawns comes from its seed sequence, not from its state.
-    sequence = bit_generator._seed_seq
-    known = isinstance(sequence, np.random.SeedSequence)
-    return {"state": state, "sequence": sequence.state if known else None}
-
-
 def _generator(state: dict[str, Any], sequence: dict[str, Any] | None) -> np.random.Generator:
     name = state["bit_generator"]
-    if name not in POSITIONS:
-        raise ValueError(f"there is no bit generator {name!r}")
-    position = POSITIONS[name]
-    if position is not None:  # NumPy 1 does not check it, and reads out of bounds
-        key, largest = position
-        found = {**state, **state["state"]}[key]
-        if not 0 <= found <= largest:
-            raise ValueError(f"{key} of a {name} is {found}; expected 0 to {largest}")
+    for position in (state["state"].get("pos", 0), state.get("buffer_pos", 0)):
+        if not 0 <= position <= BUFFERS[name]:  # NumPy 1 does not check it
+            raise ValueError(f"the position in the buffer of {name} is {position}")
     if sequence is not None and sequence["pool_size"] != 4:  # mixing takes quadratic time
         raise ValueError(f"pool_size is {sequence['pool_size']}; expected 4")
-    seed = np.random.SeedSequence(**(sequence or {"entropy": 0}))
-    bit_generator = getattr(np.random, name)(seed)
+    bit_generator = getattr(np.random, name)(np.random.SeedSequence(**(sequence or {"entropy": 0})))
     bit_generator.state = state
     return np.random.Generator(bit_generator)

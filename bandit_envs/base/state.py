@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+Result = TypeVar("Result")
 
 
 class SavedState(NamedTuple):
@@ -26,25 +28,21 @@ class SavedState(NamedTuple):
 class Stateful:
     """Base of environments, policies, metrics and drivers: all that changes lives in `_state`.
 
-    Everything else is constant after `__init__`. So one deep copy saves an object, whatever its
-    class, and another restores it. `_state` includes the random generator.
+    `_state` includes the random generator; everything else is constant after `__init__`. So one
+    deep copy saves an object, whatever its class, and another restores it.
     """
 
     _state: Any
 
     def get_state(self) -> Any:
-        """Returns a copy of the present state, including the generator.
+        """Returns a copy of the state, for `set_state` of any object made with the same arguments.
 
-        It can be pickled, written with `save_state`, and passed to `set_state` of any object that
-        was constructed with the same arguments, in any process.
+        It can be pickled, and written with `save_state`.
         """
         return SavedState(type(self).__name__, self._sizes(), copy.deepcopy(self._state))
 
     def set_state(self, state: Any) -> None:
-        """Returns to a saved state: from there on, everything repeats bit for bit.
-
-        Args:
-            state: what `get_state` returned; it may be used again.
+        """Returns to a `state` of `get_state`: from there on, everything repeats bit for bit.
 
         Raises:
             TypeError, ValueError: `state` is not a saved state, belongs to an object of another
@@ -57,7 +55,7 @@ class Stateful:
         return {}
 
     def _restored(self, state: Any) -> Any:
-        """Returns a copy of what `_state` is to become, or raises and changes nothing."""
+        """Returns a copy of the content of a saved state, or raises and changes nothing."""
         if not isinstance(state, SavedState):
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
         expected = type(self).__name__, self._sizes()
@@ -69,22 +67,21 @@ class Stateful:
         content = copy.deepcopy(state.content)
         try:
             self._check_content(content)
-        except Exception as error:  # whatever an edited state makes of the checks
+        except Exception as error:  # an edited state may make the checks raise anything
             raise ValueError(f"state does not fit {type(self).__name__}: {error}") from error
         return content
 
     def _check_content(self, content: Any) -> None:
-        """Raises an exception if `content` cannot be the object's `_state`."""
+        """Raises an exception if `content` does not fit the object."""
 
 
 def _described(owner: Any, sizes: Any) -> str:
-    if not isinstance(sizes, dict):
-        return f"{owner}"
-    return f"{owner}({', '.join(f'{name}={size}' for name, size in sizes.items())})"
+    items = sizes.items() if isinstance(sizes, dict) else ()
+    return f"{owner}({', '.join(f'{name}={size}' for name, size in items)})"
 
 
 class Transient:
-    """Holds a value that is no part of the state: copies and pickles of the holder are empty."""
+    """Holds a value that is not part of the state: copies and pickles of the holder are empty."""
 
     __slots__ = ("value",)
 
@@ -96,31 +93,24 @@ class Transient:
 
 
 class Memo(Transient):
-    """Holds the last result of a pure function of a state, which is recognised by its identity."""
+    """Holds the last result of a pure function of a state."""
 
     __slots__ = ()
 
-    def of(self, state: Any, function: Callable[[Any], Any]) -> Any:
-        """Returns `function(state)`, computed only if `state` is another object than before."""
+    def of(self, state: Any, function: Callable[[Any], Result]) -> Result:
+        """Returns `function(state)`, computed only if `state` is not the same object as before."""
         if self.value is None or self.value[0] is not state:
             self.value = state, function(state)
-        return self.value[1]
+        result: Result = self.value[1]
+        return result
 
 
 Seed = Any
-"""None, an integer or a sequence of them, a SeedSequence, BitGenerator, Generator or RandomState.
-"""
+"""Whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy."""
 
 
 def generator(seed: Seed) -> np.random.Generator:
-    """Returns the generator that `seed` stands for.
-
-    A Generator is returned as it is, and a RandomState's stream is shared with it.
-
-    Raises:
-        TypeError: `seed` has another type, such as a float.
-        ValueError: `seed` is negative.
-    """
+    """Returns the generator of a seed; it shares its stream with a Generator or a RandomState."""
     if isinstance(seed, np.random.RandomState):
         return np.random.Generator(seed._bit_generator)
     try:

@@ -24,8 +24,8 @@ class KArmedTestbed(BanditPyEnvironment):
     The observation is one constant feature, 1.0.
 
     Random stream: `KArmedTestbed(k, seed=s, dtype=np.float64)` with a batch of one and no drift
-    draws what `rng = np.random.default_rng(s)` does in `rng.normal(size=k)` at reset, then one
-    normal a step.
+    draws what `np.random.default_rng(s)` draws in `normal(size=k)` at reset, and in `normal()` in
+    each step.
 
     Shapes:
         B: batch_size, independent problems.
@@ -37,11 +37,10 @@ class KArmedTestbed(BanditPyEnvironment):
         value_mean: mean of the arm values.
         value_std: standard deviation of the arm values.
         reward_std: standard deviation of a reward about its arm's value.
-        drift_std: standard deviation of each arm value's independent random walk, a step.
+        drift_std: standard deviation of a step of each arm value's independent random walk.
         dtype: floating dtype of values and rewards: float32 or float64.
 
-    Source: Sutton & Barto, Reinforcement Learning, 2nd ed., section 2.3; exercise 2.5 for the
-    random walk.
+    Source: Sutton & Barto, Reinforcement Learning, 2nd ed., section 2.3 and exercise 2.5.
 
     >>> env = KArmedTestbed(k=3, batch_size=4, seed=0)
     >>> env.reset().observation.shape

@@ -30,11 +30,9 @@ from bandit_envs.sampling import Normal
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentEntry(Entry):
-    """An environment.
+    """An environment: its class, and the name of TF-Agents' class with the same signature, if any.
 
-    Fields:
-        environment: the class.
-        upstream: the name of TF-Agents' class with the same signature; None if there is none.
+    `make` is the class, or a preset: a function of plain values.
     """
 
     environment: type[BanditPyEnvironment] = dataclasses.field(kw_only=True)

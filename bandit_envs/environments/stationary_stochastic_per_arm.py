@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import first_nan
-from bandit_envs.base.availability import available_actions
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.arrays import check_array
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, available_actions
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
 from bandit_envs.rewards import RewardFunction, as_reward_model
@@ -22,7 +21,7 @@ GLOBAL, ARMS, COUNT = "global_context_sampling_fn", "arm_context_sampling_fn", "
 
 
 class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
-    """Contextual bandit with features of users and of items. A row is a user of a shared problem.
+    """Contextual bandit with features of users and of items. Rows are users of a shared problem.
 
         x_t       ~ global_context_sampling_fn                    the user
         z_t(a)    ~ arm_context_sampling_fn, for each arm a       the items
@@ -34,9 +33,8 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
 
     Random stream: a step draws the rewards, then the global contexts, the arms' and the numbers of
     actions. Functions of TF-Agents' kind are called once each in the constructor, then in that
-    order once a row, or once an arm, as TF-Agents does; so a script that seeds `numpy.random` sees
-    the same numbers. They draw outside the environment's generator: seeds and saved states do not
-    reproduce them.
+    order for each row, or each arm, as TF-Agents does: a script that seeds `numpy.random` sees the
+    same numbers. Seeds and saved states of the environment do not reproduce them.
 
     Shapes:
         B: batch_size.
@@ -44,15 +42,13 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         G, P: features of a user, of an item.
 
     Args:
-        global_context_sampling_fn: a `ContextSampler`, or a function without arguments that returns
-            one context: an array, list or tuple [G], or a number.
-        arm_context_sampling_fn: the same, for an arm: [P].
+        global_context_sampling_fn: a `ContextSampler`, or a function that returns one context [G].
+        arm_context_sampling_fn: the same for an arm: [P].
         max_num_actions: K.
         reward_fn: a `RewardModel`, or a function that takes a vector [G + P], the user's features
-            and then the item's, and draws a number. With a function, expected rewards, optimal
-            actions and regret are unavailable.
-        num_actions_fn: a `ContextSampler` of one integer, or a function that returns an integer.
-            The numbers are clipped to 1 and K. None: all arms are always available.
+            and then the item's, and draws a number; with a function, means are unknown.
+        num_actions_fn: a `ContextSampler` of one integer, or a function that returns one; they are
+            clipped to 1 and K. None if all arms are always available.
         batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`, whose signature is kept; Li et al.
@@ -82,24 +78,18 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         horizon: int | None = None,
     ) -> None:
         num_arms = check_integer("max_num_actions", max_num_actions, minimum=1)
-        sample_global = as_sampler(GLOBAL, global_context_sampling_fn, (1,))
-        sample_arms = as_sampler(ARMS, arm_context_sampling_fn, (1, num_arms))
-        self._sample_global = sample_global
-        self._sample_arms = sample_arms
-        self._sample_num_actions = None
+        users = as_sampler(GLOBAL, global_context_sampling_fn, (1,))
+        items = as_sampler(ARMS, arm_context_sampling_fn, (1, num_arms))
+        counts = None if num_actions_fn is None else _integer_sampler(num_actions_fn)
+        self._users, self._items, self._counts = users, items, counts
         spec: dict[str, ArraySpec] = {
-            "global": sample_global.spec,
-            "per_arm": add_outer_dims_nest(sample_arms.spec, (num_arms,)),
+            "global": users.spec,
+            "per_arm": add_outer_dims_nest(items.spec, (num_arms,)),
         }
-        if num_actions_fn is not None:
-            self._sample_num_actions = _integer_sampler(num_actions_fn)
+        if counts is not None:
             spec["num_actions"] = BoundedArraySpec((), np.int32, 1, num_arms)
-        self._reward_model = as_reward_model(
-            "reward_fn",
-            reward_fn,
-            np.zeros((1, *sample_global.spec.shape), sample_global.spec.dtype),
-            np.zeros((1, *sample_arms.spec.shape), sample_arms.spec.dtype),
-        )
+        zeros = (np.zeros((1, *leaf.shape), leaf.dtype) for leaf in (users.spec, items.spec))
+        self._reward_model = as_reward_model("reward_fn", reward_fn, *zeros)
         super().__init__(
             spec,
             num_arms,
@@ -109,17 +99,17 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
             horizon=horizon,
             name=name,
         )
-        self._has_mask = num_actions_fn is not None
+        self._has_mask = counts is not None
         self._item_shape = (self._batch_size, num_arms)
-        self._flat_items = (self._batch_size * num_arms, *sample_arms.spec.shape)
+        self._flat_items = (self._batch_size * num_arms, *items.spec.shape)
 
     def _initial_state(self, rng: np.random.Generator) -> Observation:
         contexts = {
-            "global": self._sample_global.sample(rng, self._batch_shape, GLOBAL),
-            "per_arm": self._sample_arms.sample(rng, self._item_shape, ARMS),
+            "global": self._users.sample(rng, self._batch_shape, GLOBAL),
+            "per_arm": self._items.sample(rng, self._item_shape, ARMS),
         }
-        if self._sample_num_actions is not None:
-            numbers = self._sample_num_actions.sample(rng, self._batch_shape, COUNT)[:, 0]
+        if self._counts is not None:
+            numbers = self._counts.sample(rng, self._batch_shape, COUNT)[:, 0]
             most = min(self.num_actions, np.iinfo(numbers.dtype).max)  # a uint8 is at most 255
             contexts["num_actions"] = numbers.clip(1, most).astype(np.int32)
         return contexts
@@ -129,15 +119,8 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
 
     def _expected_rewards(self, state: Observation) -> NDArray[Any]:
         items = state["per_arm"]
-        expected = np.asarray(self._reward_model.mean(state["global"], items))
-        if expected.shape != items.shape[:2]:
-            raise ValueError(
-                f"reward_fn has a mean of shape {expected.shape}; expected {items.shape[:2]}"
-            )
-        index = first_nan(expected)
-        if index is not None:
-            raise ValueError(f"reward_fn has NaN as the mean of row {index[0]}, arm {index[1]}")
-        return expected
+        means = np.asarray(self._reward_model.mean(state["global"], items))
+        return check_array("reward_fn.mean returned", means, items.shape[:2])
 
     def _available(self, state: Observation) -> NDArray[np.bool_] | None:
         return available_actions(state, self.num_actions)
@@ -159,9 +142,6 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
 
 def _integer_sampler(function: SamplingFunction) -> ContextSampler:
     sampler = as_sampler(COUNT, function, (1,))
-    dtype, shape = sampler.spec.dtype, sampler.spec.shape
-    if dtype.kind not in "iu":
-        raise TypeError(f"num_actions_fn returned {dtype}; expected integers")
-    if shape != (1,):
-        raise ValueError(f"num_actions_fn returned shape {shape}; expected one integer a row")
+    if sampler.spec.dtype.kind not in "iu" or sampler.spec.shape != (1,):
+        raise TypeError(f"{COUNT} returned {sampler.spec}; expected one integer for each row")
     return sampler

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import NUMBERS
-from bandit_envs.base.availability import available_actions
+from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_indices, check_integer, check_rewards, shown
 from bandit_envs.base.state import Seed, Stateful, check_fields, generator
 from bandit_envs.specs import Nest, map_structure

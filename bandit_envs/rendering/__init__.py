@@ -1,6 +1,34 @@
 """What `render` shows of one row of a bandit: its arms, as an image, in a window or as text."""
 
-from bandit_envs.rendering.arms import Arms
-from bandit_envs.rendering.render import close, render
+from __future__ import annotations
+
+from typing import Any
+
+from bandit_envs.base.state import Transient
+from bandit_envs.rendering.arms import Arms, text
 
 __all__ = ["Arms", "close", "render"]
+
+
+def render(arms: Arms, mode: str, window: Transient) -> Any:
+    """Shows arms: "rgb_array" and "ansi" are returned, "human" keeps its figure in `window`."""
+    if mode == "ansi":
+        return text(arms)
+    if mode not in ("rgb_array", "human"):
+        raise NotImplementedError(f"{arms.title} has no render({mode!r})")
+    # Drawing takes matplotlib, which neither the environments nor a text need.
+    from bandit_envs.rendering import figure  # noqa: PLC0415
+
+    if mode == "rgb_array":
+        return figure.arms_image(arms)
+    window.value = figure.show_arms(arms, window.value)
+    return None
+
+
+def close(window: Transient) -> None:
+    """Closes the window, if there is one."""
+    if window.value is not None:
+        from matplotlib import pyplot  # noqa: PLC0415
+
+        pyplot.close(window.value)
+        window.value = None

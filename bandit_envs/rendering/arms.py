@@ -1,4 +1,4 @@
-"""What there is to show of one row of a bandit, as data and as text."""
+"""What `render` shows of one row of a bandit, as data and as text."""
 
 from __future__ import annotations
 
@@ -11,18 +11,14 @@ TEXT_WIDTH = 61
 
 
 class Arms(NamedTuple):
-    """What there is to show of one row.
-
-    Shapes:
-        K: arms.
+    """What `render` shows of one row.
 
     Fields:
-        title: what the environment is called.
+        title: the environment's name.
         expected_rewards: [K], the mean of each arm's reward; -inf for an arm not available.
         reward_std: the standard deviation of the rewards, if they are normal; else None.
-        steps: how many there have been in this episode.
-        action: the last action; None if there was none.
-        reward: its reward; None if there was none.
+        steps: the number of steps in this episode.
+        action, reward: of the last step; None if there was none.
     """
 
     title: str
@@ -44,7 +40,7 @@ class Arms(NamedTuple):
         return f"{steps}; last action {self.action}, reward {self.reward:.2f}"
 
     def reward_limits(self, num_stds: float) -> tuple[float, float]:
-        """Returns two rewards between which all means lie, so many deviations around, and 0."""
+        """Returns the ends of an axis that shows 0, and all means with so many deviations."""
         spread = num_stds * (self.reward_std or 0.0)
         known = self.expected_rewards[np.isfinite(self.expected_rewards)]
         shown = [0.0, known.min() - spread, known.max() + spread]
@@ -57,8 +53,8 @@ class Arms(NamedTuple):
 def text(arms: Arms) -> str:
     """Returns arms as lines of text.
 
-    The mean of each arm's rewards is an o, or a * if it is the largest. Dashes go one standard
-    deviation to both sides of it; or else, to 0, which is a |. The last reward is an x.
+    The mean of an arm is an o, or a * if it is the largest. Dashes show one standard deviation on
+    both sides of it, or if that is unknown, the way to 0, which is a |. The last reward is an x.
     """
     low, high = arms.reward_limits(num_stds=2.0)
     width = TEXT_WIDTH // 2
@@ -79,8 +75,7 @@ def _marks(arms: Arms, arm: int, mean: float, low: float, high: float) -> str:
     std = arms.reward_std
     first, last = (mean - std, mean + std) if std else (min(mean, 0.0), max(mean, 0.0))
     marks = [" "] * TEXT_WIDTH
-    for place in range(column(first), column(last) + 1):
-        marks[place] = "-"
+    marks[column(first) : column(last) + 1] = "-" * (column(last) + 1 - column(first))
     marks[column(0.0)] = "|"
     marks[column(mean)] = "*" if arm == arms.optimal_action() else "o"
     if std and arms.reward is not None and arm == arms.action:

@@ -1,4 +1,4 @@
-"""Drawings of arms. It draws without a display, except for windows."""
+"""Drawings of arms. Only windows need a display."""
 
 from __future__ import annotations
 
@@ -16,15 +16,11 @@ from numpy.typing import NDArray
 from bandit_envs.rendering.arms import Arms
 
 OPTIMAL, LAST = "#009E73", "#D55E00"
-"""Of Okabe & Ito's palette, which readers who do not see all colours can tell apart."""
+"""From the palette of Okabe & Ito, for readers who do not see all colours."""
 
 
 def arms_image(arms: Arms) -> NDArray[np.uint8]:
-    """Draws the arms of one row of an environment: as in Figure 2.1 of the book, or as bars.
-
-    Returns:
-        An image: [height, width, 3] uint8.
-    """
+    """Draws arms as in Figure 2.1 of the book, or as bars: [height, width, 3] uint8."""
     figure = Figure(figsize=(8.0, 4.5), dpi=100, layout="constrained")
     canvas: Any = FigureCanvasAgg(figure)
     _draw_arms(figure, arms)
@@ -46,13 +42,6 @@ def show_arms(arms: Arms, window: Figure | None) -> Figure:
     window.canvas.draw_idle()
     pyplot.pause(0.001)
     return window
-
-
-def close_window(window: Figure) -> None:
-    """Closes a window."""
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    pyplot.close(window)
 
 
 def _draw_arms(figure: Figure, arms: Arms) -> None:
@@ -81,7 +70,9 @@ def _draw_arms(figure: Figure, arms: Arms) -> None:
     axis.set_ylim(low - margin, high + margin)
     axis.set_xlim(-0.7, len(means) - 0.3)
     axis.axhline(0.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
-    _label_actions(axis)
+    axis.tick_params(axis="x", length=0)
+    axis.set_xlabel("Action")
+    axis.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))
     axis.spines[["top", "right"]].set_visible(False)
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
 
@@ -93,9 +84,3 @@ def _violins(axis: Axes, means: NDArray[Any], std: float, colors: NDArray[np.str
         rewards = mean + std * deviations
         axis.fill_betweenx(rewards, arm - widths, arm + widths, color=color, alpha=0.75, lw=0)
         axis.hlines(mean, arm - 0.42, arm + 0.42, color="black", linewidth=1.5)
-
-
-def _label_actions(axis: Axes) -> None:
-    axis.tick_params(axis="x", length=0)
-    axis.set_xlabel("Action")
-    axis.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))

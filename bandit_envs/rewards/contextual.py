@@ -1,9 +1,4 @@
-"""Reward models of contextual bandits: the distribution of a reward, given user and item.
-
-A reward function is a `RewardModel`, which works on whole batches. Any other callable is taken to
-be a function of TF-Agents' kind, which draws one reward from one vector: the user's features, then
-the item's.
-"""
+"""Reward models of contextual bandits: the distribution of a reward, given user and item."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.arrays import as_numbers, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, shown
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
@@ -27,12 +22,12 @@ CLICK_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "reward")
 class RewardModel(abc.ABC):
     """The distribution of a reward, given a user's features and an item's.
 
-    A subclass implements `draw`, and `mean` if it knows it; neither may change what it is given.
+    A subclass implements `draw`, and `mean` if it is known; neither changes its arguments.
 
     Shapes:
         B: batch size.
         K: arms.
-        G: features of a user, who is the context common to a row's arms.
+        G: features of a user, the context that all arms of a row share.
         P: features of an item, which is an arm.
     """
 
@@ -42,28 +37,55 @@ class RewardModel(abc.ABC):
         return REWARD_SPEC
 
     def mean(self, global_features: Array, arm_features: Array) -> Array:
-        """Returns the mean reward, or raises NotImplementedError where it is unknown.
+        """Returns the mean reward, or raises NotImplementedError if it is unknown.
 
-        Args:
-            global_features: [B, G].
-            arm_features: [B, P] for one arm a row, or [B, K, P] for all of them.
-
-        Returns:
-            [B], or [B, K].
+        For users [B, G] it is [B] if there is one arm in each row, [B, P], and [B, K] for all arms,
+        [B, K, P].
         """
         raise NotImplementedError(f"{type(self).__name__} has no mean")
 
     @abc.abstractmethod
     def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
-        """Draws one reward a row: [B], for users [B, G] and the items chosen [B, P]."""
+        """Draws one reward for each row: [B], for users [B, G] and the items chosen [B, P]."""
 
 
-class LinearReward(RewardModel):
+class _LinearModel(RewardModel):
+    """Multiplies concatenated features by theta, without concatenating them."""
+
+    def __init__(self, theta: ArrayLike) -> None:
+        array = check_numbers("theta", theta, ndim=1).astype(np.float64)
+        if not (np.abs(array) <= MAX_PARAMETER).all():
+            limit = f"{MAX_PARAMETER:g}"
+            raise ValueError(f"theta is {shown(array)}; expected numbers from -{limit} to {limit}")
+        self._theta = array
+        self._theta_float32 = array.astype(np.float32)
+
+    def _score(self, global_features: Array, arm_features: Array) -> Array:
+        """Returns [B], or [B, K] if `arm_features` is [B, K, P]."""
+        # In float32 if the features are, so that a large batch of arms need not be converted.
+        narrow = arm_features.dtype.char == "f" and global_features.dtype.char == "f"
+        theta = self._theta_float32 if narrow else self._theta
+        num_global = global_features.shape[1]
+        try:
+            score: Array = global_features.dot(theta[:num_global])
+            if arm_features.ndim == 2:
+                return np.asarray(score + arm_features.dot(theta[num_global:]))
+            rows, num_arms, num_arm = arm_features.shape
+            arm_score = arm_features.reshape(rows * num_arms, num_arm).dot(theta[num_global:])
+        except ValueError as error:
+            raise ValueError(
+                f"theta has {len(theta)} entries; expected one for each of {num_global} global "
+                f"and {arm_features.shape[-1]} arm features"
+            ) from error
+        return np.asarray(score[:, np.newaxis] + arm_score.reshape(rows, num_arms))
+
+
+class LinearReward(_LinearModel):
     """A reward linear in the features, with normal noise.
 
         R ~ N([global, arm] . theta, noise_std^2)
 
-    One float32 normal is drawn a reward, even if `noise_std` is 0.
+    Each reward draws one float32 normal, even if `noise_std` is 0.
 
     Args:
         theta: [G + P], the weights of the user's features, then of the item's.
@@ -77,7 +99,7 @@ class LinearReward(RewardModel):
     """
 
     def __init__(self, theta: ArrayLike, noise_std: float = 1.0) -> None:
-        self._score = _LinearScore(theta)
+        super().__init__(theta)
         self._noise_std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
 
     def mean(self, global_features: Array, arm_features: Array) -> Array:
@@ -92,12 +114,12 @@ class LinearReward(RewardModel):
         return rewards
 
 
-class LogisticReward(RewardModel):
+class LogisticReward(_LinearModel):
     """A reward of 0 or 1, such as a click.
 
         P(R = 1) = 1 / (1 + exp(-[global, arm] . theta))
 
-    One uniform number is drawn a reward.
+    Each reward draws one uniform number.
 
     Args:
         theta: [G + P], the weights of the user's features, then of the item's.
@@ -109,15 +131,12 @@ class LogisticReward(RewardModel):
     array([[0.5, 1. ]])
     """
 
-    def __init__(self, theta: ArrayLike) -> None:
-        self._score = _LinearScore(theta)
-
     @property
     def spec(self) -> BoundedArraySpec:
         return CLICK_SPEC
 
     def mean(self, global_features: Array, arm_features: Array) -> Array:
-        # Written so, it neither overflows nor loses the smallest probabilities.
+        # In this form it neither overflows nor loses the smallest probabilities.
         scores = self._score(global_features, arm_features)
         return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
 
@@ -128,8 +147,8 @@ class LogisticReward(RewardModel):
 class RowReward(RewardModel):
     """A function of TF-Agents' kind: it draws one reward from one feature vector.
 
-    It is called once a row, in order. Its mean is not known. The function has its own source of
-    randomness, so seeds and saved states do not reproduce it.
+    It is called for each row, in order. Its mean is unknown. It has its own source of randomness,
+    which seeds and saved states do not reproduce.
 
     Args:
         function: takes a vector [G + P], the user's features and then the item's, which it may
@@ -151,29 +170,13 @@ class RowReward(RewardModel):
 
     def mean(self, global_features: Array, arm_features: Array) -> Array:
         raise NotImplementedError(
-            f"{self._name} draws rewards, their mean is not known; "
-            f"pass a RewardModel with a mean, such as LinearReward(theta, noise_std)"
+            f"the mean of {self._name} is not known; pass a RewardModel, such as LinearReward"
         )
 
     def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
         features = np.concatenate((global_features, arm_features), axis=1)
-        function = self._function
-        return self._checked([function(row) for row in features])
-
-    def _checked(self, rewards: list[Any]) -> Array:
-        try:
-            values = np.array(rewards)
-        except ValueError:  # of different shapes
-            values = np.array(None)
-        if values.dtype.kind not in NUMBERS or values.ndim != 1 or np.isnan(values).any():
-            for row, reward in enumerate(rewards):
-                if np.ndim(reward) != 0 or np.asarray(reward).dtype.kind not in NUMBERS:
-                    raise TypeError(
-                        f"{self._name} returned {reward!r} for row {row}; expected a number"
-                    )
-                if reward != reward:
-                    raise ValueError(f"{self._name} returned NaN for row {row}")
-        return values
+        rewards = as_numbers(f"{self._name} returned", [self._function(row) for row in features])
+        return check_array(f"{self._name} returned", rewards, (len(features),))
 
 
 RewardFunction: TypeAlias = RewardModel | Callable[[Array], Any]
@@ -183,50 +186,9 @@ RewardFunction: TypeAlias = RewardModel | Callable[[Array], Any]
 def as_reward_model(
     name: str, function: RewardFunction, global_features: Array, arm_features: Array
 ) -> RewardModel:
-    """Returns `function` as a reward model. A function of one vector becomes a `RowReward`.
-
-    A model is tried on features [1, G] and [1, P]. `name` is the argument's name, for messages.
-
-    Raises:
-        TypeError: it is neither.
-        ValueError: the model does not fit the features.
-    """
+    """Returns a model, after a trial with features [1, G] and [1, P], or a function as a model."""
     if not isinstance(function, RewardModel):
         return RowReward(function, name)
-    shape = np.shape(function.draw(np.random.default_rng(0), global_features, arm_features))
-    if shape != (1,):
-        raise ValueError(f"{name} drew shape {shape} for one row; expected (1,)")
+    reward = function.draw(np.random.default_rng(0), global_features, arm_features)
+    check_array(f"{name} drew", np.asarray(reward), (1,))
     return function
-
-
-class _LinearScore:
-    """The product of concatenated features and theta, without concatenating them."""
-
-    def __init__(self, theta: ArrayLike) -> None:
-        array = check_numbers("theta", theta, ndim=1).astype(np.float64)
-        if not (np.abs(array) <= MAX_PARAMETER).all():
-            raise ValueError(
-                f"theta is {shown(array)}; expected numbers from {-MAX_PARAMETER:g} "
-                f"to {MAX_PARAMETER:g}"
-            )
-        self._theta = array
-        self._theta_float32 = array.astype(np.float32)
-
-    def __call__(self, global_features: Array, arm_features: Array) -> Array:
-        """Returns [B], or [B, K] if `arm_features` is [B, K, P]."""
-        # In float32 if the features are, lest a large batch of arms is copied to a wider one.
-        narrow = arm_features.dtype.char == "f" and global_features.dtype.char == "f"
-        theta = self._theta_float32 if narrow else self._theta
-        num_global = global_features.shape[1]
-        try:
-            score: Array = global_features.dot(theta[:num_global])
-            if arm_features.ndim == 2:
-                return np.asarray(score + arm_features.dot(theta[num_global:]))
-            rows, num_arms, num_arm = arm_features.shape
-            arm_score = arm_features.reshape(rows * num_arms, num_arm).dot(theta[num_global:])
-        except ValueError as error:
-            raise ValueError(
-                f"theta has {len(theta)} entries; expected one for each of {num_global} global "
-                f"and {arm_features.shape[-1]} arm features"
-            ) from error
-        return np.asarray(score[:, np.newaxis] + arm_score.reshape(rows, num_arms))

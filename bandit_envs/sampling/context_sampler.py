@@ -1,15 +1,17 @@
-"""What every context sampler is, and how its draws are checked."""
+"""What a context sampler is, how its draws are checked, and functions as samplers."""
 
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS, first_nan
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.arrays import NUMBERS, as_numbers, cast, check_array
+from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.specs import ArraySpec
 
 
@@ -18,18 +20,13 @@ class ContextSampler(abc.ABC):
 
     A subclass implements `__call__`. Environments call `sample`, which checks what it draws.
 
-    Shapes:
-        B: rows of a batch.
-        n: contexts a row, where there are several.
-
     Args:
         dim: features in a context; 0 for none.
         dtype: their dtype.
-
     """
 
     trusted: ClassVar[bool] = False
-    """Whether this very class cannot draw anything but what its spec says: `sample` trusts it."""
+    """Whether `sample` need not check what this class, without its subclasses, draws."""
 
     def __init__(self, dim: int, dtype: DTypeLike = np.float32) -> None:
         self._dim = check_integer("dim", dim, minimum=0)
@@ -45,14 +42,9 @@ class ContextSampler(abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
-        """Draws contexts.
+        """Draws contexts: a new array `[*size, dim]` of the spec's dtype.
 
-        Args:
-            rng: where all randomness comes from.
-            size: `(B,)` for one context a row, `(B, n)` for n a row.
-
-        Returns:
-            A new array `[*size, dim]` of the spec's dtype.
+        `size` is `(B,)` for one context in each of B rows, or `(B, n)` for n in each row.
         """
 
     def sample(
@@ -67,14 +59,89 @@ class ContextSampler(abc.ABC):
         contexts = self(rng, size)
         if not self._is_checked:
             return contexts
-        dtype, shape = self._spec.dtype, (*size, self._dim)
         contexts = np.asarray(contexts)
-        if contexts.dtype != dtype:
-            raise TypeError(f"{name} returned {contexts.dtype}; expected {dtype}")
-        if contexts.shape != shape:
-            raise ValueError(f"{name} returned shape {contexts.shape}; expected {shape}")
-        index = first_nan(contexts)
-        if index is not None:
-            place = f"row {index[0]}" + (f", arm {index[1]}" if len(size) > 1 else "")
-            raise ValueError(f"{name} returned NaN for {place}")
-        return contexts
+        if contexts.dtype != self._spec.dtype:
+            raise TypeError(f"{name} returned {contexts.dtype}; expected {self._spec.dtype}")
+        return check_array(f"{name} returned", contexts, (*size, self._dim))
+
+
+class BatchFunction(ContextSampler):
+    """A function that draws a whole batch.
+
+    Args:
+        function: takes a `numpy.random.Generator` and `size`, and returns an array `[*size, dim]`.
+            The array is copied, so the function may return the same one again, or a view.
+        dim: features in a context.
+        dtype: what to convert them to.
+
+    >>> signs = BatchFunction(lambda rng, size: rng.choice([-1, 1], (*size, 3)), dim=3)
+    >>> signs(np.random.default_rng(0), (2, 5)).dtype
+    dtype('float32')
+    """
+
+    def __init__(
+        self,
+        function: Callable[[np.random.Generator, tuple[int, ...]], ArrayLike],
+        dim: int,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"function is {function!r}; expected a function (rng, size)")
+        super().__init__(dim, dtype)
+        self._function = function
+
+    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+        contexts = np.array(self._function(rng, size), order="C")
+        return cast("function returned", contexts, self._spec.dtype)
+
+
+class RowFunction(ContextSampler):
+    """A function of TF-Agents' kind: without arguments, it returns one context.
+
+    It is called once when it is wrapped, to learn its dimension and dtype, and then once a context,
+    row by row. It has its own source of randomness, which seeds and saved states do not reproduce.
+
+    Args:
+        function: returns a vector: an array, list or tuple; or a number, a vector of one.
+        name: what to call it in messages.
+
+    Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`.
+
+    >>> RowFunction(lambda: [1, 2])(np.random.default_rng(0), (3,)).shape
+    (3, 2)
+    """
+
+    def __init__(self, function: Callable[[], ArrayLike], name: str = "function") -> None:
+        try:
+            context = function()
+        except TypeError as error:
+            raise TypeError(
+                f"{name} is {shown(function)}; expected a ContextSampler or a function without "
+                f"arguments; wrap a function (rng, size) as BatchFunction(function, dim): {error}"
+            ) from error
+        self._returned = f"{name} returned"
+        first = as_numbers(self._returned, context)
+        if first.ndim > 1:
+            raise ValueError(f"{name} returned shape {first.shape}; expected a vector or a number")
+        super().__init__(first.size, first.dtype)
+        self._function = function
+        self._shape = first.shape
+
+    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+        contexts = [self._function() for _ in range(math.prod(size))]
+        values = cast(self._returned, contexts, self._spec.dtype)
+        if values.shape[1:] != self._shape:
+            raise ValueError(f"{self._returned} shape {values.shape[1:]}; expected {self._shape}")
+        return values.reshape(*size, self._dim)
+
+
+SamplingFunction: TypeAlias = ContextSampler | Callable[[], ArrayLike]
+"""A sampler, or a function without arguments that returns one context."""
+
+
+def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> ContextSampler:
+    """Returns a sampler, after a trial with the shape `size`, or a function as a `RowFunction`."""
+    if not isinstance(function, ContextSampler):
+        return RowFunction(function, name)
+    function.sample(np.random.default_rng(0), size, name)
+    return function

@@ -1,16 +1,17 @@
-"""Contexts of independent features."""
+"""Samplers of contexts: of independent features, and of items of a table."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
+from bandit_envs.base.arrays import check_array
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
 from bandit_envs.sampling.context_sampler import ContextSampler
 
-INT32 = np.iinfo(np.int32)
 SMALL = 4096
 
 
@@ -76,7 +77,7 @@ class Uniform(ContextSampler):
 class Integers(ContextSampler):
     """Independent integer features, uniform from `low` to `high - 1`, in int32.
 
-    `Integers(1, low, high)` also says how many actions each row has.
+    `Integers(1, low, high)` can also draw how many actions each row has.
 
     Args:
         dim: features in a context.
@@ -94,15 +95,70 @@ class Integers(ContextSampler):
 
     def __init__(self, dim: int, low: int, high: int) -> None:
         super().__init__(dim, np.int32)
-        lowest = check_integer("low", low, minimum=INT32.min)
-        end = check_integer("high", high, minimum=lowest + 1)
-        if end > INT32.max + 1:
-            raise ValueError(f"high is {end}; expected at most {INT32.max + 1}")
-        self._low, self._high = lowest, end
+        self._low = check_integer("low", low, -(2**31))
+        self._high = check_integer("high", high, self._low + 1, 2**31)
 
     def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.int32]:
         shape, width = (*size, self._dim), self._high - self._low
         if width > SMALL or math.prod(shape) > SMALL:
             return rng.integers(self._low, self._high, shape, np.int32)
-        # For small draws half the time of `integers`; probabilities are exact to 2**-53.
+        # Small draws take half the time of `integers`; probabilities are exact to 2**-53.
         return (rng.random(shape) * width).astype(np.int32) + np.int32(self._low)
+
+
+class Catalog(ContextSampler):
+    """Items of a table, as a recommender offers them: no item twice in a row.
+
+    Each row has n items drawn uniformly without replacement, in random order; rows are independent.
+
+    Args:
+        features: the table, [number of items, dim]; it is copied, and its dtype kept.
+
+    Source: Li et al., A contextual-bandit approach to personalized news article recommendation
+    (2010), section 2: each round offers a set of articles.
+
+    >>> catalog = Catalog(np.eye(4))
+    >>> catalog(np.random.default_rng(0), (2, 4)).sum(axis=1)  # each item once a row
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]])
+    """
+
+    trusted = True
+
+    def __init__(self, features: ArrayLike) -> None:
+        table = check_numbers("features", features, ndim=2)
+        if len(table) == 0:
+            raise ValueError(f"features has shape {table.shape}; expected (items, dim), items >= 1")
+        super().__init__(table.shape[1], table.dtype)
+        self._features = check_array("features has", table, table.shape)
+
+    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+        if len(size) == 1:
+            items = rng.integers(len(self._features), size=size)
+        else:
+            items = _distinct(rng, len(self._features), math.prod(size[:-1]), size[-1])
+        contexts: NDArray[Any] = self._features.take(items.reshape(size), axis=0)
+        return contexts
+
+
+def _distinct(rng: np.random.Generator, limit: int, rows: int, count: int) -> NDArray[np.int64]:
+    """Draws `count` different integers below `limit` for each row: [rows, count]."""
+    if count > limit:
+        raise ValueError(f"features has {limit} items; expected at least {count}, one for each arm")
+    if 2 * count > limit:
+        everything = np.broadcast_to(np.arange(limit), (rows, limit))
+        return rng.permuted(everything, axis=1)[:, :count]
+    # Draw again what repeats an earlier number of its row, until nothing does. This depends on
+    # which numbers are equal, never on their values: so all outcomes have the same probability.
+    chosen = rng.integers(limit, size=(rows, count))
+    while (repeated := _repeats(chosen)).any():
+        chosen[repeated] = rng.integers(limit, size=np.count_nonzero(repeated))
+    return chosen
+
+
+def _repeats(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    order = values.argsort(axis=1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=1)
+    repeats = np.zeros(values.shape, np.bool_)
+    np.put_along_axis(repeats, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+    return repeats

@@ -7,12 +7,14 @@ import math
 import numbers
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.arrays import as_numbers
+
+SpecType = TypeVar("SpecType", bound="ArraySpec")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, init=False)
@@ -76,9 +78,8 @@ class ArraySpec:
         dtype: DTypeLike | None = None,
         name: str | None = None,
     ) -> ArraySpec:
-        """Returns a copy in which every argument that is not None is exchanged."""
-        replaced: ArraySpec = _replaced(self, shape=shape, dtype=dtype, name=name)
-        return replaced
+        """Returns a copy with every argument that is not None in place of what `self` has."""
+        return _replaced(self, shape=shape, dtype=dtype, name=name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArraySpec):
@@ -93,11 +94,9 @@ class BoundedArraySpec(ArraySpec):
     Args:
         shape: the dimensions, without the batch dimension.
         dtype: an integer, floating or boolean dtype.
-        minimum: smallest value allowed; broadcast to `shape`. Default: the dtype's smallest.
-        maximum: largest value allowed; broadcast to `shape`. Default: the dtype's largest.
+        minimum: smallest value allowed, broadcast to `shape`; None or -inf for the dtype's.
+        maximum: largest value allowed, broadcast to `shape`; None or inf for the dtype's.
         name: what the array holds, for error messages.
-
-    Infinite bounds of a floating dtype stand for its largest finite values.
 
     Source: TF-Agents' `BoundedArraySpec`.
 
@@ -130,23 +129,15 @@ class BoundedArraySpec(ArraySpec):
             )
 
     def _bound(self, name: str, value: ArrayLike, low: Any, high: Any) -> NDArray[Any]:
-        bound = np.array(value)
-        if bound.dtype.kind not in NUMBERS:
-            raise TypeError(f"{name} is {value!r}; expected numbers")
+        bound = as_numbers(f"{name} is", value)
         try:
             np.broadcast_to(bound, self.shape)
         except ValueError as error:
-            raise ValueError(
-                f"{name} has shape {bound.shape}; expected one that broadcasts to {self.shape}"
-            ) from error
-        if np.issubdtype(self.dtype, np.floating):
+            raise ValueError(f"{name} does not fit shape {self.shape}: {error}") from error
+        if is_continuous(self):
             bound = np.where(np.isinf(bound), np.where(bound > 0, high, low), bound)
-        exact = bound
-        if bound.dtype.kind == "f" and self.dtype.kind in "iu":
-            exact = bound.astype(object)  # for NumPy rounds integers to compare them with floats
-        with np.errstate(invalid="ignore"):
-            inside = (exact >= low) & (exact <= high)
-        if not np.all(inside):
+        # Not in NumPy, which rounds integers to compare them with floats.
+        if not all(low <= number <= high for number in bound.ravel().tolist()):
             raise ValueError(
                 f"{name} is {bound}; expected values of {self.dtype}, from {low} to {high}"
             )
@@ -166,12 +157,11 @@ class BoundedArraySpec(ArraySpec):
 
     @property
     def num_values(self) -> NDArray[Any] | None:
-        """How many values an integer spec allows: int64, of `shape`; None if not an integer."""
+        """How many values an integer spec allows: int64, of `shape`; None for other dtypes."""
         if not is_discrete(self):
             return None
-        minimum = np.broadcast_to(self._minimum, self.shape).astype(np.int64)
-        maximum = np.broadcast_to(self._maximum, self.shape).astype(np.int64)
-        return np.asarray(maximum - minimum + 1)
+        width = self._maximum.astype(np.int64) - self._minimum.astype(np.int64)
+        return np.broadcast_to(width + 1, self.shape)
 
     @classmethod
     def from_array(cls, array: Any, name: str | None = None) -> BoundedArraySpec:
@@ -203,22 +193,17 @@ class BoundedArraySpec(ArraySpec):
         maximum: ArrayLike | None = None,
         name: str | None = None,
     ) -> BoundedArraySpec:
-        """Returns a copy in which every argument that is not None is exchanged."""
         bounds = {"minimum": minimum, "maximum": maximum}
-        replaced: BoundedArraySpec = _replaced(self, shape=shape, dtype=dtype, **bounds, name=name)
-        return replaced
+        return _replaced(self, shape=shape, dtype=dtype, **bounds, name=name)
 
     def __reduce__(self) -> tuple[Any, ...]:  # so that the bounds of copies are read-only too
         return type(self), (self.shape, self.dtype, self._minimum, self._maximum, self.name)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, BoundedArraySpec):
+        if not isinstance(other, BoundedArraySpec) or not super().__eq__(other):
             return False
-        return (
-            super().__eq__(other)
-            and bool(np.all(self._minimum == other._minimum))
-            and bool(np.all(self._maximum == other._maximum))
-        )
+        same = (self._minimum == other._minimum) & (self._maximum == other._maximum)
+        return bool(np.all(same))
 
     def __repr__(self) -> str:
         return (
@@ -227,22 +212,18 @@ class BoundedArraySpec(ArraySpec):
         )
 
 
-def _replaced(spec: Any, **changes: Any) -> Any:
-    return type(spec)(
-        **{key: getattr(spec, key) if new is None else new for key, new in changes.items()}
-    )
+def _replaced(spec: SpecType, **changes: Any) -> SpecType:
+    kept = {key: getattr(spec, key) for key, value in changes.items() if value is None}
+    return type(spec)(**{**changes, **kept})
 
 
 def _dtype_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    if np.issubdtype(dtype, np.integer):
-        integers = np.iinfo(dtype)
-        return integers.min, integers.max
-    if np.issubdtype(dtype, np.floating):
-        floats = np.finfo(dtype)
-        return floats.min, floats.max
     if dtype == np.bool_:
         return False, True
-    raise TypeError(f"dtype is {dtype}; expected an integer, floating or boolean dtype")
+    if dtype.kind not in "iuf":
+        raise TypeError(f"dtype is {dtype}; expected an integer, floating or boolean dtype")
+    limits: Any = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
+    return np.asarray(limits.min, dtype).item(), np.asarray(limits.max, dtype).item()
 
 
 def is_bounded(spec: ArraySpec) -> bool:

@@ -19,35 +19,29 @@ Nest = Any
 def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Nest:
     """Applies `function` to the leaves of nests of one structure and returns the nest of results.
 
-    Args:
-        function: takes one leaf of each nest.
-        nest: gives the structure: whatever is not a dict, list or tuple is a leaf.
-        *others: nests with the same keys, lengths and containers.
+    Whatever is not a dict, list or tuple is a leaf; `function` takes one leaf of each nest.
 
     Raises:
         TypeError: a container of one nest is of another kind in another nest.
         ValueError: the keys or lengths differ.
     """
-    if isinstance(nest, dict):
-        for other in others:
-            _require(isinstance(other, dict), nest, other)
-            if other.keys() != nest.keys():
-                raise ValueError(f"keys are {list(other)}; expected {list(nest)}")
-        return {
-            key: map_structure(function, nest[key], *(other[key] for other in others))
-            for key in nest
-        }
-    if isinstance(nest, (list, tuple)):
-        for other in others:
-            _require(isinstance(other, list) == isinstance(nest, list), nest, other)
-            _require(isinstance(other, (list, tuple)), nest, other)
-            if len(other) != len(nest):
-                raise ValueError(f"length is {len(other)}; expected {len(nest)}")
-        results = [map_structure(function, *leaves) for leaves in zip(nest, *others)]
-        if hasattr(nest, "_fields"):
-            return type(nest)(*results)
-        return type(nest)(results)
-    return function(nest, *others)
+    kind: Any = next((kind for kind in (dict, list, tuple) if isinstance(nest, kind)), None)
+    if kind is None:
+        return function(nest, *others)
+    for other in others:
+        if not isinstance(other, kind):
+            raise TypeError(f"found a {type(other).__name__}; expected a {type(nest).__name__}")
+        if kind is dict and other.keys() != nest.keys():
+            raise ValueError(f"keys are {list(other)}; expected {list(nest)}")
+        if len(other) != len(nest):
+            raise ValueError(f"length is {len(other)}; expected {len(nest)}")
+    keys = nest if kind is dict else range(len(nest))
+    results = [
+        map_structure(function, nest[key], *(other[key] for other in others)) for key in keys
+    ]
+    if kind is dict:
+        return dict(zip(nest, results))
+    return type(nest)(*results) if hasattr(nest, "_fields") else type(nest)(results)
 
 
 def read_only_nest(nest: Nest) -> Nest:
@@ -59,18 +53,8 @@ def read_only_nest(nest: Nest) -> Nest:
     return map_structure(lambda leaf: read_only(np.asarray(leaf)), nest)
 
 
-def _require(same: bool, nest: Nest, other: Nest) -> None:
-    if not same:
-        raise TypeError(f"found a {type(other).__name__}; expected a {type(nest).__name__}")
-
-
 def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
-    """Checks that a nest of arrays conforms to a nest of specs.
-
-    Raises:
-        TypeError: the containers differ, or a leaf of `spec` is not a spec.
-        ValueError: keys or lengths differ, or an array does not fit its spec.
-    """
+    """Raises TypeError or ValueError if a nest of arrays does not fit a nest of specs."""
 
     def check(leaf: Any, array: Any) -> None:
         if not isinstance(leaf, ArraySpec):
@@ -85,7 +69,7 @@ def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
 
 
 def check_arrays_nest(arrays: Nest, spec: Nest) -> bool:
-    """Whether a nest of arrays has the structure, shapes, dtypes and bounds of a nest of specs."""
+    """Whether a nest of arrays fits a nest of specs: structure, shapes, dtypes and bounds."""
     try:
         assert_arrays_nest(arrays, spec)
     except (TypeError, ValueError):
@@ -96,12 +80,7 @@ def check_arrays_nest(arrays: Nest, spec: Nest) -> bool:
 def add_outer_dims_nest(spec: Nest, outer_dims: Iterable[int]) -> Nest:
     """Returns the nest of specs with `outer_dims`, such as `(batch_size,)`, before each shape."""
     outer = tuple(outer_dims)
-
-    def add(leaf: ArraySpec) -> ArraySpec:
-        # Bounds of full shape still broadcast, for the new dimensions are on the left.
-        return leaf.replace(shape=outer + leaf.shape)
-
-    return map_structure(add, spec)
+    return map_structure(lambda leaf: leaf.replace(shape=outer + leaf.shape), spec)
 
 
 def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[int] = ()) -> Nest:
@@ -112,14 +91,10 @@ def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[
 
     def sample(leaf: ArraySpec) -> NDArray[Any]:
         bounded = BoundedArraySpec.from_spec(leaf)
-        low, high = bounded.minimum, bounded.maximum
-        if is_continuous(bounded):
-            # Halved, so that the width of the widest interval is still finite.
-            with np.errstate(under="ignore"):
-                middle, radius = low / 2 + high / 2, high / 2 - low / 2
-            values = middle + radius * rng.uniform(-1.0, 1.0, bounded.shape)
-            return np.asarray(np.clip(values, low, high), bounded.dtype)
-        values = rng.integers(low, high, bounded.shape, dtype=bounded.dtype.type, endpoint=True)
-        return np.asarray(values, bounded.dtype)
+        low, high, shape, dtype = bounded.minimum, bounded.maximum, bounded.shape, bounded.dtype
+        if not is_continuous(bounded):
+            return rng.integers(low, high, shape, dtype.type, endpoint=True).astype(dtype)
+        share = rng.random(shape)  # so weighted, the widest interval does not overflow
+        return np.asarray(np.clip((1.0 - share) * low + share * high, low, high), dtype)
 
     return map_structure(sample, add_outer_dims_nest(spec, outer_dims))

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.availability import available_actions
-from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure, sample_spec_nest
 from bandit_envs.testing.comparison import assert_identical

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import first_nan
-from bandit_envs.base.availability import available_actions
+from bandit_envs.base.arrays import check_array
+from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import (
     ArraySpec,
-    BoundedArraySpec,
     Nest,
     add_outer_dims_nest,
     assert_arrays_nest,
@@ -21,15 +19,9 @@ from bandit_envs.specs import (
 )
 from bandit_envs.wrappers.wrapper import Wrapper
 
-NUM_ACTIONS = "num_actions"
-ACTION_MASK = "action_mask"
-
 
 class TransformObservation(Wrapper):
     """Applies a function to the observations.
-
-    Shapes:
-        B: batch_size.
 
     Args:
         env, name: as for `Wrapper`.
@@ -57,32 +49,21 @@ class TransformObservation(Wrapper):
         if not callable(func):
             raise TypeError(f"func is {func!r}; expected a function of an observation")
         self._func = func
+        self._shown = f"func of {self._name} returned"
         self._observation_spec = observation_spec
         try:
             self._batched_spec = add_outer_dims_nest(observation_spec, (env.batch_size,))
-        except (AttributeError, TypeError):
-            raise TypeError(
-                f"observation_spec is {observation_spec!r}; expected a nest of specs"
-            ) from None
-
-    def observation_spec(self) -> Nest:
-        return self._observation_spec
+        except (AttributeError, TypeError) as error:
+            raise TypeError(f"observation_spec is {observation_spec!r}; expected specs") from error
 
     def _map_observation(self, observation: Nest) -> Nest:
         mapped = self._func(observation)
         try:
             assert_arrays_nest(mapped, self._batched_spec)
         except (TypeError, ValueError) as error:
-            raise type(error)(
-                f"func of {self._name} returned a bad observation: {error}"
-            ) from error
-        map_structure(self._refuse_nan, mapped)
+            raise type(error)(f"{self._shown} a bad observation: {error}") from error
+        map_structure(lambda array: check_array(self._shown, array, array.shape), mapped)
         return mapped
-
-    def _refuse_nan(self, array: NDArray[Any]) -> None:
-        index = first_nan(array)
-        if index is not None:
-            raise ValueError(f"func returned NaN for row {index[0]} of {self._name}")
 
 
 class AddActionMask(Wrapper):
@@ -92,10 +73,10 @@ class AddActionMask(Wrapper):
 
     Shapes:
         B: batch_size.
-        K: the number of actions. `action_mask` is [B, K] bool, `num_actions` [B].
+        K: the number of actions. `action_mask` is [B, K] bool, `num_actions` is [B].
 
     Args:
-        env: its actions are integers from 0 to K - 1, its observation a dict with `num_actions`.
+        env: a bandit whose observation is a dict with `num_actions`.
         name: as for `Wrapper`.
 
     Source: the masks of TF-Agents' `observation_and_action_constraint_splitter`.
@@ -112,22 +93,14 @@ class AddActionMask(Wrapper):
 
     def __init__(self, env: PyEnvironment, *, name: str | None = None) -> None:
         super().__init__(env, name=name)
-        action = env.action_spec()
-        if not isinstance(action, BoundedArraySpec) or action.shape or action.minimum != 0:
-            raise ValueError(f"env has action_spec {action}; expected integers from 0 to K - 1")
         spec = env.observation_spec()
-        if not isinstance(spec, dict) or NUM_ACTIONS not in spec:
-            raise ValueError(f"env has observation_spec {spec}; expected a dict with num_actions")
-        if ACTION_MASK in spec:
-            raise ValueError("env has an action_mask in its observation already")
-        self._num_actions = int(action.maximum) + 1
-        self._observation_spec = {
-            **spec,
-            ACTION_MASK: ArraySpec((self._num_actions,), np.bool_, ACTION_MASK),
-        }
-
-    def observation_spec(self) -> Nest:
-        return self._observation_spec
+        if not isinstance(spec, dict) or "num_actions" not in spec or "action_mask" in spec:
+            raise ValueError(
+                f"env has observation_spec {spec}; expected a dict with num_actions, and without "
+                "action_mask"
+            )
+        mask = ArraySpec((self.num_actions,), np.bool_, "action_mask")
+        self._observation_spec = {**spec, "action_mask": mask}
 
     def _map_observation(self, observation: dict[str, Any]) -> dict[str, Any]:
-        return {**observation, ACTION_MASK: available_actions(observation, self._num_actions)}
+        return {**observation, "action_mask": available_actions(observation, self.num_actions)}

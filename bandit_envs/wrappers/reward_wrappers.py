@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, check_positive
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.wrappers.wrapper import Wrapper
 
 
 class RescaleReward(Wrapper):
-    """Maps rewards into a bounded range, whatever range they come from.
+    """Maps rewards into a bounded range from any range.
 
     With (x0, x1) = env.reward_range, a reward x becomes (1 - z) * low + z * high, where
 
@@ -53,34 +53,26 @@ class RescaleReward(Wrapper):
                 f"{env.name}.reward_range is {self._wrapped_range}; expected two different numbers"
             )
 
-    def reward_spec(self) -> ArraySpec:
-        return self._reward_spec
-
     def _map_rewards(self, rewards: NDArray[Any]) -> NDArray[np.float64]:
         smallest, largest = self._wrapped_range
         rewards = np.asarray(rewards, np.float64)
         if math.isinf(smallest) and math.isinf(largest):
-            return self._interpolated(_logistic(rewards))
-        if math.isinf(largest):
-            return self._interpolated(np.tanh((rewards - smallest) / 2.0))
-        if math.isinf(smallest):
-            return self._interpolated(2.0 * _logistic(rewards - largest))
-        # Halved, because the difference of two finite numbers may be infinite.
-        return self._interpolated((rewards / 2 - smallest / 2) / (largest / 2 - smallest / 2))
-
-    def _map_means(self, means: NDArray[Any]) -> NDArray[Any]:
-        if math.isinf(self._wrapped_range[0]) or math.isinf(self._wrapped_range[1]):
-            raise NotImplementedError(
-                f"{self._name} does not know its expected rewards: "
-                f"the range of the rewards of {self._env.name} has no bound"
-            )
-        available = means > -np.inf
-        return np.where(available, self._map_rewards(np.where(available, means, 0.0)), -np.inf)
-
-    def _interpolated(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+            share = np.exp(-np.logaddexp(0.0, -rewards))  # does not overflow
+        elif math.isinf(largest):
+            share = np.tanh((rewards - smallest) / 2.0)
+        elif math.isinf(smallest):
+            share = 2.0 * np.exp(-np.logaddexp(0.0, largest - rewards))
+        else:  # halved, because the difference of two finite numbers may be infinite
+            share = (rewards / 2 - smallest / 2) / (largest / 2 - smallest / 2)
         # In this form, shares of 0 and 1 give the ends of the range exactly.
         low, high = self._range
-        return (1.0 - share) * low + share * high
+        return np.asarray((1.0 - share) * low + share * high)
+
+    def _map_means(self, means: NDArray[Any]) -> NDArray[Any]:
+        if not np.isfinite(self._wrapped_range).all():
+            raise NotImplementedError(f"{self._name} does not know its expected rewards")
+        available = means > -np.inf
+        return np.where(available, self._map_rewards(np.where(available, means, 0.0)), -np.inf)
 
 
 class AffineReward(Wrapper):
@@ -114,20 +106,14 @@ class AffineReward(Wrapper):
         super().__init__(env, name=name)
         self._scale = check_positive("scale", scale, maximum=MAX_PARAMETER)
         self._shift = check_number("shift", shift, -MAX_PARAMETER, MAX_PARAMETER)
-        smallest, largest = env.reward_range
-        self._reward_spec = _reward_spec(
-            env, self._scale * smallest + self._shift, self._scale * largest + self._shift
-        )
-
-    def reward_spec(self) -> ArraySpec:
-        return self._reward_spec
+        ends = (self._scale * end + self._shift for end in env.reward_range)
+        self._reward_spec = _reward_spec(env, *ends)
 
     def _map_rewards(self, rewards: NDArray[Any]) -> NDArray[np.float64]:
         scaled: NDArray[np.float64] = np.multiply(rewards, self._scale, dtype=np.float64)
         return scaled + self._shift
 
-    def _map_means(self, means: NDArray[Any]) -> NDArray[np.float64]:
-        return self._map_rewards(means)
+    _map_means = _map_rewards  # type: ignore[assignment]
 
 
 class ClipReward(Wrapper):
@@ -155,24 +141,15 @@ class ClipReward(Wrapper):
         self._range = _check_range(reward_range)
         self._reward_spec = _reward_spec(env, *np.clip(env.reward_range, *self._range).tolist())
 
-    def reward_spec(self) -> ArraySpec:
-        return self._reward_spec
-
     def _map_rewards(self, rewards: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(np.clip(rewards, *self._range))
 
 
-def _check_range(reward_range: Any) -> tuple[float, float]:
-    try:
-        low, high = reward_range
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"reward_range is {reward_range!r}; expected a pair of numbers"
-        ) from error
-    low, high = check_number("reward_range[0]", low), check_number("reward_range[1]", high)
-    if low >= high:
-        raise ValueError(f"reward_range is ({low:g}, {high:g}); expected the first to be less")
-    return low, high
+def _check_range(reward_range: tuple[float, float]) -> tuple[float, float]:
+    ends = check_numbers("reward_range", reward_range, ndim=1).astype(np.float64)
+    if ends.shape != (2,) or not -np.inf < ends[0] < ends[1] < np.inf:
+        raise ValueError(f"reward_range is {reward_range}; expected two numbers, the smaller first")
+    return float(ends[0]), float(ends[1])
 
 
 def _reward_spec(env: PyEnvironment, low: float, high: float) -> ArraySpec:
@@ -183,9 +160,3 @@ def _reward_spec(env: PyEnvironment, low: float, high: float) -> ArraySpec:
     if math.isinf(low) and math.isinf(high):
         return ArraySpec(spec.shape, dtype, spec.name)
     return BoundedArraySpec(spec.shape, dtype, low, high, spec.name)
-
-
-def _logistic(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    # exp(-|x|) never overflows, and loses no digits where the result is near 0.
-    power = np.exp(-np.abs(x))
-    return np.where(x >= 0.0, 1.0, power) / (1.0 + power)

@@ -18,22 +18,21 @@ from bandit_envs.trajectories import TimeStep, no_reward
 class Wrapper(PyEnvironment):
     """An environment that changes what another one returns.
 
-    The whole public interface is passed on, including a bandit's. A subclass implements what it
-    changes, in pure hooks, and the spec that goes with it:
+    It has the whole public interface of the wrapped environment, including a bandit's. A subclass
+    implements what it changes, in pure hooks, and overrides the spec that goes with it:
 
         _map_observation(observation) -> observation     observation_spec()
         _map_rewards(rewards)         -> rewards [B]     reward_spec()
-        _map_means(means)             -> means           where those of mapped rewards follow
+        _map_means(means)             -> means           if they determine those of mapped rewards
 
     A wrapper that has to remember something overrides the hooks of `PyEnvironment` (`_reset`,
-    `_step`) instead, steps `self._env` in them, and finds in `self._state.latent` what it returned
-    as its memory. It draws from `self.np_random`, the generator of the wrapped environment; and if
-    it changes rewards, it overrides `_map_means` too.
+    `_step`) instead, which step `self._env` and find what they remembered in `self._state.latent`.
+    It draws from `self.np_random`, the generator of the wrapped environment; and if it changes
+    rewards, it overrides `_map_means` too.
 
-    Once it is wrapped, reset and step an environment through its wrapper only. `render` shows the
-    wrapped environment, with its own rewards.
-
-    The reward of a row that has just been reset is 0, or the allowed value nearest to 0.
+    Reset and step a wrapped environment through its wrapper only. `render` shows the wrapped
+    environment, with its own rewards. The reward of a row that has just been reset is 0, or the
+    allowed value nearest to 0.
 
     Args:
         env: the environment to wrap; it may be a wrapper.
@@ -57,6 +56,10 @@ class Wrapper(PyEnvironment):
         name = f"{type(self).__name__}({env.name})" if name is None else name
         super().__init__(batch_size=env.batch_size, seed=env.np_random, name=name)
         self._env = env
+        self._observation_spec = env.observation_spec()
+        self._reward_spec = env.reward_spec()
+        self._returned = f"{self._name}._map_rewards returned"
+        self._maps_rewards = type(self)._map_rewards is not Wrapper._map_rewards
         self._state = EnvironmentState(None, None, None)  # the generator is the wrapped one's
 
     def wrapped_env(self) -> PyEnvironment:
@@ -85,10 +88,10 @@ class Wrapper(PyEnvironment):
         return self._env.action_spec()
 
     def observation_spec(self) -> Nest:
-        return self._env.observation_spec()
+        return self._observation_spec
 
     def reward_spec(self) -> Nest:
-        return self._env.reward_spec()
+        return self._reward_spec
 
     def discount_spec(self) -> Nest:
         return self._env.discount_spec()
@@ -103,27 +106,20 @@ class Wrapper(PyEnvironment):
         info = self._env.get_info()
         if not isinstance(info, dict):
             return info
-        means = ("expected_reward", "optimal_reward")
-        return {
-            key: self._mapped_means(value) if key in means else value for key, value in info.items()
-        }
+        means = info.keys() & {"expected_reward", "optimal_reward"}
+        return {**info, **{key: self._mapped_means(info[key]) for key in means}}
 
     def expected_rewards(self) -> NDArray[Any]:
-        """Returns the mean of the reward of every action in the current state: [B, K].
+        """Returns the mean of the mapped reward of every action now: [B, K].
 
-        Raises:
-            NotImplementedError: the mean is not known, or does not determine that of a mapped
-                reward.
-            ValueError: there has been no `reset` yet.
+        This and the next methods raise NotImplementedError if the means are unknown.
         """
         return self._mapped_means(self._bandit().expected_rewards())
 
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
-        """Returns the mean of the reward of every action under an observation: [batch, K].
+        """Returns the mean of the mapped reward of every action under an observation: [batch, K].
 
-        Raises:
-            NotImplementedError: as for `expected_rewards`, or the wrapper changes observations.
-            TypeError, ValueError: `observation` is not as `observation_spec` says.
+        It is unknown if the wrapper changes observations.
         """
         if type(self)._map_observation is not Wrapper._map_observation:
             raise NotImplementedError(f"{self._name} changes the observation")
@@ -131,11 +127,11 @@ class Wrapper(PyEnvironment):
 
     def optimal_action(self) -> NDArray[Any]:
         """Returns the optimal action of the wrapped bandit, as `_map_means` is increasing."""
-        self._map_means(np.zeros(0))  # raises where the means of mapped rewards are unknown
+        self._map_means(np.zeros(0))  # raises if the means of mapped rewards are unknown
         return self._bandit().optimal_action()
 
     def optimal_reward(self) -> NDArray[Any]:
-        """Returns the expected reward of the optimal action: [B]."""
+        """Returns the mean of the mapped reward of the optimal action: [B]."""
         return self._mapped_means(self._bandit().optimal_reward())
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
@@ -153,18 +149,15 @@ class Wrapper(PyEnvironment):
         return rewards
 
     def _map_means(self, means: NDArray[Any]) -> NDArray[Any]:
-        """Returns the means of mapped rewards, given the means of the rewards, elementwise.
-
-        It is increasing: larger means do not become smaller.
-        """
-        if type(self)._map_rewards is not Wrapper._map_rewards:
+        """Returns the means of mapped rewards, elementwise; larger means do not become smaller."""
+        if self._maps_rewards:
             raise NotImplementedError(f"{self._name} does not know its expected rewards")
         return means
 
     def _reset(self) -> tuple[Any, TimeStep]:
         time_step = self._env.reset()
         reward = time_step.reward
-        if type(self)._map_rewards is not Wrapper._map_rewards:
+        if self._maps_rewards:
             reward = no_reward(self.reward_spec(), self._batch_size)
         return None, self._mapped(time_step, reward)
 
@@ -172,21 +165,18 @@ class Wrapper(PyEnvironment):
         time_step = self._env.step(action)
         reward = self._map_rewards(time_step.reward)
         if reward is not time_step.reward:
-            reward = self._checked_rewards(reward)
+            spec = self.reward_spec()
+            shape = (self._batch_size, *spec.shape)
+            reward = check_result(self._returned, reward, spec.dtype, shape)
         return None, self._mapped(time_step, reward)
 
     def _mapped(self, time_step: TimeStep, reward: Any) -> TimeStep:
         step_type, _, discount, observation = time_step
         return TimeStep(step_type, reward, discount, self._map_observation(observation))
 
-    def _checked_rewards(self, rewards: Any) -> NDArray[Any]:
-        spec = self.reward_spec()
-        shape = (self._batch_size, *spec.shape)
-        return check_result(self._name, "_map_rewards", rewards, spec.dtype, shape)
-
     def _mapped_means(self, means: NDArray[Any]) -> NDArray[Any]:
-        mapped = self._map_means(means)
-        return read_only(cast(f"{self._name}._map_means", mapped, self.reward_spec().dtype))
+        what = f"{self._name}._map_means returned"
+        return read_only(cast(what, self._map_means(means), self.reward_spec().dtype))
 
     def _check_action(self, action: Nest) -> Nest:
         return action  # the wrapped environment checks it before anything changes

@@ -86,7 +86,7 @@ def test_an_arm_that_is_not_available_is_refused_and_nothing_changes():
     env = make(num_actions=BatchFunction(lambda rng, size: np.full((*size, 1), 3), 1, np.int32))
     env.reset()
     before = pickle.dumps(env.get_state())
-    with pytest.raises(ValueError, match=r"action\[2\] is 3, which is not available in row 2"):
+    with pytest.raises(ValueError, match=r"action\[2\] is 3"):
         env.step([0, 2, 3, 4])
     assert pickle.dumps(env.get_state()) == before
     env.step([0, 2, 2, 1])

@@ -51,12 +51,12 @@ def test_numbers_of_actions_are_clipped_as_tf_agents_does(numbers, num_arms, cli
 @pytest.mark.parametrize(
     ("function", "error", "message"),
     [
-        (lambda: 2.9, TypeError, "num_actions_fn returned float64; expected integers"),
-        (lambda: True, TypeError, "num_actions_fn returned bool; expected integers"),
+        (lambda: 2.9, TypeError, "num_actions_fn returned .*float64"),
+        (lambda: True, TypeError, "num_actions_fn returned .*bool"),
         (lambda: None, TypeError, "num_actions_fn returned object"),
-        (lambda: [1, 2], ValueError, r"num_actions_fn returned shape \(2,\); expected one"),
-        (Integers(2, 1, 3), ValueError, r"num_actions_fn returned shape \(2,\); expected one"),
-        (Normal(1), TypeError, "num_actions_fn returned float32; expected integers"),
+        (lambda: [1, 2], TypeError, r"num_actions_fn returned .*shape=\(2,\)"),
+        (Integers(2, 1, 3), TypeError, r"num_actions_fn returned .*shape=\(2,\)"),
+        (Normal(1), TypeError, "num_actions_fn returned .*float32"),
         (3, TypeError, "num_actions_fn is 3; expected a ContextSampler or a function"),
     ],
 )
@@ -111,7 +111,7 @@ def test_of_a_function_the_expected_rewards_are_not_known():
     env.reset()
     env.step([0] * B)
     for unknown in (env.expected_rewards, env.optimal_action, env.optimal_reward, env.get_info):
-        with pytest.raises(NotImplementedError, match=r"pass a RewardModel .* LinearReward"):
+        with pytest.raises(NotImplementedError, match="pass a RewardModel, such as LinearReward"):
             unknown()
 
 
@@ -126,7 +126,7 @@ def test_a_nan_context_is_refused_by_name_and_row():
     env = make(items=BatchFunction(items, P))
     env.reset()
     values["arm"] = np.nan
-    with pytest.raises(ValueError, match="arm_context_sampling_fn returned NaN for row 3, arm 4"):
+    with pytest.raises(ValueError, match="arm_context_sampling_fn returned NaN for row 3, "):
         env.step([0] * B)
 
 
@@ -174,7 +174,7 @@ def test_a_mean_of_a_wrong_shape_is_refused():
 
     env = make(reward=Wrong())
     env.reset()
-    with pytest.raises(ValueError, match=r"reward_fn has a mean of shape \(4,\); expected \(4, 5"):
+    with pytest.raises(ValueError, match=r"reward_fn.mean returned shape \(4,\); expected \(4, 5"):
         env.expected_rewards()
 
 
@@ -189,7 +189,7 @@ def test_a_nan_mean_is_refused_by_row_and_arm():
     env.reset()
     env.step([0] * B)
     for ask in (env.expected_rewards, env.optimal_action, env.optimal_reward, env.get_info):
-        with pytest.raises(ValueError, match="reward_fn has NaN as the mean of row 2, arm 3"):
+        with pytest.raises(ValueError, match=r"reward_fn.mean returned NaN for row 2, entry \[3\]"):
             ask()
 
 

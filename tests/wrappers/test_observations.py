@@ -3,7 +3,7 @@ import pytest
 
 from bandit_envs import ArraySpec, BoundedArraySpec, KArmedTestbed
 from bandit_envs.wrappers import AddActionMask, TransformObservation
-from tests.wrappers.examples import per_arm_bandit
+from tests.wrappers.examples import Payer, per_arm_bandit
 
 SPEC = ArraySpec((1,), np.float32, "observation")
 
@@ -76,7 +76,7 @@ def test_nan_is_refused():
         return np.where([[True], [False], [True]], observation, np.float32("nan"))
 
     env = TransformObservation(KArmedTestbed(batch_size=3), func, SPEC)
-    with pytest.raises(ValueError, match="func returned NaN for row 1 of TransformObservation"):
+    with pytest.raises(ValueError, match=r"func of .* returned NaN for row 1"):
         env.reset()
 
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_called_is_refused():
 
 
 def test_what_is_no_spec_is_refused():
-    with pytest.raises(TypeError, match="observation_spec is 'spec'; expected a nest of specs"):
+    with pytest.raises(TypeError, match="observation_spec is 'spec'"):
         TransformObservation(KArmedTestbed(), lambda x: x, "spec")
 
 
@@ -129,7 +129,7 @@ COUNT = ArraySpec((), np.int32)
     [
         (KArmedTestbed(), "env has observation_spec ArraySpec.*; expected a dict with num_actions"),
         (dict_observation(x=SPEC), "expected a dict with num_actions"),
-        (dict_observation(num_actions=COUNT, action_mask=SPEC), "has an action_mask in its obs"),
+        (dict_observation(num_actions=COUNT, action_mask=SPEC), "without action_mask"),
     ],
 )
 def test_an_environment_without_numbers_of_actions_has_no_mask(env, message):
@@ -137,9 +137,8 @@ def test_an_environment_without_numbers_of_actions_has_no_mask(env, message):
         AddActionMask(env)
 
 
-def test_an_environment_with_other_actions_has_no_mask():
-    env = dict_observation(num_actions=COUNT)
-    for spec in (ArraySpec((), np.int32), BoundedArraySpec((), np.int32, 1, 3), {"a": COUNT}):
-        env.action_spec = lambda spec=spec: spec
-        with pytest.raises(ValueError, match=r"env has action_spec .*; expected integers from 0"):
-            AddActionMask(env)
+def test_an_environment_that_is_no_bandit_has_no_mask():
+    spec = {"num_actions": ArraySpec((), np.int32)}
+    env = TransformObservation(Payer([1.0]), lambda steps: {"num_actions": steps}, spec)
+    with pytest.raises(NotImplementedError, match="is not a bandit"):
+        AddActionMask(env)

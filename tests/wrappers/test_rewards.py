@@ -196,14 +196,14 @@ def test_integer_rewards_become_floating_point_numbers(dtype):
 @pytest.mark.parametrize(
     ("reward_range", "error", "message"),
     [
-        ((1.0, 1.0), ValueError, r"reward_range is \(1, 1\); expected the first to be less"),
-        ((2.0, 1.0), ValueError, r"reward_range is \(2, 1\); expected the first to be less"),
-        ((0.0, INF), ValueError, r"reward_range\[1\] is inf; expected a finite number"),
-        ((np.nan, 1.0), ValueError, r"reward_range\[0\] is nan; expected a finite number"),
-        ((0.0, 1.0, 2.0), ValueError, r"\(0.0, 1.0, 2.0\); expected a pair of numbers"),
-        (1.0, TypeError, r"reward_range is 1.0; expected a pair of numbers"),
-        (None, TypeError, r"reward_range is None; expected a pair of numbers"),
-        (("0", "1"), TypeError, r"reward_range\[0\] is '0'; expected a number"),
+        ((1.0, 1.0), ValueError, r"reward_range is \(1.0, 1.0\)"),
+        ((2.0, 1.0), ValueError, r"reward_range is \(2.0, 1.0\)"),
+        ((0.0, INF), ValueError, r"reward_range is \(0.0, inf\)"),
+        ((np.nan, 1.0), ValueError, r"reward_range is \(nan, 1.0\)"),
+        ((0.0, 1.0, 2.0), ValueError, r"reward_range is \(0.0, 1.0, 2.0\)"),
+        (1.0, ValueError, r"reward_range has shape \(\)"),
+        (None, TypeError, "reward_range is .*None"),
+        (("0", "1"), TypeError, "reward_range is <U1"),
     ],
 )
 def test_a_bad_range_is_refused(wrapper, reward_range, error, message):
