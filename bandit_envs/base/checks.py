@@ -141,7 +141,7 @@ def check_available(action: NDArray[np.intp], available: NDArray[np.bool_]) -> N
     allowed = available[rows, action]
     if not allowed.all():
         found = _first("action", action, ~allowed)
-        raise ValueError(f"{found}; expected an action that is available to its row")
+        raise ValueError(f"{found}, which is not available in its row; expected one that is")
     return action
 
 
