@@ -225,6 +225,15 @@ class PyEnvironment(Stateful, abc.ABC):
 
 def _read_only_time_step(time_step: TimeStep) -> TimeStep:
     step_type, reward, discount, observation = time_step
-    fields = read_only(step_type), read_only_nest(reward), read_only(discount)
-    shown: TimeStep = new_tuple(TimeStep, (*fields, read_only_nest(observation)))
+    if type(reward) is np.ndarray and type(observation) is np.ndarray:  # as of most bandits
+        fields = (
+            read_only(step_type),
+            read_only(reward),
+            read_only(discount),
+            read_only(observation),
+        )
+    else:
+        nests = read_only_nest(reward), read_only_nest(observation)
+        fields = read_only(step_type), nests[0], read_only(discount), nests[1]
+    shown: TimeStep = new_tuple(TimeStep, fields)
     return shown
