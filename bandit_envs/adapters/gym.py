@@ -27,9 +27,8 @@ class GymEnv(Adapter, gym.Env):
     >>> from bandit_envs import KArmedTestbed
     >>> env = GymEnv(KArmedTestbed(k=3, horizon=100))
     >>> observation = env.reset(seed=0)
-    >>> observation, reward, done, info = env.step(1)
-    >>> done, env.action_space
-    (False, Discrete(3))
+    >>> env.step(1)[2:]
+    (False, {})
     """
 
     _spaces = gym.spaces

@@ -27,7 +27,7 @@ from bandit_envs.trajectories import TimeStep
 
 
 class GymnasiumAdapter(Adapter):
-    """What the single and the vectorized environments share."""
+    """Base of the single and the vectorized environment."""
 
     _spaces = gymnasium.spaces
 
@@ -37,11 +37,11 @@ class GymnasiumAdapter(Adapter):
             return None
         self._check_reset()
         frames = [self._env.render(self.render_mode, row) for row in range(self._env.batch_size)]
-        return frames[0] if self._takes_one_row else tuple(frames)
+        return tuple(frames) if self._row is None else frames[self._row]
 
     def _check_reset(self) -> None:
         if not self._was_reset:
-            raise ResetNeeded("there has been no reset yet; call reset() first")
+            raise ResetNeeded("call reset() first")
 
 
 class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
@@ -52,9 +52,8 @@ class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[m
     >>> from bandit_envs import KArmedTestbed
     >>> env = GymnasiumEnv(KArmedTestbed(k=3, horizon=100), expected_rewards=True)
     >>> observation, info = env.reset(seed=0)
-    >>> observation, reward, terminated, truncated, info = env.step(info["best_arm"])
-    >>> terminated, truncated, env.action_space
-    (False, False, Discrete(3))
+    >>> env.step(info["best_arm"])[2:4], env.action_space
+    ((False, False), Discrete(3))
     """
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
@@ -71,23 +70,21 @@ class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[m
 
 
 class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
-    """An environment in Gymnasium's vectorized interface: its rows are the sub-environments.
+    """A batch in Gymnasium's vectorized interface: its rows are the sub-environments.
 
-    Rows share one random stream, end together and are reset together:
+    Rows share one random stream and end together. Then, the mode says what resets them:
 
-        NEXT_STEP    by the next `step`, which ignores its actions and pays 0
-        SAME_STEP    by the same `step`, whose infos have the `final_obs` and the `final_info`
-        DISABLED     by `reset`; until then, `step` raises `ResetNeeded`
+        NEXT_STEP    the next `step`, which ignores its actions and has rewards of 0
+        SAME_STEP    the same `step`, whose infos have the `final_obs` and the `final_info`
+        DISABLED     `reset`; `step` raises `ResetNeeded`
 
-    A bandit without a horizon needs no reset: each step is a termination, and its observation
-    starts the next episode. Only in NEXT_STEP, where a step without rewards would have to follow,
-    it is one endless episode.
+    A bandit without a horizon needs no reset: every step is a termination, except in NEXT_STEP,
+    which would lose every other step to a reset.
 
     Args:
-        env: the environment to adapt, with a batch of any size.
+        env, expected_rewards: as for `Adapter`, with a batch of any size.
         autoreset_mode: an `AutoresetMode`, or its value.
         render_mode: "rgb_array" or "ansi"; None to show nothing.
-        expected_rewards: as for `GymnasiumEnv`; the infos have them for all rows.
 
     Raises:
         NotImplementedError: from `step`, some rows have ended and others have not.
@@ -97,13 +94,12 @@ class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: i
     >>> from bandit_envs import KArmedTestbed
     >>> env = GymnasiumVectorEnv(KArmedTestbed(k=3, batch_size=2, horizon=100))
     >>> observations, infos = env.reset(seed=0)
-    >>> observations, rewards, terminations, truncations, infos = env.step([0, 1])
-    >>> rewards.shape, terminations
-    ((2,), array([False, False]))
+    >>> env.step([0, 1])[1].shape
+    (2,)
     """
 
     metadata: Any = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
-    _takes_one_row = False
+    _row = None
     close = VectorEnv.close
 
     def __init__(
@@ -128,15 +124,14 @@ class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: i
         """Starts a new episode in all rows and returns their observations and infos.
 
         Args:
-            seed: whatever `numpy.random.default_rng` takes, for all rows together.
-            options: may have a "reset_mask" [B] bool. As rows are reset together, it selects all
-                of them, or none, and then nothing is reset.
+            seed: as for `Adapter.reset`; one seed for all rows.
+            options: may have a "reset_mask" [B] bool: all True, or all False to reset nothing.
         """
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
         if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or mask.any() != mask.all():
             raise ValueError(
-                f"options['reset_mask'] is {mask}; rows are reset together: expected a boolean "
-                f"array that selects all {self.num_envs} of them, or none"
+                f"options['reset_mask'] is {mask}; expected {self.num_envs} booleans, all True or "
+                "all False, because rows are reset together"
             )
         if mask.all():
             return super().reset(seed=seed)
@@ -161,8 +156,8 @@ class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: i
                 time_step = self._env.reset()
         elif self._mode is AutoresetMode.NEXT_STEP and self._needs_no_reset:
             terminations[:] = False
-        observations = self._observed(time_step)
-        return observations, rewards, terminations, truncations, infos | self._info()
+        infos |= self._info()
+        return self._observed(time_step), rewards, terminations, truncations, infos
 
     def close_extras(self, **kwargs: Any) -> None:
         self._env.close()
@@ -171,14 +166,11 @@ class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: i
         if self._needs_no_reset or not (last := time_step.is_last()).any():
             return False
         if not last.all():
-            raise NotImplementedError("some rows have ended and others not; rows reset together")
+            raise NotImplementedError("some rows have ended and others not; cannot reset some rows")
         return True
 
     def _info(self) -> dict[str, Any]:
         return self._masked(self._means())
-
-    def _observed(self, time_step: TimeStep) -> Any:
-        return self._copied(self.observation_space, time_step.observation)
 
     def _final(self, time_step: TimeStep) -> dict[str, Any]:
         final = np.empty(self.num_envs, dtype=object)
@@ -204,17 +196,16 @@ class _ObservedTestbed(environments.KArmedTestbed):
 
 
 class KArmedTestbed(GymnasiumEnv):
-    """river's k-armed testbed: with one seed, the same arms and rewards. It does not end by itself.
+    """river's k-armed testbed: the same seed draws the same arms and rewards.
 
-    A step is as fast as river's, because it draws one number by the core's law, while nothing is
-    rendered, infos are empty and `env` has not been read. Until it is read, `env` is in the state
-    of the last reset, except for the generator.
+    A step costs what river's does, as it draws one number by the core's law; not with a render
+    mode, `expected_rewards`, `drift_std` or `dtype`, nor once `env` has been read. Before that,
+    `env` has the state of the last reset and the current generator.
 
     Args:
-        k: number of arms.
-        observe_best_arm: whether to observe the best arm, as in river, instead of 0.
-        render_mode, expected_rewards: as for `GymnasiumEnv`.
-        **kwargs: as for `bandit_envs.KArmedTestbed`, except that `dtype` is float64 by default.
+        k, render_mode, expected_rewards: as for the environment and the adapter.
+        **kwargs: `observe_best_arm`, to observe the best arm, as in river, in place of 0; and the
+            arguments of `bandit_envs.KArmedTestbed`, with float64 as the default `dtype`.
 
     Source: river's `bandit.envs.KArmedTestbed`.
 
@@ -267,16 +258,15 @@ def make_vector_env(
     environment: str, num_envs: int = 1, max_episode_steps: int | None = None, **kwargs: Any
 ) -> Any:
     """Returns the vectorized environment of an id, for `gymnasium.make_vec`."""
-    # A horizon of None would end an episode at every step.
     steps = sys.maxsize if max_episode_steps is None else max_episode_steps
     return _make(GymnasiumVectorEnv, environment, num_envs, steps, kwargs)
 
 
 def register(id: str, environment: str, max_episode_steps: int = 1000) -> None:  # noqa: A002
-    """Registers an environment, for `gymnasium.make` and `gymnasium.make_vec`.
+    """Registers an environment for `gymnasium.make` and `gymnasium.make_vec`.
 
     These take the parameters of its preset, or of its class. What a preset draws once, such as
-    weights, comes from its parameter `seed`, 0 by default: an id stands for one problem.
+    weights, depends on the parameter `seed` only, 0 by default: an id stands for one problem.
 
     Args:
         id: such as "mine/Bernoulli-v0".
@@ -297,10 +287,9 @@ def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str
     names = arguments.keys() & {"autoreset_mode", "render_mode", "expected_rewards"}
     options = {key: arguments.pop(key) for key in names}
     fits = arguments.keys() <= inspect.signature(entry.make).parameters.keys()
-    make: Any = entry.make if fits else entry.environment
-    if name == "testbed":
-        make = _ObservedTestbed
-    env = make(batch_size=num_envs, horizon=horizon, **arguments)
+    make = entry.make if fits else entry.environment
+    make = _ObservedTestbed if name == "testbed" else make
+    env: Any = make(batch_size=num_envs, horizon=horizon, **arguments)
     env.seed()
     return adapter(env, **options)
 

@@ -28,9 +28,8 @@ class RlberryEnv(Adapter, Model):
     >>> model = RlberryEnv(KArmedTestbed(k=3, horizon=100))
     >>> model.reseed(42)
     >>> observation, info = model.reset()
-    >>> observation, reward, terminated, truncated, info = model.step(1)
-    >>> terminated, truncated
-    (False, False)
+    >>> model.step(1)[2:]
+    (False, False, {})
     """
 
     _spaces = rlberry.spaces

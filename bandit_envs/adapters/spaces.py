@@ -83,7 +83,7 @@ class Adapter:
 
     metadata: Any = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 4}  # noqa: RUF012
     _spaces: Any
-    _takes_one_row = True
+    _row: int | None = 0  # None: all rows
     _was_reset = False
     _np_random_seed = UNKNOWN_SEED
 
@@ -93,7 +93,7 @@ class Adapter:
         super().__init__()
         if not isinstance(env, PyEnvironment):
             raise TypeError(f"env is {shown(env)}; expected a PyEnvironment")
-        if self._takes_one_row and env.batch_size != 1:
+        if self._row is not None and env.batch_size != 1:
             raise ValueError(f"env has batch_size {env.batch_size}; expected 1")
         spec, action_spec = env.reward_spec(), env.action_spec()
         if not isinstance(spec, ArraySpec) or spec.shape:
@@ -165,7 +165,7 @@ class Adapter:
         return self._env.step(action)
 
     def _observed(self, time_step: TimeStep) -> Any:
-        return self._copied(self.observation_space, time_step.observation, 0)
+        return self._copied(self.observation_space, time_step.observation, self._row)
 
     def _copied(self, space: Any, arrays: Nest, row: int | None = None) -> Any:
         """Copies arrays [B, ...], or one row of them, into an element of a space."""

@@ -1,9 +1,4 @@
-"""TF-Agents: our environments as its own, and drop-in replacements of its own.
-
-from bandit_envs.adapters import tf_agents as adapter
-
-environment = tf_py_environment.TFPyEnvironment(adapter.as_tf_agents(env))
-"""
+"""TF-Agents: our environments as its own, and drop-in replacements of its own."""
 
 # TF-Agents has no types: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
@@ -139,10 +134,10 @@ class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.Bandi
 def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     """Returns `env` as an environment of TF-Agents.
 
-    A bandit without a horizon becomes a `BanditPyEnvironment`, of which TF-Agents' drivers make
-    episodes of one step, if it is in at most one wrapper of TF-Agents (wrap `env` instead); its
-    Python drivers end by `max_episodes` only. Any other environment becomes a `PyEnvironment`.
-    After `set_state`, a `TFPyEnvironment` shows the new time step from its next `step` on.
+    A bandit without a horizon becomes a `BanditPyEnvironment`, from which TF-Agents' drivers make
+    episodes of one step. They recognize it in one wrapper of TF-Agents, but not in two: wrap `env`
+    instead. Python drivers end by `max_episodes` only. Any other environment becomes a
+    `PyEnvironment`. After `set_state`, a `TFPyEnvironment` is right from its next `step` on.
 
     Source: TF-Agents' `TFPyEnvironment` and `DynamicStepDriver`.
 
@@ -153,8 +148,6 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     """
     if not isinstance(env, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected a PyEnvironment of bandit_envs")
-    if not env.batched:
-        raise ValueError(f"{env.name} is not batched; expected a batch, be it of one row")
     return (TFAgentsBanditEnvironment if _is_endless(env) else TFAgentsEnvironment)(env)
 
 
@@ -199,16 +192,15 @@ for _entry in ENVIRONMENTS.values():
 def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     """Returns the baseline of TF-Agents' `RegretMetric`: the largest expected reward of each row.
 
-    If an observation determines the expected rewards, the baseline is right for any observation. If
-    not, it is what is optimal now, and an error if that changes from step to step, as TensorFlow
-    may call it before or after a step.
+    It is a function of the observation, where that determines the expected rewards. Elsewhere it is
+    what is optimal now, and raises an error if that changes from step to step: TensorFlow may call
+    it before or after a step.
 
     Args:
         env: a bandit without a horizon, adapted or not.
 
     Raises:
-        TypeError: `env` is something else, such as a `TFPyEnvironment`.
-        ValueError: `env` has a horizon: the resets would count as steps.
+        ValueError: `env` has a horizon: its resets would count as steps.
         NotImplementedError: the expected rewards are not known.
     """
     return _baseline(env, "optimal_reward", np.float32, lambda means: means.max(axis=1))

@@ -22,7 +22,7 @@ from bandit_envs.rewards import LinearReward
 from bandit_envs.wrappers import AddActionMask, AffineReward, RescaleReward
 
 from ..wrappers.examples import Payer
-from .examples import ACTION, THETA, Countdown, TwoRewards, per_arm
+from .examples import THETA, Countdown, per_arm
 
 
 def make_testbed(expected_rewards=False, **options):
@@ -140,17 +140,6 @@ def test_reseeding_reaches_the_spaces():
         samples.append((model.action_space.sample(), model.observation_space.sample()))
     assert samples[0][0] == samples[1][0]
     assert np.array_equal(samples[0][1]["per_arm"], samples[1][1]["per_arm"])
-
-
-def test_reset_seeds_too():
-    rewards = []
-    for _ in range(2):
-        model = make_testbed()
-        model.reset(seed=9)
-        rewards.append(model.step(0)[1])
-    core = KArmedTestbed(k=3, seed=9)
-    core.reset()
-    assert rewards == [core.step([0]).reward[0]] * 2
 
 
 @pytest.mark.parametrize(("seed", "error"), [(1.5, TypeError), ("x", TypeError), (-1, ValueError)])
@@ -318,28 +307,6 @@ def test_a_bad_action_is_refused_and_nothing_changes(action, error):
     assert model.sample(state, 0)[1] == twin.sample(state, 0)[1]
 
 
-@pytest.mark.parametrize(
-    ("env", "options", "error", "name"),
-    [
-        (KArmedTestbed(batch_size=2), {}, ValueError, "batch_size"),
-        (TwoRewards(), {}, ValueError, "reward_spec"),
-        (KArmedTestbed(), {"render_mode": "text"}, ValueError, "render_mode"),
-        (3, {}, TypeError, "env"),
-    ],
-)
-def test_a_bad_constructor_argument_is_refused(env, options, error, name):
-    with pytest.raises(error, match=name):
-        RlberryEnv(env, **options)
-
-
 def test_render_passes_the_mode_on():
     assert RlberryEnv(Countdown([3]), render_mode="ansi").render() == ("ansi", 0)
     assert RlberryEnv(Countdown([3])).render() is None
-
-
-def test_nested_observations_and_actions_are_passed():
-    model = RlberryEnv(Countdown([3]))
-    model.reset()
-    observation, reward, *_, info = model.step(ACTION)
-    assert model.observation_space.contains(observation)
-    assert (reward, info) == (2.25, {})

@@ -74,11 +74,6 @@ def test_the_specs_are_those_of_tf_agents_and_say_the_same(env):
     tensor_spec.from_spec(adapted.time_step_spec())
 
 
-def test_bounds_of_an_observation_are_kept():
-    spec = as_tf_agents(per_arm(Integers(1, 1, K))).observation_spec()["num_actions"]
-    assert spec == array_spec.BoundedArraySpec((), np.int32, 1, K)
-
-
 def some_action(env):
     return np.zeros((env.batch_size, *env.action_spec().shape), np.int32)
 
@@ -252,17 +247,6 @@ def test_baselines_are_functions_of_an_observation_that_determines_them(adapt, n
         np.testing.assert_allclose(rewards, other.optimal_reward(), rtol=1e-6)
         np.testing.assert_array_equal(actions, other.optimal_action())
         assert (rewards.dtype, actions.dtype) == (tf.float32, tf.int32)
-
-
-def test_baselines_of_a_wrapped_bandit_are_those_of_its_rewards():
-    env = AffineReward(per_arm(), scale=3.0)
-    observation = tf.nest.map_structure(tf.constant, env.reset().observation)
-    env.step([0] * B)
-    np.testing.assert_allclose(
-        optimal_reward_fn(env)(observation),
-        3.0 * optimal_reward_fn(per_arm())(observation),
-        rtol=1e-5,
-    )
 
 
 @pytest.mark.parametrize("make", [k_armed, lambda: AffineReward(k_armed(), scale=3.0)])
