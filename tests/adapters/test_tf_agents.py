@@ -20,7 +20,7 @@ from bandit_envs.adapters.tf_agents import as_tf_agents, optimal_action_fn, opti
 from bandit_envs.sampling import BatchFunction, Integers
 from bandit_envs.wrappers import AffineReward
 
-from .examples import B, Countdown, K, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
+from .examples import B, Countdown, K, Mine, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
 
 ENVIRONMENTS = {
     "testbed": k_armed,
@@ -34,6 +34,7 @@ ENVIRONMENTS = {
     ),
     "slates": lambda: Slates(batch_size=B),
     "two rewards": lambda: TwoRewards(batch_size=B),
+    "a user's own": lambda: Mine([0.1, 0.9], batch_size=B),
 }
 
 
