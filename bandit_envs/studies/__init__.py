@@ -1,1 +1,1 @@
-"""Studies of policies in environments: what they are, how they run, what they leave on disk."""
+"""Studies: many runs of policies in environments, their results on disk, tables and figures."""

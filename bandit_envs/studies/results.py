@@ -1,141 +1,178 @@
 """A folder of results, which one run at a time writes to.
 
-config.json      all that reruns the study: what it is, and the versions it is run with
-tasks/           a file for each finished task
-summary.csv      a row for each finished policy
-curves.csv       a row for each of its steps
-figure.png       what the study draws
+config.json    all that reruns the study: what it is, and the versions it is run with
+tasks/         a file for each finished task
+summary.csv    a row for each finished policy
+curves.csv     a row for each of its steps
+figure.png     the figure
 """
 
-from __future__ import annotations
-
 import contextlib
+import csv
 import hashlib
+import inspect
+import io
+import itertools
 import json
-import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import filelock
+import numpy as np
 
-from bandit_envs.studies.study import Cell, Study
-from bandit_envs.studies.task_files import TaskFiles
-from bandit_envs.studies.tasks import Result, merge_results
-from bandit_envs.studies.versions import described, versions
-from bandit_envs.base.saving import remove_unfinished, write_whole
+from bandit_envs import __version__
+from bandit_envs.base import saving
+from bandit_envs.metrics import MetricResult, Statistics
+from bandit_envs.studies.choice import printable
+from bandit_envs.studies.study import QUANTITIES, Study, Task
+
+FORMAT = 2  # raised whenever the layout of the files, or the numbers of an unchanged study, change
+Result = dict[str, MetricResult]
 
 
-class ResultsFolder:
-    """The results of one study.
+def versions() -> dict[str, Any]:
+    """Returns what results depend on besides the study, to the last bit."""
+    return {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
 
-    Args:
-        path: the folder.
-        study: the study.
-    """
+
+def curves(result: Result, names: Iterable[str]) -> dict[str, Statistics]:
+    """Returns the statistics [T] of quantities, as far as their metrics were measured."""
+    known = {name: QUANTITIES[name] for name in names if QUANTITIES[name].metric in result}
+    return {name: quantity.curve(result[quantity.metric]) for name, quantity in known.items()}
+
+
+class Results:
+    """The results of one study, in the folder `path`."""
 
     def __init__(self, path: Path, study: Study) -> None:
-        self.path = path
-        self.study = study
-        self._made_by = {"study": study.to_json(), "versions": versions()}
-        identity = json.dumps(self._made_by, sort_keys=True).encode()
-        # Absolute, for the processes that write there may have been started in another folder.
-        self.files = TaskFiles(path.absolute() / "tasks", hashlib.sha256(identity).hexdigest())
+        self.path, self.study = path, study
+        own = [c.entry.make for c in (*study.environment, *study.policy) if ":" in c.name]
+        code = {make.__module__: Path(inspect.getfile(make)).read_bytes() for make in own}
+        digests = {name: hashlib.sha256(content).hexdigest() for name, content in code.items()}
+        self._config = {"study": study.to_dict(), "versions": {**versions(), **digests}}
+        text = json.dumps(self._config, sort_keys=True)
+        self._id = hashlib.sha256(text.encode()).hexdigest()
 
-    @classmethod
-    def read(cls, path: Path) -> ResultsFolder:
-        """Returns the folder of results that `path` is.
-
-        Raises:
-            ValueError: it is none, or one that was made with other versions.
-        """
-        try:
-            folder = cls(path, Study.from_json(_read_config(path)["study"]))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} holds no results: {error}") from error
-        folder._check_content()
-        return folder
+    def check(self) -> None:
+        """Raises ValueError unless the folder is empty, or holds results of the same study."""
+        if any(self.path.absolute().glob("[!.]*")):
+            found = read_config(self.path)
+            is_other = found["study"] != self._config["study"]
+            if is_other or found["versions"] != self._config["versions"]:
+                of = "other arguments" if is_other else printable(found["versions"])
+                raise refusal(self.path, f"holds results of {of}")
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
         """Makes the folder this run's, and no other's, while the context lasts.
 
         Raises:
-            ValueError: it holds anything but results of the same study and versions, or another
-                run is writing to it.
-            OSError: it cannot be written.
+            ValueError: as for `check`, or another run is writing to the folder.
+            OSError: the folder cannot be written.
         """
-        self._check_content()
+        self.check()
         try:
-            self.files.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OSError(
-                f"output folder {self.path} cannot be written: {error.strerror}; "
-                "expected a folder that can"
-            ) from error
-        try:
+            self.path.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
-            raise ValueError(f"output folder {self.path} is in use by another run") from None
+            raise refusal(self.path, "is in use by another run") from None
+        except OSError as error:
+            raise OSError(f"output folder {self.path} cannot be written: {error}") from error
         with lock:
-            self._check_content()
-            config = self.path / "config.json"
-            if not config.exists():
-                content = {**self._made_by, "python": platform.python_version()}
-                text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-                write_whole(config, [text.encode()])
-            for folder in (self.path, self.files.path):
-                remove_unfinished(folder)
+            self.check()
+            text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
+            saving.atomic_write(self.path / "config.json", [text.encode()])
+            (self.path / "tasks").mkdir(exist_ok=True)
+            for folder in (self.path, self.path / "tasks"):
+                saving.remove_temporary_files(folder)
             yield
 
-    def result(self, cell: Cell) -> Result | None:
-        """Returns the result over the finished tasks of a cell; None if there are none."""
-        results = map(self.files.load, self.study.tasks(cell))
-        return merge_results(result for result in results if result is not None)
+    def save(self, task: Task, result: Result) -> None:
+        """Writes the file of a finished task."""
+        arrays = {
+            name: np.array([(part.mean, part.squared_deviation) for part in metric])
+            for name, metric in result.items()
+        }
+        saving.write_archive(self._file(task), [self._id, str(task)], arrays)
 
-    def results(self) -> Iterator[tuple[Cell, Result]]:
-        """Yields the cells of which anything is there, in order, with their results."""
-        for cell in self.study.cells():
-            result = self.result(cell)
-            if result is not None:
-                yield cell, result
-
-    def _check_content(self) -> None:
-        if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"output folder {self.path} is a file; expected a folder")
+    def load(self, task: Task) -> Result | None:
+        """Returns a task's result; None if its file is missing, damaged or of another study."""
         try:
-            there = _read_config(self.path)
-        except (FileNotFoundError, NotADirectoryError):
-            # A run may have been killed before it wrote anything.
-            visible = self.path.absolute().glob("[!.]*") if self.path.exists() else ()
-            same = all(file == self.files.path and not any(file.iterdir()) for file in visible)
-        except ValueError:
-            same = False
-        else:
-            same = there.get("study") == self._made_by["study"]
-            if same and there["versions"] != self._made_by["versions"]:
-                raise ValueError(
-                    f"output folder {self.path} was made with {described(there['versions'])}; "
-                    f"expected {described(versions())}, or another folder"
-                )
-        if not same:
-            raise ValueError(
-                f"output folder {self.path} holds something else; expected a new or empty folder, "
-                "or one with results of the same arguments"
-            )
+            header, arrays = saving.read_archive(self._file(task))
+        except (FileNotFoundError, ValueError):
+            return None
+        if header != [self._id, str(task)]:
+            return None
+        metrics = {name: arrays[name] for name in task.metrics}
+        return {
+            name: MetricResult(*(Statistics(task.runs, *part) for part in parts))
+            for name, parts in metrics.items()
+        }
+
+    def missing(self) -> list[Task]:
+        """Returns the tasks that have no result, in order."""
+        return [task for task in self.study.tasks() if self.load(task) is None]
+
+    def __iter__(self) -> Iterator[tuple[Task, Result]]:
+        """Yields what has finished of each policy in each environment, as one task."""
+        for _, tasks in itertools.groupby(self.study.tasks(), attrgetter("position")):
+            runs = 0
+            merged: Result = {}
+            for task in tasks:
+                if result := self.load(task):
+                    runs += task.runs
+                    merged = {k: merged[k].merge(v) if merged else v for k, v in result.items()}
+            if merged:
+                yield task._replace(block=0, runs=runs), merged
+
+    def write_tables(self) -> None:
+        """Writes `summary.csv` and `curves.csv` of what has finished all of its runs."""
+        summed_up = [name for name, quantity in QUANTITIES.items() if quantity.heading]
+        saving.atomic_write(self.path / "summary.csv", self._csv(summed_up, self.study.steps))
+        saving.atomic_write(self.path / "curves.csv", self._csv(self.study.metrics, 1))
+
+    def _csv(self, names: Iterable[str], first: int) -> Iterator[bytes]:
+        """Yields a table of quantities, from step `first` on."""
+        measured = [name for name in names if QUANTITIES[name].metric in self.study.metrics]
+        columns = [column for name in measured for column in (name, f"{name}_se")]
+        text = io.StringIO()
+        writer = csv.DictWriter(
+            text, ["environment", "policy", "step", *columns], lineterminator="\n"
+        )
+        writer.writeheader()
+        for task, result in self:
+            row = {"environment": str(task.environment), "policy": str(task.policy)}
+            parts = [
+                part
+                for curve in curves(result, names).values()
+                for part in (curve.mean, curve.standard_error)
+            ]
+            numbers = np.array(parts)[:, first - 1 :].T if task.runs == self.study.runs else []
+            for step, values in enumerate(numbers, start=first):
+                texts = (f"{value:.10g}" for value in values)
+                writer.writerow({**row, "step": step, **dict(zip(columns, texts))})
+            yield text.getvalue().encode()
+            text.seek(0)
+            text.truncate()
+
+    def _file(self, task: Task) -> Path:
+        return self.path / "tasks" / f"{task.position:06d}-{task.block:06d}.npz"
 
 
-def _read_config(path: Path) -> dict[str, Any]:
-    """Returns what a folder's config.json says.
+def refusal(path: Path, problem: str) -> ValueError:
+    """Returns the error of a folder that cannot be used."""
+    return ValueError(f"output folder {path} {problem}; expected another folder (--output)")
 
-    Raises:
-        OSError: it cannot be read; FileNotFoundError, if there is none.
-        ValueError: it is not one that a run wrote.
-    """
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Returns what config.json says; raises ValueError if it is not of this version's results."""
     try:
-        config = json.loads((path / "config.json").read_bytes())
-    except RecursionError:
-        config = None
-    if not (isinstance(config, dict) and isinstance(config.get("versions"), dict)):
-        raise ValueError("its config.json is of something else")
+        config: dict[str, Any] = json.loads((path / "config.json").read_bytes())
+        found = config["versions"]["results"]
+    except (OSError, KeyError, TypeError, ValueError, RecursionError):
+        raise refusal(path, "holds no results of a study") from None
+    if found != FORMAT:
+        raise refusal(path, f"holds {'older' if found in range(FORMAT) else 'newer'} results")
     return config

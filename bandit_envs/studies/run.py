@@ -1,128 +1,86 @@
-"""The engine: does what is missing of a study, on whatever joblib backend is active."""
+"""Runs tasks, on this machine or on a cluster."""
 
-from __future__ import annotations
-
+import contextlib
 import functools
-import itertools
-import os
+import importlib
+import logging
 import platform
-import time
-from collections.abc import Generator, Iterable, Iterator
-from typing import Any, NamedTuple
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import joblib
+import numpy as np
 import threadpoolctl
 
-from bandit_envs.studies.results import ResultsFolder
-from bandit_envs.studies.study import Task
-from bandit_envs.studies.task_files import TaskFiles
-from bandit_envs.studies.tasks import run_task
-from bandit_envs.studies.versions import described, versions
+from bandit_envs.base.checks import check_integer
+from bandit_envs.drivers import StepDriver
+from bandit_envs.studies.choice import printable
+from bandit_envs.studies.results import Result, versions
+from bandit_envs.studies.study import METRICS, Task
 
-GROUP_SECONDS = 5.0
-"""How long the tasks should take that are handed over at once, where outcomes come all at once."""
-
-NAMED_TASKS = 8
-"""How many tasks an error names."""
+use_one_thread = functools.cache(lambda: threadpoolctl.threadpool_limits(1))
 
 
-class Outcome(NamedTuple):
-    """What became of a task.
+def run_task(task: Task) -> Result:
+    """Makes the runs of a task.
 
-    Fields:
-        task: the task.
-        error: what went wrong; None if its file is written.
+    Seeds come from the block's position alone. So every policy meets the same problems, whichever
+    others there are, and whoever runs what.
     """
-
-    task: Task
-    error: str | None
-
-
-class EngineError(RuntimeError):
-    """The workers, or the disk that they write to, failed. What was finished is in the folder."""
-
-
-def missing_tasks(folder: ResultsFolder) -> list[Task]:
-    """Returns the tasks of a study that its folder has no result of, in order."""
-    study = folder.study
-    return [
-        task
-        for cell in study.cells()
-        for task in study.tasks(cell)
-        if folder.files.load(task) is None
-    ]
+    root = np.random.SeedSequence(task.seed, spawn_key=(task.block,))
+    env_seed, policy_seed = root.spawn(2)
+    env = task.environment.make(task.runs, env_seed)
+    policy = task.policy.make(env, policy_seed)
+    metrics = {name: METRICS[name](env) for name in task.metrics}
+    StepDriver(env, policy, (policy, *metrics.values()), task.steps).run()
+    results = {name: metric.result() for name, metric in metrics.items()}
+    if task.environment.entry.independent_rows:
+        return results
+    return {name: result.as_one_value() for name, result in results.items()}
 
 
-def run_tasks(folder: ResultsFolder, tasks: Iterable[Task]) -> Generator[Outcome, None, None]:
-    """Does tasks and writes their files, and yields their outcomes in the order they finish.
+def try_task(expected: dict[str, Any], task: Task) -> tuple[Task, Result | str]:
+    """Returns a task with its result, or with what went wrong, so that the others go on.
 
-    Where they are done is joblib's affair: enter `joblib.parallel_config` to choose. The processes
-    that do them must reach the folder. Results do not depend on it: linear algebra runs on one
-    thread, in a task's own process and in this one, and a process with another NumPy is refused.
-
-    Raises:
-        EngineError: a worker died, a file could not be written, or the backend failed. Unless it is
-            the disk's fault, the message names the tasks under way, one of which may be to blame.
+    Linear algebra is limited to one thread, as results may depend on their number.
     """
-    do, here, expected = joblib.delayed(_do), _process(), versions()
-    under_way: dict[tuple[int, int], Task] = {}  # in the order they were handed over
-
-    def calls() -> Iterator[Any]:
-        for task in tasks:
-            under_way[task.cell.position, task.block] = task
-            yield do(task, folder.files, here, expected)
-
-    with threadpoolctl.threadpool_limits(1):
-        try:
-            for outcome in _outcomes(calls()):
-                del under_way[outcome.task.cell.position, outcome.task.block]
-                yield outcome
-        except Exception as error:
-            text = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            if not isinstance(error, OSError):
-                unfinished = [t for t in under_way.values() if folder.files.load(t) is None]
-                text += f" (under way: {_named(unfinished)})" if unfinished else ""
-            raise EngineError(text) from error
-
-
-def _named(tasks: list[Task]) -> str:
-    names = "; ".join(str(task) for task in tasks[:NAMED_TASKS])
-    return f"{names}; {len(tasks) - NAMED_TASKS} more" if len(tasks) > NAMED_TASKS else names
-
-
-def _outcomes(calls: Iterator[Any]) -> Iterator[Outcome]:
-    try:
-        parallel = joblib.Parallel(return_as="generator_unordered")
-    except ValueError:  # the backend has no generators: outcomes come when all are done
-        with joblib.Parallel() as parallel:
-            size = joblib.effective_n_jobs(parallel.n_jobs)
-            while group := list(itertools.islice(calls, size)):
-                started = time.monotonic()
-                outcomes = parallel(group)
-                size *= 1 if time.monotonic() - started > GROUP_SECONDS else 2
-                yield from outcomes
-    else:
-        yield from parallel(calls)
-
-
-def _do(task: Task, files: TaskFiles, main_process: Any, expected: dict[str, Any]) -> Outcome:
-    if _process() != main_process:
-        _use_one_thread()
+    use_one_thread()
     if versions() != expected:
-        found = f"{platform.node()} has {described(versions())}"
-        return Outcome(task, f"{found}; expected {described(expected)}")
+        return task, f"{platform.node()} has {versions()}; expected {expected}"
     try:
-        result = run_task(task)
-    except Exception as error:  # whatever a task does, the others go on
-        return Outcome(task, f"{type(error).__name__}: {error}")
-    files.save(task, result)
-    return Outcome(task, None)
+        return task, run_task(task)
+    except Exception as error:  # users' classes raise any
+        return task, printable(error)
 
 
-def _process() -> tuple[str, int]:
-    return platform.node(), os.getpid()
+@contextlib.contextmanager
+def backend(name: str, workers: int, address: str | None) -> Iterator[Callable[..., Any]]:
+    """Starts workers, and gives what applies a function to tasks; results come as they finish.
 
-
-@functools.cache
-def _use_one_thread() -> None:
-    threadpoolctl.threadpool_limits(1)
+    Args:
+        name: `loky` for processes, `threading` for threads, `dask` or `ray` for a cluster.
+        workers: how many; one, with `loky` or `threading`, is this process.
+        address: of a running cluster; None to start one on this machine.
+    """
+    check_integer("workers", workers, minimum=1)
+    # A terminal sends Ctrl-C to workers too, but it is this process that stops.
+    if name == "dask":
+        distributed = importlib.import_module("distributed")
+        done = functools.partial(distributed.as_completed, with_results=True)
+        local: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1}
+        local |= {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+        local |= {"preload": ["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"]}
+        with distributed.Client(address, **({} if address else local)) as client:
+            yield lambda do, tasks: (out for _, out in done(client.map(do, tasks, pure=False)))
+    elif name == "ray":
+        ray = importlib.import_module("ray.util.multiprocessing")
+        with ray.Pool(None if address else workers, ray_address=address) as pool:
+            yield lambda do, tasks: (out for out in pool.imap_unordered(do, tasks))
+    elif address is not None:
+        raise ValueError(f"address is {address}, but the backend {name} takes none")
+    else:
+        ignore = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
+        options = {"backend": name, **(ignore if name == "loky" else {})}
+        parallel = joblib.Parallel(workers, return_as="generator_unordered", **options)
+        yield lambda do, tasks: parallel(joblib.delayed(do)(task) for task in tasks)

@@ -1,38 +1,64 @@
-"""Studies: which policies meet which environments, how often, for how long."""
+"""Studies: which policies meet which environments, and what is measured."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.checks import checked_integer
-from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec, Spec
+from bandit_envs import metrics as m
+from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.drivers import StepDriver
+from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
 
-METRICS = ("reward", "percent_optimal", "regret")
-PANELS = (*METRICS, "cumulative_regret")
-MOST_TASKS = 1_000_000
+RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
+METRICS: dict[str, Callable[[Any], m.Metric]] = {
+    "reward": lambda env: m.AverageRewardMetric(),
+    "percent_optimal": m.OptimalActionMetric,
+    "regret": m.RegretMetric,
+}
 
 
-class Cell(NamedTuple):
-    """A policy in an environment, and its position in the study."""
+class Quantity(NamedTuple):
+    """A curve over steps, made of a metric: a panel shows it, and the summary its last step."""
 
-    position: int
-    environment: EnvironmentSpec
-    policy: PolicySpec
+    metric: str
+    curve: Callable[[m.MetricResult], m.Statistics]
+    axis: str
+    heading: str = ""  # of the summary's column; "" for none
+    form: str = "{:.3f}"
+    limits: tuple[float, float] | None = None
+
+
+def _mean_so_far(result: m.MetricResult) -> m.Statistics:
+    total = result.cumulative
+    steps = np.arange(1, len(total.mean) + 1)
+    return m.Statistics(total.count, total.mean / steps, total.squared_deviation / steps**2)
+
+
+STEP, TOTAL, PERCENT = attrgetter("per_step"), attrgetter("cumulative"), (0.0, 100.0)
+QUANTITIES = {
+    "reward": Quantity("reward", STEP, "Average reward", "reward"),
+    "percent_optimal": Quantity(
+        "percent_optimal", STEP, "% Optimal action", "% optimal", "{:.1f}", PERCENT
+    ),
+    "regret": Quantity("regret", STEP, "Average regret"),
+    "mean_reward": Quantity("reward", _mean_so_far, "Mean reward so far", "mean reward"),
+    "cumulative_regret": Quantity("regret", TOTAL, "Cumulative regret", "regret", "{:.1f}"),
+}
 
 
 class Task(NamedTuple):
-    """A block of runs of a cell: the smallest piece of work, whoever does it.
+    """A block of runs, the smallest piece of work: all that it takes to do it."""
 
-    It carries all that is needed to do it.
-    """
-
-    cell: Cell
+    position: int  # of the environment and the policy in the study
+    environment: EnvironmentChoice
+    policy: PolicyChoice
     block: int
     runs: int
     steps: int
@@ -40,198 +66,112 @@ class Task(NamedTuple):
     metrics: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.cell.policy} in {self.cell.environment}, block {self.block}"
+        return f"{self.policy} in {self.environment}, block {self.block}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Every policy meets every environment, and all meet the same problems.
+    """Every policy meets every environment for a number of runs, and all meet the same problems.
 
-    Args:
-        title: stands above figures and tables.
-        environments: the environments.
-        policies: the policies.
-        runs: how often each policy meets each environment.
-        steps: pulls in a run.
-        seed: of everything.
-        metrics: what is measured: of `reward`, `percent_optimal`, `regret`.
-        panels: what is drawn over steps, from top to bottom: metrics, or `cumulative_regret`.
-            Without panels, the mean reward is drawn over the parameter that is varied.
-
-    Raises:
-        TypeError: `title` is not a string, or `runs`, `steps` or `seed` not an integer.
-        ValueError: one of them is too small, there is nothing to run or more than a million tasks,
-            something is there twice, a metric or panel is unknown, or a policy refuses a parameter
-            or an environment.
+    `metrics` are measured, and `panels` are the quantities that are drawn over steps. Without
+    panels, the mean reward is drawn over the parameter that varies.
     """
 
     title: str
-    environments: tuple[EnvironmentSpec, ...]
-    policies: tuple[PolicySpec, ...]
+    environment: tuple[EnvironmentChoice, ...]
+    policy: tuple[PolicyChoice, ...]
     runs: int
     steps: int
-    seed: int = 0
-    metrics: tuple[str, ...] = METRICS
-    panels: tuple[str, ...] = ("reward", "percent_optimal")
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.title, str):
-            raise TypeError(f"title is {self.title!r}; expected a string")
-        checked_integer("runs", self.runs, minimum=1)
-        checked_integer("steps", self.steps, minimum=1)
-        checked_integer("seed", self.seed, minimum=0)
-        _check_specs("environment", self.environments)
-        _check_specs("policy", self.policies)
-        if self.num_tasks() > MOST_TASKS:
-            raise ValueError(f"there are {self.num_tasks()} tasks; expected at most {MOST_TASKS}")
-        _check_names("metric", self.metrics, METRICS)
-        if not self.metrics:
-            raise ValueError(f"metrics is empty; expected some of {', '.join(METRICS)}")
-        measured = [name for name in PANELS if name.removeprefix("cumulative_") in self.metrics]
-        _check_names("panel", self.panels, measured)
-        if not self.panels and "reward" not in self.metrics:
-            raise ValueError("panels is empty; expected some, as the reward is not measured")
-        for environment in self.environments:
-            env = environment.make(1, np.random.SeedSequence(0))
-            for policy in self.policies:
-                policy.make(env, 0)
-
-    def cells(self) -> Iterator[Cell]:
-        """Yields every pair of an environment and a policy."""
-        pairs = itertools.product(self.environments, self.policies)
-        for position, (environment, policy) in enumerate(pairs):
-            yield Cell(position, environment, policy)
-
-    def tasks(self, cell: Cell) -> Iterator[Task]:
-        """Yields the tasks of a cell."""
-        size = cell.environment.runs_a_block
-        for block, start in enumerate(range(0, self.runs, size)):
-            runs = min(size, self.runs - start)
-            yield Task(cell, block, runs, self.steps, self.seed, self.metrics)
-
-    def num_cells(self) -> int:
-        """Returns how many cells there are."""
-        return len(self.environments) * len(self.policies)
-
-    def num_tasks(self) -> int:
-        """Returns how many tasks there are in all cells."""
-        blocks = [-(-self.runs // environment.runs_a_block) for environment in self.environments]
-        return sum(blocks) * len(self.policies)
-
-    def name(self, cell: Cell) -> str:
-        """Returns what to call a cell: its policy, and its environment if there are several."""
-        several = len(self.environments) > 1
-        return f"{cell.policy}, {cell.environment}" if several else str(cell.policy)
-
-    def label(self, cell: Cell, without: str = "") -> str:
-        """Returns the cell as a legend writes it: of its environment, only what tells it apart.
-
-        Args:
-            cell: the cell.
-            without: a parameter of the policy to leave out.
-        """
-        environment, others = cell.environment, self.environments
-        alike = [other for other in others if other.name == environment.name]
-        told_apart = [environment.family.title] if len(alike) < len(others) else []
-        for key in environment.family.parameters():
-            if any(other.value(key) != environment.value(key) for other in alike):
-                told_apart.append(environment.written(key))
-        return ", ".join([cell.policy.label(without), *told_apart])
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns what `from_json` makes this study of again."""
-        return {
-            **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)},
-            "environments": [str(spec) for spec in self.environments],
-            "policies": [str(spec) for spec in self.policies],
-            "metrics": list(self.metrics),
-            "panels": list(self.panels),
-        }
+    seed: int
+    metrics: tuple[str, ...]
+    panels: tuple[str, ...]
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Study:
-        """Returns the study that `to_json` wrote.
+    def of(cls, values: Mapping[str, Any]) -> Study:
+        """Returns the study that a study file describes, once every policy has taken a step.
+
+        `environment` and `policy` are lists of items for `Choice.expand`. By default, `seed` is 0,
+        `metrics` are all that the environments know, and `panels` are reward and percent_optimal.
 
         Raises:
-            TypeError: a value is missing, or not one of a study.
-            ValueError: as for the constructor.
+            TypeError, ValueError: a key is unknown or missing, a value is out of its range, or a
+                policy cannot act in an environment.
         """
-        return cls(
-            **{
-                **values,
-                "environments": tuple(map(EnvironmentSpec.parse, values["environments"])),
-                "policies": tuple(map(PolicySpec.parse, values["policies"])),
-                "metrics": tuple(values["metrics"]),
-                "panels": tuple(values["panels"]),
-            }
+        values = {"seed": 0, "metrics": None, "panels": None, **values}
+        keys = [field.name for field in dataclasses.fields(cls)]
+        for key in [*values, *keys]:
+            if key not in keys or key not in values:
+                problem = "has an unknown key" if key in values else "needs a value for"
+                raise ValueError(
+                    f"the study {problem} {shown(key)}; its keys are {', '.join(keys)}"
+                )
+        for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
+            check_integer(key, values[key], minimum)
+        environment = _choices(EnvironmentChoice, values["environment"])
+        policy = _choices(PolicyChoice, values["policy"])
+        known = _known_metrics(environment, policy)
+        metrics = _names("metrics", values["metrics"] or known, known)
+        drawable = [name for name, quantity in QUANTITIES.items() if quantity.metric in metrics]
+        default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
+        panels = _names(
+            "panels", default if values["panels"] is None else values["panels"], drawable
         )
+        new = {"environment": environment, "policy": policy, "metrics": metrics, "panels": panels}
+        return cls(**{**values, **new, "title": printable(values["title"])})
 
-    @classmethod
-    def from_toml(cls, values: Mapping[str, Any]) -> Study:
-        """Returns the study that a parsed TOML file describes.
+    def to_dict(self) -> dict[str, Any]:
+        """Returns what `of` makes this study of again, as JSON has it."""
+        items = vars(self).items()
+        return {k: list(map(str, v)) if isinstance(v, tuple) else v for k, v in items}
 
-        Args:
-            values: `title`, `runs`, `steps` and optionally `seed`, `metrics`, `panels`, as for the
-                constructor; `environment` and `policy`, lists of tables with a `name` and
-                parameters. A list as a parameter's value stands for each of its items; several
-                lists in a table, for all their combinations.
+    def tasks(self) -> Iterator[Task]:
+        """Yields the tasks of each policy in each environment."""
+        for position, pair in enumerate(itertools.product(self.environment, self.policy)):
+            size = RUNS_PER_TASK if pair[0].entry.independent_rows else 1
+            for block, start in enumerate(range(0, self.runs, size)):
+                runs = min(size, self.runs - start)
+                yield Task(position, *pair, block, runs, self.steps, self.seed, self.metrics)
 
-        Raises:
-            TypeError: a value is of a wrong type.
-            ValueError: a key is missing or unknown, or as for the constructor.
-        """
-        values = dict(values)
-        for key in ("title", "runs", "steps", "environment", "policy"):
-            if key not in values:
-                raise ValueError(f"the study has no {key}; expected one")
-        environments = _expand(EnvironmentSpec, values.pop("environment"))
-        policies = _expand(PolicySpec, values.pop("policy"))
-        known = [field.name for field in dataclasses.fields(cls)]
-        for key, value in values.items():
-            if key not in known or key in ("environments", "policies"):
-                raise ValueError(f"the study has {key!r}; expected a key of a study")
-            if key in ("metrics", "panels"):
-                if not isinstance(value, list):
-                    raise TypeError(f"{key} is {value!r}; expected a list of names")
-                values[key] = tuple(value)
-        return cls(environments=environments, policies=policies, **values)
+    def label(self, task: Task, without: str = "") -> str:
+        """Returns what a legend writes: of the environment, only what tells it from the others."""
+        common = set.intersection(*(set(environment.parts()) for environment in self.environment))
+        parts = [part for part in task.environment.parts() if part not in common]
+        return ", ".join([*task.policy.parts(without), *parts])
 
 
-def _expand(spec: type[Any], tables: Any) -> tuple[Any, ...]:
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ValueError(f"{spec.what} is {tables!r}; expected [[{spec.what}]] tables")
-    specs: list[Any] = []
-    for table in tables:
-        if "name" not in table:
-            names = ", ".join(spec.families)
-            raise ValueError(f"one {spec.what} has no name; expected one of {names}")
-        keys = [key for key in table if key != "name"]
-        lists = [table[key] if isinstance(table[key], list) else [table[key]] for key in keys]
-        if [] in lists:
-            raise ValueError(f"{spec.what} {table['name']} got an empty list; expected values")
-        number = len(specs) + math.prod(map(len, lists))
-        if number > MOST_TASKS:
-            raise ValueError(
-                f"{spec.what} stands for {number} combinations; expected at most {MOST_TASKS}"
-            )
-        for combination in itertools.product(*lists):
-            specs.append(spec(table["name"], dict(zip(keys, combination))))
-    return tuple(specs)
+def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
+    if not isinstance(items, list) or not items:
+        raise ValueError(f"{kind.what} is {shown(items)}; expected [[{kind.what}]] tables")
+    choices = tuple(itertools.chain.from_iterable(map(kind.expand, items)))
+    ((text, number),) = Counter(map(str, choices)).most_common(1)
+    if number > 1:
+        raise ValueError(f"{kind.what} {text} is listed twice")
+    return choices
 
 
-def _check_specs(what: str, specs: Sequence[Spec]) -> None:
-    if not specs:
-        raise ValueError(f"there is no {what}; expected at least one")
-    seen = set()
-    for text in map(str, specs):
-        if text in seen:
-            raise ValueError(f"{what} {text} is there twice; expected it once")
-        seen.add(text)
+def _names(what: str, names: Any, allowed: Iterable[str]) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(name in allowed for name in names):
+        raise ValueError(f"{what} is {shown(names)}; expected a list of {', '.join(allowed)}")
+    return tuple(dict.fromkeys(names))
 
 
-def _check_names(what: str, names: Sequence[str], allowed: Iterable[str]) -> None:
-    for name in names:
-        if name not in allowed:
-            raise ValueError(f"{what} is {name!r}; expected one of {', '.join(allowed)}")
-        if names.count(name) > 1:
-            raise ValueError(f"{what} {name} is there twice; expected it once")
+def _known_metrics(environments: Any, policies: Any) -> list[str]:
+    """Lets every policy take a step, and returns the metrics that all environments know."""
+    known = list(METRICS)
+    one_of_each = {policy.name: policy for policy in policies}.values()
+    for environment in environments:
+        subject = f"environment {environment}"
+        try:
+            env = environment.make(1, np.random.SeedSequence(0))
+            for choice in policies if environment is environments[0] else one_of_each:
+                subject = f"policy {choice} in environment {environment}"
+                policy = choice.make(env, 0)
+                StepDriver(env, policy, (policy,)).run()
+        except Exception as error:  # users' classes raise any
+            raise ValueError(f"{subject}: {printable(error)}") from error
+        for name in tuple(known):
+            try:
+                StepDriver(env, policy, (METRICS[name](env),)).run()
+            except NotImplementedError:
+                known.remove(name)
+    return known

@@ -1,0 +1,152 @@
+"""Environments and policies with parameters, as users write them: `ucb:c=2`."""
+
+import dataclasses
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bandit_envs.base.checks import shown
+from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
+from bandit_envs.policies.registry import POLICIES, find_policy
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+parse_toml = tomllib.loads
+
+SYMBOLS = {  # how legends write parameters; the others by name
+    **{"epsilon": "ε", "initial_value": "Q₁", "step_size": "α", "alpha": "α", "gamma": "γ"},
+    **{"tikhonov_weight": "λ", "prior_mean": "μ₀", "prior_std": "σ₀", "reward_std": "σ"},
+    **{"batch_size": "B"},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """An id, or a user's `module:Class` that is found in `folder`, with parameters.
+
+    A float without a fraction becomes an integer, so that 1 and 1.0 are one parameter.
+    """
+
+    what: ClassVar[str]
+    table: ClassVar[Mapping[str, Any]]
+    find: ClassVar[Callable[[str], Any]]
+    name: str
+    parameters: Mapping[str, Any]
+    folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
+
+    def __post_init__(self) -> None:
+        given = self.entry.check(self.what, self.parameters)
+        plain = {key: _plain(f"{self.what} {self.name}: {key}", given[key]) for key in given}
+        object.__setattr__(self, "parameters", plain)
+
+    @property
+    def entry(self) -> Any:
+        """The entry of the registry, in the process of any worker."""
+        if ":" in self.name and sys.path[:1] != [self.folder]:
+            sys.path.insert(0, self.folder)
+        return type(self).find(self.name)
+
+    @classmethod
+    def expand(cls, item: Any) -> Iterator[Any]:
+        """Yields the choices that a table, or `name:key=value,key=value` with TOML values, makes.
+
+        In a table, a list stands for each of its items; several lists, for all combinations.
+        """
+        if isinstance(item, str):
+            name, _, values = item.partition(":")
+            path, _, rest = values.partition(":")
+            if name not in cls.table and path and "=" not in path:  # module:Class
+                name, values = f"{name}:{path}", rest
+            try:
+                parameters = parse_toml(f"parameters = {{{values}}}")["parameters"]
+            except (ValueError, RecursionError) as error:
+                raise ValueError(
+                    f"{cls.what} is {shown(item)}; expected name:key=value,key=value with values "
+                    f'such as 0.1, true, "text" or [1, 2]: {str(error).partition(" (at")[0]}'
+                ) from error
+            yield cls(name, parameters)
+        elif isinstance(item, dict) and isinstance(item.get("name"), str):
+            lists = [value if isinstance(value, list) else [value] for value in item.values()]
+            if [] in lists:
+                raise ValueError(f"{cls.what} {item['name']} has an empty list")
+            for combination in itertools.product(*lists):
+                parameters = dict(zip(item, combination))
+                yield cls(parameters.pop("name"), parameters)
+        else:
+            raise ValueError(f"{cls.what} is {shown(item)}; expected a table with a name")
+
+    def value(self, key: str) -> Any:
+        """Returns the value of a parameter, or its default."""
+        return self.parameters.get(key, self.entry.parameters()[key].default)
+
+    def parts(self, without: str = "") -> list[str]:
+        """Returns the parts of a label, such as `ε-greedy` and `ε=0.1`, without one parameter."""
+        keys = [key for key in self.parameters if key != without]
+        values = [f"{SYMBOLS.get(key, key)}={written(self.parameters[key])}" for key in keys]
+        return [self.entry.title, *values]
+
+    def __str__(self) -> str:
+        values = ",".join(f"{key}={written(value)}" for key, value in self.parameters.items())
+        return f"{self.name}:{values}" if values else self.name
+
+
+class EnvironmentChoice(Choice):
+    """An environment."""
+
+    what, table, find = "environment", ENVIRONMENTS, find_environment
+
+    def make(self, runs: int, seed: np.random.SeedSequence) -> Any:
+        """Returns an environment with a row for each run; if rows share a problem, for one run."""
+        sizes = {"batch_size": runs} if self.entry.independent_rows else {}
+        return self.entry.make(**self.entry.fixed, **self.parameters, **sizes, seed=seed)
+
+
+class PolicyChoice(Choice):
+    """A policy.
+
+    >>> str(next(PolicyChoice.expand("epsilon_greedy:step_size=1.0,epsilon=1e-1")))
+    'epsilon_greedy:epsilon=0.1,step_size=1'
+    """
+
+    what, table, find = "policy", POLICIES, find_policy
+
+    def make(self, env: Any, seed: Any) -> Any:
+        """Returns a new policy that fits `env`."""
+        arguments = {**self.entry.fixed, **self.parameters, **self.entry.policy.sizes(env)}
+        return self.entry.make(**arguments, seed=np.random.default_rng(seed))
+
+
+def written(value: Any) -> str:
+    """Returns a value as in TOML; None, which TOML lacks, as `none`."""
+    if isinstance(value, list):
+        return f"[{','.join(map(written, value))}]"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return "".join(('"', *(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped), '"'))
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return getattr(value, "__name__", str(value).lower())
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(name, item) for item in value]
+    if not isinstance(value, (int, float, str)):
+        raise ValueError(f"{name} is {shown(value)}; expected a number, string, boolean or list")
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if is_whole else value
+
+
+def printable(value: Any) -> str:
+    """Returns text, or what an exception says, as a short line without control characters."""
+    if isinstance(value, Exception) and not isinstance(value, (TypeError, ValueError)):
+        value = f"{type(value).__name__}: {value}"
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(str(value).split()))
+    return line if len(line) <= 500 else f"{line[:500]}..."
