@@ -19,9 +19,7 @@ EXAMPLES = """examples:
   bandit-envs run mine:Bernoulli:means=[0.1,0.9] --policy mine:Greedy
 
 ENV and SPEC are ids that `bandit-envs list` shows, or MODULE:CLASS of your own in the current
-folder, with parameters as name:key=value,key=value; values are as in TOML."""
-BACKENDS = ("loky", "threading", "dask", "ray")
-FIGURES = ("2.2", "2.3", "2.4", "2.5", "2.6")
+folder, then parameters as key=value,key=value. Values are written as in TOML."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -62,51 +60,52 @@ def _parser() -> _Parser:
     parser = _Parser(prog="bandit-envs", description="Run policies in bandits.", **style)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(required=True, dest="command", metavar="COMMAND")
-    testbed, run, sweep, report, _ = (
-        subparsers.add_parser(name, help=text, description=text, **style)
-        for name, text in (
-            ("testbed", "reproduce the figures of Sutton & Barto, chapter 2"),
-            ("run", "compare policies in an environment"),
-            ("sweep", "run every combination in a study file"),
-            ("report", "summarise a results folder as tables and a figure"),
-            ("list", "list every environment and policy with its parameters and their defaults"),
-        )
-    )
-    testbed.add_argument("--figure", choices=FIGURES, help="the figure (default: 2.2)")
+
+    def command(name: str, text: str) -> Any:
+        return subparsers.add_parser(name, help=text, description=text, **style)
+
+    testbed = command("testbed", "reproduce the figures of Sutton & Barto, chapter 2")
+    run = command("run", "compare policies in an environment")
+    sweep = command("sweep", "run every combination in a study file")
+    report = command("report", "summarise a results folder as tables and a figure")
+    command("list", "list every environment and policy with its parameters and their defaults")
+    figures = ("2.2", "2.3", "2.4", "2.5", "2.6")
+    testbed.add_argument("--figure", choices=figures, help="the figure (default: 2.2)")
     testbed.add_argument("--arms", type=int, default=10, metavar="N", help="arms (default: 10)")
     run.add_argument("environment", metavar="ENV")
     sweep.add_argument("study", type=Path, metavar="STUDY.toml")
     report.add_argument("folder", type=Path, metavar="DIR")
     number: Any = {"type": int, "metavar": "N"}
-    for command in (testbed, run):
+    for each in (testbed, run):
         text = "a policy in place of the default ones; with --figure, beside them; may be repeated"
-        command.add_argument("--policy", action="append", metavar="SPEC", help=text)
+        each.add_argument("--policy", action="append", metavar="SPEC", help=text)
         text = "independent runs (default: 2000, or 10 where rows share a problem)"
-        command.add_argument("--runs", **number, help=text)
-        command.add_argument("--steps", **number, help="steps in a run (default: 1000)")
-        command.add_argument("--seed", **number, help="base random seed (default: 0)")
-    for command in (testbed, run, report):
+        each.add_argument("--runs", **number, help=text)
+        each.add_argument("--steps", **number, help="steps in a run (default: 1000)")
+        each.add_argument("--seed", **number, help="base random seed (default: 0)")
+    for each in (testbed, run, report):
         text = "draw this over steps, such as cumulative_regret; may be repeated"
-        command.add_argument("--panel", dest="panels", action="append", metavar="NAME", help=text)
-    for command in (testbed, run, sweep):
+        each.add_argument("--panel", dest="panels", action="append", metavar="NAME", help=text)
+    for each in (testbed, run, sweep):
+        backends = ("loky", "threading", "dask", "ray")
         text = "processes (loky), threads, or a cluster (default: loky)"
-        command.add_argument("--backend", choices=BACKENDS, default="loky", help=text)
+        each.add_argument("--backend", choices=backends, default="loky", help=text)
         text = "processes or threads (default: one a core)"
-        command.add_argument("--workers", **number, default=os.cpu_count() or 1, help=text)
-        command.add_argument("--address", help="address of a running Dask or Ray cluster")
+        each.add_argument("--workers", **number, default=os.cpu_count() or 1, help=text)
+        each.add_argument("--address", help="address of a running Dask or Ray cluster")
         text = "folder of the results (default: one in results/)"
-        command.add_argument("--output", type=Path, metavar="DIR", help=text)
-        command.add_argument("--dry-run", action="store_true", help="only count the tasks")
+        each.add_argument("--output", type=Path, metavar="DIR", help=text)
+        each.add_argument("--dry-run", action="store_true", help="only count the tasks")
     return parser
 
 
 def _listing(table: Mapping[str, Any]) -> str:
-    """Returns the parameters, defaults and first line of the docstring of each entry."""
+    """Returns the parameters with their defaults, and the summary, of each entry."""
     lines = []
     for entry in table.values():
-        parameters = entry.parameters().values()
-        texts = [
-            p.name if p.default is p.empty else f"{p.name}={written(p.default)}" for p in parameters
+        parameters = [
+            name if parameter.default is parameter.empty else f"{name}={written(parameter.default)}"
+            for name, parameter in entry.parameters().items()
         ]
-        lines.append(f"  {entry.id}: {', '.join(texts) or 'no parameters'}\n      {entry.summary}")
+        lines.append(f"  {entry.id}: {', '.join(parameters)}\n      {entry.summary}")
     return "\n".join(lines)

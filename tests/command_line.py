@@ -1,47 +1,183 @@
-"""Runs the command in this process, and reads what it leaves."""
+"""Runs the command, in this process and in others, and reads what it leaves."""
 
 import contextlib
 import csv
 import io
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
+import bandit_envs
 from bandit_envs.cli import main
 
-SMALL = ("--runs", "30", "--steps", "12")
+SMALL = ("--runs", "30", "--steps", "12", "--workers", "1")
+
+# Linear algebra of a size that would use several threads, in tasks of one run.
+CONTEXTUAL = """
+title = "Contextual policies"
+runs = 3
+steps = 12
+seed = 3
+metrics = ["reward", "regret"]
+panels = ["regret"]
+
+[[environment]]
+name = "per_arm"
+batch_size = [1, 20]
+
+[[policy]]
+name = "lin_ucb"
+alpha = [0.5, 2]
+
+[[policy]]
+name = "linear_thompson"
+
+[[policy]]
+name = "linear_epsilon_greedy"
+epsilon = 0.1
+"""
+
+# Tasks of many runs, the last one of fewer.
+TESTBED = """
+title = "Testbed"
+runs = 4100
+steps = 15
+
+[[environment]]
+name = "testbed"
+k = 4
+
+[[policy]]
+name = "thompson"
+
+[[policy]]
+name = "epsilon_greedy"
+epsilon = [0.01, 0.1]
+"""
+
+# A task takes some milliseconds.
+TINY = """
+title = "Tiny"
+runs = 4
+steps = 5
+metrics = ["reward"]
+panels = ["reward"]
+
+[[environment]]
+name = "per_arm"
+global_dim = 2
+arm_dim = 2
+max_num_actions = 3
+batch_size = 2
+
+[[policy]]
+name = "random"
+
+[[policy]]
+name = "linear_epsilon_greedy"
+epsilon = [0, 0.25, 0.5, 1]
+"""
 
 
 class Outcome(NamedTuple):
-    """What a command did: its exit code, its output folder, what it wrote to the terminal."""
+    """What a command did: its exit code, and what it wrote to the terminal."""
 
     code: int
-    folder: Path
     out: str
     err: str
 
 
-def run_testbed(path, *arguments, output="results"):
-    """Runs `bandit-envs testbed` with a folder below `path` for its output."""
-    folder = path / output
+def run(*arguments):
+    """Runs `bandit-envs` with arguments in this process."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            code = main(["testbed", *arguments, "--output", str(folder)])
+            code = main(list(map(str, arguments)))
         except SystemExit as stop:
             code = stop.code
-    return Outcome(code, folder, out.getvalue(), err.getvalue())
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+def testbed(folder, *arguments, output="results"):
+    """Runs `bandit-envs testbed` with its output below `folder`."""
+    return run("testbed", *arguments, "--output", folder / output)
+
+
+def sweep(folder, study, *arguments, output="results"):
+    """Runs `bandit-envs sweep` on the text of a study, below `folder`, in this process alone."""
+    workers = () if "--workers" in arguments else ("--workers", "1")
+    return run("sweep", write(folder, study), "--output", folder / output, *workers, *arguments)
+
+
+def write(folder, study):
+    """Writes the text of a study to a file below `folder`, and returns the file."""
+    file = folder / "study.toml"
+    file.write_text(study, encoding="utf-8")
+    return file
+
+
+def start(*arguments, path=(), folder=None):
+    """Starts `bandit-envs` with arguments in a process group of its own, which Ctrl-C reaches.
+
+    Args:
+        arguments: of the command.
+        path: folders that modules are looked for in first.
+        folder: the current folder of the process.
+    """
+    root = Path(bandit_envs.__file__).parents[1]
+    return subprocess.Popen(
+        [sys.executable, "-m", "bandit_envs", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*path, root]))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+        # A shell starts jobs in the background with SIGINT ignored, and children inherit that.
+        preexec_fn=None if sys.platform == "win32" else _heed_interrupts,
+    )
+
+
+def _heed_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def finish(process, timeout=300):
+    """Waits for a process that `start` started."""
+    out, err = process.communicate(timeout=timeout)
+    return Outcome(process.returncode, out, err)
+
+
+def wait_for(condition, process, seconds=60):
+    """Waits until a condition holds, while a process runs."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def rows(file):
     """Returns the rows of a table as dicts."""
-    return list(csv.DictReader(io.StringIO(file.read_text())))
+    return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
 
 
-def columns(file):
-    """Returns the names of a table's columns."""
-    return next(csv.reader(io.StringIO(file.read_text())))
+def tables(folder):
+    """Returns the bytes of the tables in a folder of results."""
+    return {name: (folder / name).read_bytes() for name in ("curves.csv", "summary.csv")}
+
+
+def task_files(folder):
+    """Returns the files of the finished tasks in a folder of results."""
+    return sorted((folder / "tasks").glob("[!.]*"))
 
 
 def content(folder):
-    """Returns the bytes of every file below a folder."""
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Returns the bytes of every visible file below a folder."""
+    files = (path for path in folder.rglob("[!.]*") if path.is_file())
+    return {path: path.read_bytes() for path in files}

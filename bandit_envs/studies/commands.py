@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
+from rich.table import Column, Table
 
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import Results, curves, read_config, versions
+from bandit_envs.studies.results import Results, columns, read_config, versions
 from bandit_envs.studies.run import backend, try_task
 from bandit_envs.studies.study import QUANTITIES, Study
 
@@ -139,24 +138,23 @@ def _run_missing(results: Results, apply: Any) -> int:
 def _show(results: Results, study: Study) -> None:
     """Writes tables and the figure of what has finished, and prints a table."""
     results.write_tables()
+    shown = {name: q for name, q in QUANTITIES.items() if q.heading and q.metric in study.metrics}
     table = Table(
         "policy",
+        *(Column(q.heading, justify="right", no_wrap=True) for q in shown.values()),
         title=f"{study.title}\n{study.runs} runs of {study.steps} steps",
         caption="± one standard error over runs; reward and % optimal are of the last step",
         box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
         pad_edge=False,
     )
     for task, result in itertools.islice(results, MAX_ROWS):
         so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""
-        cells = [f"{study.label(task)}{so_far}"]
-        for name, curve in curves(result, (n for n, q in QUANTITIES.items() if q.heading)).items():
-            if not table.rows:
-                table.add_column(QUANTITIES[name].heading, justify="right", no_wrap=True)
-            form, last = QUANTITIES[name].form.format, curve.at(-1)
-            error = float(last.standard_error)
-            cells.append(form(float(last.mean)) + ("" if math.isnan(error) else f" ±{form(error)}"))
-        table.add_row(*cells)
+        found = {name: column[-1] for name, column in columns(result, shown).items()}
+        cells = []
+        for name, quantity in shown.items():
+            mean, error = (quantity.form.format(found[key]) for key in (name, f"{name}_se"))
+            cells.append(mean if error == "nan" else f"{mean} ±{error}")
+        table.add_row(f"{study.label(task)}{so_far}", *cells)
     if table.rows:
         atomic_write(results.path / "figure.png", [study_figure(study, results)])
         OUT.print(table)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from bandit_envs.studies.choice import SYMBOLS
-from bandit_envs.studies.results import Result, curves
+from bandit_envs.studies.results import Result, columns
 from bandit_envs.studies.study import QUANTITIES, Study, Task
 
 # Okabe & Ito's palette, which readers who do not see all colours can tell apart.
@@ -46,8 +46,9 @@ def _draw_curves(study: Study, results: Rows, axes: Any) -> int:
     """Draws curves over steps and returns how many there are."""
     steps = np.arange(1, study.steps + 1)
     for (task, result), style in zip(results, STYLES):
-        for curve, axis in zip(curves(result, study.panels).values(), axes):
-            points = np.array([steps, curve.mean, curve.standard_error])
+        found = columns(result, study.panels)
+        for panel, axis in zip(study.panels, axes):
+            points = np.array([steps, found[panel], found[f"{panel}_se"]])
             _draw_band(axis, points, label=study.label(task), **style)
     for panel, axis in zip(study.panels, axes):
         axis.set_ylabel(QUANTITIES[panel].axis)

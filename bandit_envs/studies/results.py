@@ -21,6 +21,7 @@ from typing import Any
 
 import filelock
 import numpy as np
+from numpy.typing import NDArray
 
 from bandit_envs import __version__
 from bandit_envs.base import saving
@@ -37,10 +38,14 @@ def versions() -> dict[str, Any]:
     return {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
 
 
-def curves(result: Result, names: Iterable[str]) -> dict[str, Statistics]:
-    """Returns the statistics [T] of quantities, as far as their metrics were measured."""
-    known = {name: QUANTITIES[name] for name in names if QUANTITIES[name].metric in result}
-    return {name: quantity.curve(result[quantity.metric]) for name, quantity in known.items()}
+def columns(result: Result, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+    """Returns means and standard errors of quantities, as far as they were measured."""
+    found: dict[str, NDArray[np.float64]] = {}
+    for name in names:
+        if QUANTITIES[name].metric in result:
+            statistics = QUANTITIES[name].statistics(result[QUANTITIES[name].metric])
+            found |= {name: statistics.mean, f"{name}_se": statistics.standard_error}
+    return {name: np.atleast_1d(column) for name, column in found.items()}
 
 
 class Results:
@@ -66,12 +71,7 @@ class Results:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Makes the folder this run's, and no other's, while the context lasts.
-
-        Raises:
-            ValueError: as for `check`, or another run is writing to the folder.
-            OSError: the folder cannot be written.
-        """
+        """Makes the folder this run's alone; raises ValueError or OSError if it cannot."""
         self.check()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -102,14 +102,11 @@ class Results:
         try:
             header, arrays = saving.read_archive(self._file(task))
         except (FileNotFoundError, ValueError):
-            return None
+            header, arrays = None, {}
         if header != [self._id, str(task)]:
             return None
-        metrics = {name: arrays[name] for name in task.metrics}
-        return {
-            name: MetricResult(*(Statistics(task.runs, *part) for part in parts))
-            for name, parts in metrics.items()
-        }
+        parts = {name: [Statistics(task.runs, *x) for x in arrays[name]] for name in task.metrics}
+        return {name: MetricResult(*statistics) for name, statistics in parts.items()}
 
     def missing(self) -> list[Task]:
         """Returns the tasks that have no result, in order."""
@@ -130,29 +127,24 @@ class Results:
     def write_tables(self) -> None:
         """Writes `summary.csv` and `curves.csv` of what has finished all of its runs."""
         summed_up = [name for name, quantity in QUANTITIES.items() if quantity.heading]
-        saving.atomic_write(self.path / "summary.csv", self._csv(summed_up, self.study.steps))
-        saving.atomic_write(self.path / "curves.csv", self._csv(self.study.metrics, 1))
-
-    def _csv(self, names: Iterable[str], first: int) -> Iterator[bytes]:
-        """Yields a table of quantities, from step `first` on."""
-        measured = [name for name in names if QUANTITIES[name].metric in self.study.metrics]
-        columns = [column for name in measured for column in (name, f"{name}_se")]
-        text = io.StringIO()
-        writer = csv.DictWriter(
-            text, ["environment", "policy", "step", *columns], lineterminator="\n"
+        saving.atomic_write(self.path / "summary.csv", self._csv(summed_up, 1))
+        saving.atomic_write(
+            self.path / "curves.csv", self._csv(self.study.metrics, self.study.steps)
         )
-        writer.writeheader()
+
+    def _csv(self, names: Iterable[str], steps: int) -> Iterator[bytes]:
+        """Yields a table of quantities in the last steps."""
+        text, writer = io.StringIO(), None
         for task, result in self:
             row = {"environment": str(task.environment), "policy": str(task.policy)}
-            parts = [
-                part
-                for curve in curves(result, names).values()
-                for part in (curve.mean, curve.standard_error)
-            ]
-            numbers = np.array(parts)[:, first - 1 :].T if task.runs == self.study.runs else []
-            for step, values in enumerate(numbers, start=first):
-                texts = (f"{value:.10g}" for value in values)
-                writer.writerow({**row, "step": step, **dict(zip(columns, texts))})
+            found = columns(result, names)
+            if writer is None:
+                writer = csv.DictWriter(text, [*row, "step", *found], lineterminator="\n")
+                writer.writeheader()
+            texts = [[f"{value:.10g}" for value in column[-steps:]] for column in found.values()]
+            if task.runs == self.study.runs:
+                for step, values in enumerate(zip(*texts), start=task.steps - steps + 1):
+                    writer.writerow({**row, "step": step, **dict(zip(found, values))})
             yield text.getvalue().encode()
             text.seek(0)
             text.truncate()

@@ -19,15 +19,12 @@ from bandit_envs.studies.choice import printable
 from bandit_envs.studies.results import Result, versions
 from bandit_envs.studies.study import METRICS, Task
 
+# Results of linear algebra may depend on the number of threads.
 use_one_thread = functools.cache(lambda: threadpoolctl.threadpool_limits(1))
 
 
 def run_task(task: Task) -> Result:
-    """Makes the runs of a task.
-
-    Seeds come from the block's position alone. So every policy meets the same problems, whichever
-    others there are, and whoever runs what.
-    """
+    """Makes the runs of a task. Seeds depend on its block alone: all policies meet one problem."""
     root = np.random.SeedSequence(task.seed, spawn_key=(task.block,))
     env_seed, policy_seed = root.spawn(2)
     env = task.environment.make(task.runs, env_seed)
@@ -41,10 +38,7 @@ def run_task(task: Task) -> Result:
 
 
 def try_task(expected: dict[str, Any], task: Task) -> tuple[Task, Result | str]:
-    """Returns a task with its result, or with what went wrong, so that the others go on.
-
-    Linear algebra is limited to one thread, as results may depend on their number.
-    """
+    """Returns a task with its result, or with what went wrong, so that the others go on."""
     use_one_thread()
     if versions() != expected:
         return task, f"{platform.node()} has {versions()}; expected {expected}"
@@ -56,15 +50,11 @@ def try_task(expected: dict[str, Any], task: Task) -> tuple[Task, Result | str]:
 
 @contextlib.contextmanager
 def backend(name: str, workers: int, address: str | None) -> Iterator[Callable[..., Any]]:
-    """Starts workers, and gives what applies a function to tasks; results come as they finish.
+    """Starts workers, or joins a cluster, and gives what yields a function's results on tasks.
 
-    Args:
-        name: `loky` for processes, `threading` for threads, `dask` or `ray` for a cluster.
-        workers: how many; one, with `loky` or `threading`, is this process.
-        address: of a running cluster; None to start one on this machine.
+    Workers ignore Ctrl-C, which a terminal sends to them too: this process ends them.
     """
     check_integer("workers", workers, minimum=1)
-    # A terminal sends Ctrl-C to workers too, but it is this process that stops.
     if name == "dask":
         distributed = importlib.import_module("distributed")
         done = functools.partial(distributed.as_completed, with_results=True)

@@ -25,31 +25,25 @@ METRICS: dict[str, Callable[[Any], m.Metric]] = {
 
 
 class Quantity(NamedTuple):
-    """A curve over steps, made of a metric: a panel shows it, and the summary its last step."""
+    """A statistic of a metric, which a panel shows over steps and the summary at the last step."""
 
     metric: str
-    curve: Callable[[m.MetricResult], m.Statistics]
-    axis: str
+    statistics: Callable[[m.MetricResult], m.Statistics]
+    axis: str = ""  # title of a panel's axis; "" for no panel
     heading: str = ""  # of the summary's column; "" for none
     form: str = "{:.3f}"
     limits: tuple[float, float] | None = None
 
 
-def _mean_so_far(result: m.MetricResult) -> m.Statistics:
-    total = result.cumulative
-    steps = np.arange(1, len(total.mean) + 1)
-    return m.Statistics(total.count, total.mean / steps, total.squared_deviation / steps**2)
-
-
-STEP, TOTAL, PERCENT = attrgetter("per_step"), attrgetter("cumulative"), (0.0, 100.0)
+STEP, SUM, MEAN = attrgetter("per_step"), attrgetter("cumulative"), attrgetter("mean")
 QUANTITIES = {
     "reward": Quantity("reward", STEP, "Average reward", "reward"),
     "percent_optimal": Quantity(
-        "percent_optimal", STEP, "% Optimal action", "% optimal", "{:.1f}", PERCENT
+        "percent_optimal", STEP, "% Optimal action", "% optimal", "{:.1f}", (0, 100)
     ),
     "regret": Quantity("regret", STEP, "Average regret"),
-    "mean_reward": Quantity("reward", _mean_so_far, "Mean reward so far", "mean reward"),
-    "cumulative_regret": Quantity("regret", TOTAL, "Cumulative regret", "regret", "{:.1f}"),
+    "mean_reward": Quantity("reward", MEAN, heading="mean reward"),
+    "cumulative_regret": Quantity("regret", SUM, "Cumulative regret", "regret", "{:.1f}"),
 }
 
 
@@ -111,7 +105,7 @@ class Study:
         policy = _choices(PolicyChoice, values["policy"])
         known = _known_metrics(environment, policy)
         metrics = _names("metrics", values["metrics"] or known, known)
-        drawable = [name for name, quantity in QUANTITIES.items() if quantity.metric in metrics]
+        drawable = [name for name, q in QUANTITIES.items() if q.axis and q.metric in metrics]
         default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
         panels = _names(
             "panels", default if values["panels"] is None else values["panels"], drawable
