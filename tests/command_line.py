@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import bandit_envs
 from bandit_envs.cli import main
@@ -94,7 +96,8 @@ class Outcome(NamedTuple):
 def run(*arguments):
     """Runs `bandit-envs` with arguments in this process."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    wide = mock.patch.dict(os.environ, COLUMNS="200")  # no line of a table is wrapped
+    with wide, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(list(map(str, arguments)))
         except SystemExit as stop:
@@ -102,7 +105,7 @@ def run(*arguments):
     return Outcome(code, out.getvalue(), err.getvalue())
 
 
-def testbed(folder, *arguments, output="results"):
+def run_testbed(folder, *arguments, output="results"):
     """Runs `bandit-envs testbed` with its output below `folder`."""
     return run("testbed", *arguments, "--output", folder / output)
 
@@ -129,17 +132,18 @@ def start(*arguments, path=(), folder=None):
         folder: the current folder of the process.
     """
     root = Path(bandit_envs.__file__).parents[1]
+    inherited = os.environ.get("PYTHONPATH", root)
     return subprocess.Popen(
         [sys.executable, "-m", "bandit_envs", *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*path, root]))},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*path, root, inherited]))},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
         start_new_session=True,
         # A shell starts jobs in the background with SIGINT ignored, and children inherit that.
-        preexec_fn=None if sys.platform == "win32" else _heed_interrupts,
+        preexec_fn=None if sys.platform == "win32" else _heed_interrupts,  # noqa: PLW1509
     )
 
 
@@ -160,6 +164,11 @@ def wait_for(condition, process, seconds=60):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def example_text(name):
+    """Returns the text of an example study of the package."""
+    return (files("bandit_envs") / "studies" / "examples" / f"{name}.toml").read_text("utf-8")
 
 
 def rows(file):

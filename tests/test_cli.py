@@ -1,6 +1,7 @@
 """The command as its users meet it: the files that it leaves, and what it shows."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -8,134 +9,47 @@ import numpy as np
 import pytest
 
 import bandit_envs
-from bandit_envs.cli import main
-from tests.command_line import SMALL, columns, content, rows, run_testbed
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies.registry import POLICIES
+from tests.command_line import (
+    CONTEXTUAL,
+    SMALL,
+    TINY,
+    content,
+    example_text,
+    finish,
+    rows,
+    run,
+    run_testbed,
+    start,
+    sweep,
+    tables,
+    task_files,
+    write,
+)
 
-pytest.importorskip("joblib")
 pytest.importorskip("filelock")
+pytest.importorskip("joblib")
 pytest.importorskip("rich")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
-SUMMARY_COLUMNS = [
-    *("policy", "reward", "reward_se", "percent_optimal", "percent_optimal_se", "mean_reward"),
-    *("mean_reward_se", "cumulative_regret", "cumulative_regret_se", "steps_per_second"),
-]
-CURVE_COLUMNS = [
-    *("policy", "step", "reward", "reward_se", "percent_optimal", "percent_optimal_se"),
-    *("regret", "regret_se"),
-]
-FIGURES = {
-    "2.2": ["greedy", "epsilon_greedy:epsilon=0.01", "epsilon_greedy:epsilon=0.1"],
-    "2.3": [
-        "greedy:initial_value=5,step_size=0.1",
-        "epsilon_greedy:epsilon=0.1,initial_value=0,step_size=0.1",
-    ],
-    "2.4": ["ucb:c=2", "epsilon_greedy:epsilon=0.1"],
-    "2.5": [
-        "gradient:step_size=0.1",
-        "gradient:step_size=0.4",
-        "gradient:step_size=0.1,baseline=false",
-        "gradient:step_size=0.4,baseline=false",
-    ],
-}
+FILES = {"config.json", "curves.csv", "figure.png", "summary.csv", "tasks"}
+FIGURE_2_2 = ["greedy", "epsilon_greedy:epsilon=0.01", "epsilon_greedy:epsilon=0.1"]
+MINE = "tests.studies.mine"
 
 
-def test_the_default_is_figure_2_2(tmp_path):
-    code, folder, out, _ = run_testbed(tmp_path, *SMALL)
-    assert code == 0
-    assert {path.name for path in folder.glob("[!.]*")} == {
-        *("config.json", "curves.csv", "figure.png", "summary.csv", "tasks")
-    }
-    assert [row["policy"] for row in rows(folder / "summary.csv")] == FIGURES["2.2"]
-    assert "Figure 2.2" in out
-    assert "ε-greedy, ε=0.01" in out
-    assert str(folder) in out.replace("\n", "")
+def policies(folder):
+    return [row["policy"] for row in rows(folder / "summary.csv")]
 
 
-def test_the_tables_have_the_columns_and_rows_promised(tmp_path):
-    _, folder, _, _ = run_testbed(tmp_path, *SMALL)
-    assert columns(folder / "summary.csv") == SUMMARY_COLUMNS
-    assert columns(folder / "curves.csv") == CURVE_COLUMNS
-    expected = [(policy, str(step)) for policy in FIGURES["2.2"] for step in range(1, 13)]
-    assert [(row["policy"], row["step"]) for row in rows(folder / "curves.csv")] == expected
-
-
-def test_the_summary_sums_the_curves_up(tmp_path):
-    _, folder, _, _ = run_testbed(tmp_path, *SMALL)
-    for summary in rows(folder / "summary.csv"):
-        curve = [row for row in rows(folder / "curves.csv") if row["policy"] == summary["policy"]]
-        for name in ("reward", "reward_se", "percent_optimal", "percent_optimal_se"):
-            assert summary[name] == curve[-1][name]
-        rewards = [float(row["reward"]) for row in curve]
-        regrets = [float(row["regret"]) for row in curve]
-        assert float(summary["mean_reward"]) == pytest.approx(np.mean(rewards), rel=1e-8)
-        assert float(summary["cumulative_regret"]) == pytest.approx(np.sum(regrets), rel=1e-8)
-        assert float(summary["steps_per_second"]) > 0
-        assert all(0 <= float(row["percent_optimal"]) <= 100 for row in curve)
-        assert min(regrets) >= 0
-
-
-def test_the_same_seed_writes_the_same_curves_byte_for_byte(tmp_path):
-    curves = []
-    for number, seed in enumerate(["7", "7", "8"]):
-        arguments = ("--policy", "thompson", *SMALL, "--seed", seed)
-        folder = run_testbed(tmp_path, *arguments, output=f"run {number}").folder
-        curves.append((folder / "curves.csv").read_bytes())
-    first, second, other = curves
-    assert first == second
-    assert first != other
-
-
-def test_the_number_of_workers_does_not_change_the_curves(tmp_path):
-    # More runs than fit into one batch, so that there is something to divide.
-    arguments = ("--policy", "gradient:step_size=0.1", "--runs", "4100", "--steps", "5")
-    _, one, _, _ = run_testbed(tmp_path, *arguments, output="one")
-    _, two, _, _ = run_testbed(tmp_path, *arguments, "--workers", "2", output="two")
-    assert (one / "curves.csv").read_bytes() == (two / "curves.csv").read_bytes()
-
-
-def test_the_config_is_all_that_reruns_it(tmp_path):
-    arguments = ("--policy", "ucb:c=2", "--policy", "random", "--arms", "4", "--seed", "3")
-    _, folder, _, _ = run_testbed(tmp_path, *arguments, *SMALL)
-    config = json.loads((folder / "config.json").read_text())
-    assert config["versions"]["bandit_envs"] == bandit_envs.__version__
-    assert config["versions"]["numpy"] == np.__version__
-    study = config["study"]
-    assert study["environments"] == ["testbed:k=4,value_mean=0"]
-    again = [item for policy in study["policies"] for item in ("--policy", policy)]
-    for name in ("runs", "steps", "seed"):
-        again += [f"--{name}", str(study[name])]
-    _, other, _, _ = run_testbed(tmp_path, *again, "--arms", "4", output="again")
-    assert (other / "curves.csv").read_bytes() == (folder / "curves.csv").read_bytes()
-
-
-def test_a_policy_alone_is_all_that_runs(tmp_path):
-    _, folder, _, _ = run_testbed(tmp_path, "--policy", "ucb:c=1", "--policy", "thompson", *SMALL)
-    assert [row["policy"] for row in rows(folder / "summary.csv")] == ["ucb:c=1", "thompson"]
-
-
-def test_a_policy_comes_beside_those_of_a_figure(tmp_path):
-    _, folder, _, _ = run_testbed(tmp_path, "--figure", "2.4", "--policy", "thompson", *SMALL)
-    policies = [row["policy"] for row in rows(folder / "summary.csv")]
-    assert policies == [*FIGURES["2.4"], "thompson"]
-
-
-def test_every_policy_meets_the_same_testbeds(tmp_path):
-    policies = ("--policy", "ucb:c=2", "--policy", "greedy")
-    _, together, _, _ = run_testbed(tmp_path, *policies, *SMALL)
-    _, alone, _, _ = run_testbed(tmp_path, "--policy", "greedy", *SMALL, output="alone")
-    curves = rows(together / "curves.csv")
-    assert curves[12:] == rows(alone / "curves.csv")
-    # With nothing learned, both choose by the same draws, and the same arms pay the same.
-    ucb, greedy = curves[0], curves[12]
-    assert {**ucb, "policy": ""} == {**greedy, "policy": ""}
+def study(folder):
+    return json.loads((folder / "config.json").read_text("utf-8"))["study"]
 
 
 @pytest.fixture
 def drawn(monkeypatch):
     """The figures that matplotlib has written."""
-    figures = []
-    savefig = matplotlib_figure.Figure.savefig
+    figures, savefig = [], matplotlib_figure.Figure.savefig
 
     def keep(figure, *arguments, **options):
         figures.append(figure)
@@ -145,80 +59,400 @@ def drawn(monkeypatch):
     return figures
 
 
+def test_the_default_testbed_is_figure_2_2(tmp_path):
+    code, out, err = run_testbed(tmp_path, *SMALL)
+    folder = tmp_path / "results"
+    assert code == 0
+    assert {path.name for path in folder.glob("[!.]*")} == FILES
+    assert policies(folder) == FIGURE_2_2
+    assert "Figure 2.2" in out
+    assert "30 runs of 12 steps" in out
+    assert "ε-greedy, ε=0.01" in out
+    assert str(folder) in out
+    assert "3 tasks" in err
+    columns = ["reward", "percent_optimal", "mean_reward", "cumulative_regret"]
+    expected = [name for column in columns for name in (column, f"{column}_se")]
+    assert list(rows(folder / "summary.csv")[0])[3:] == expected
+    assert list(rows(folder / "curves.csv")[0]) == [
+        *("environment", "policy", "step", "reward", "reward_se"),
+        *("percent_optimal", "percent_optimal_se", "regret", "regret_se"),
+    ]
+
+
+def test_the_summary_sums_the_curves_up(tmp_path):
+    run_testbed(tmp_path, *SMALL)
+    for summary in rows(tmp_path / "results" / "summary.csv"):
+        curve = [
+            row
+            for row in rows(tmp_path / "results" / "curves.csv")
+            if row["policy"] == summary["policy"]
+        ]
+        assert [row["step"] for row in curve] == [str(step) for step in range(1, 13)]
+        for name in ("reward", "reward_se", "percent_optimal", "percent_optimal_se"):
+            assert summary[name] == curve[-1][name]
+        rewards = [float(row["reward"]) for row in curve]
+        regrets = [float(row["regret"]) for row in curve]
+        assert float(summary["mean_reward"]) == pytest.approx(np.mean(rewards), rel=1e-8)
+        assert float(summary["cumulative_regret"]) == pytest.approx(np.sum(regrets), rel=1e-8)
+        assert all(0 <= float(row["percent_optimal"]) <= 100 for row in curve)
+        assert min(regrets) >= 0
+
+
+def test_the_config_is_all_that_reruns_it(tmp_path):
+    arguments = ("--policy", "ucb:c=2", "--policy", "random", "--arms", "4", "--seed", "3")
+    run_testbed(tmp_path, *arguments, *SMALL)
+    config = study(tmp_path / "results")
+    assert config["environment"] == ["testbed:k=4"]
+    again = [item for policy in config["policy"] for item in ("--policy", policy)]
+    for name in ("runs", "steps", "seed"):
+        again += [f"--{name}", str(config[name])]
+    run("run", *config["environment"], *again, "--output", tmp_path / "again", "--workers", "1")
+    assert tables(tmp_path / "again") == tables(tmp_path / "results")
+
+
+def test_policies_replace_the_default_ones_and_stand_beside_those_of_a_figure(tmp_path):
+    run_testbed(tmp_path, "--policy", "ucb:c=1", "--policy", "thompson", *SMALL, output="alone")
+    assert policies(tmp_path / "alone") == ["ucb:c=1", "thompson"]
+    run_testbed(tmp_path, "--figure", "2.2", "--policy", "thompson", *SMALL)
+    assert policies(tmp_path / "results") == [*FIGURE_2_2, "thompson"]
+
+
+def test_the_same_seed_writes_the_same_tables_byte_for_byte(tmp_path):
+    for number, seed in enumerate("778"):
+        run_testbed(tmp_path, "--policy", "thompson", *SMALL, "--seed", seed, output=str(number))
+    first, again, other = (tables(tmp_path / str(number)) for number in range(3))
+    assert first == again != other
+
+
 @pytest.mark.parametrize(
-    ("number", "panels"),
+    ("number", "expected", "panels"),
     [
-        ("2.2", ["Average reward", "% Optimal action"]),
-        ("2.3", ["% Optimal action"]),
-        ("2.4", ["Average reward"]),
-        ("2.5", ["% Optimal action"]),
+        (
+            "2.3",
+            [
+                "greedy:initial_value=5,step_size=0.1",
+                "epsilon_greedy:epsilon=0.1,initial_value=0,step_size=0.1",
+            ],
+            ["% Optimal action"],
+        ),
+        ("2.4", ["ucb:c=2", "epsilon_greedy:epsilon=0.1"], ["Average reward"]),
+        (
+            "2.5",
+            [
+                f"gradient:step_size={step_size},baseline={baseline}"
+                for step_size in (0.1, 0.4)
+                for baseline in ("true", "false")
+            ],
+            ["% Optimal action"],
+        ),
     ],
 )
-def test_a_figure_has_the_policies_and_panels_of_the_book(tmp_path, drawn, number, panels):
-    code, folder, out, _ = run_testbed(tmp_path, "--figure", number, *SMALL)
+def test_a_figure_has_the_policies_and_panels_of_the_book(
+    tmp_path, drawn, number, expected, panels
+):
+    code, out, _ = run_testbed(tmp_path, "--figure", number, *SMALL)
     assert code == 0
-    assert [row["policy"] for row in rows(folder / "summary.csv")] == FIGURES[number]
-    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG\r\n")
+    assert policies(tmp_path / "results") == expected
     assert [axis.get_ylabel() for axis in drawn[-1].axes] == panels
-    assert all(len(axis.lines) == len(FIGURES[number]) for axis in drawn[-1].axes)
     assert drawn[-1].texts[0].get_text().startswith(f"Figure {number}")
     assert f"Figure {number}" in out
 
 
 def test_figure_2_5_has_arm_values_about_4(tmp_path):
-    _, folder, _, _ = run_testbed(tmp_path, "--figure", "2.5", "--policy", "random", *SMALL)
+    run_testbed(tmp_path, "--figure", "2.5", "--policy", "random", *SMALL)
     # The mean of 30 testbeds of 10 arms has a standard error of about 0.1.
-    assert abs(float(rows(folder / "summary.csv")[-1]["mean_reward"]) - 4.0) < 0.5
+    assert abs(float(rows(tmp_path / "results" / "summary.csv")[-1]["mean_reward"]) - 4.0) < 0.5
 
 
 def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
-    code, folder, _, _ = run_testbed(tmp_path, "--figure", "2.6", "--runs", "5", "--steps", "6")
+    code, _, _ = run_testbed(tmp_path, "--figure", "2.6", *SMALL, "--runs", "5", "--steps", "6")
     assert code == 0
-    policies = [row["policy"] for row in rows(folder / "summary.csv")]
-    assert policies == [
-        *(f"epsilon_greedy:epsilon={2.0**power:g}" for power in range(-7, -1)),
+    assert policies(tmp_path / "results") == [
+        *(f"epsilon_greedy:epsilon={2.0**power!r}" for power in range(-7, -1)),
         *(f"gradient:step_size={2.0**power:g}" for power in range(-5, 3)),
         *(f"ucb:c={2.0**power:g}" for power in range(-4, 3)),
         *(f"greedy:initial_value={2.0**power:g},step_size=0.1" for power in range(-2, 3)),
     ]
     (axis,) = drawn[-1].axes
     assert axis.get_xscale() == "log"
-    assert axis.get_ylabel() == "Average reward over first 6 steps"
     assert [len(line.get_xdata()) for line in axis.lines] == [6, 8, 7, 5]
-    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG\r\n")
 
 
-def test_an_empty_folder_is_welcome(tmp_path):
-    (tmp_path / "results").mkdir()
-    assert run_testbed(tmp_path, *SMALL)[0] == 0
+def test_a_title_says_where_a_figure_is_not_that_of_the_book(tmp_path):
+    out = run_testbed(tmp_path, "--arms", "20", *SMALL).out
+    assert "(20 arms)" in " ".join(out.split())
 
 
-def test_the_same_command_again_finds_everything_done(tmp_path):
-    _, folder, _, _ = run_testbed(tmp_path, *SMALL)
-    before = content(folder)
-    code, _, out, _ = run_testbed(tmp_path, *SMALL)
+def test_the_per_arm_bandit_is_run_with_linear_policies_and_regret(tmp_path, drawn):
+    environment = "per_arm:global_dim=4,arm_dim=5,max_num_actions=6,batch_size=3"
+    options = ("--steps", "30", "--workers", "1", "--output", tmp_path / "results")
+    code, out, _ = run("run", environment, *options)
     assert code == 0
-    assert "Figure 2.2" in out
-    assert content(folder) == before
+    made = study(tmp_path / "results")
+    assert made["environment"] == [environment]
+    assert made["runs"] == 10
+    assert made["policy"] == ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
+    upper, lower = drawn[-1].axes
+    assert (upper.get_ylabel(), lower.get_ylabel()) == ("Average regret", "Cumulative regret")
+    assert len(upper.lines) == len(upper.collections) == 3
+    for label in ("LinUCB", "linear Thompson sampling", "linear ε-greedy, ε=0.1"):
+        assert label in out
 
 
-def test_progress_goes_to_stderr_and_the_table_to_stdout(tmp_path):
-    _, _, out, err = run_testbed(tmp_path, "--policy", "ucb:c=2", *SMALL)
-    assert "tasks" in err
-    assert "tasks" not in out
-    assert "UCB, c=2" in out
-    assert "30 runs of 12 steps" in out
+def test_an_environment_without_contexts_is_run_with_policies_that_fit(tmp_path):
+    output = tmp_path / "results"
+    run("run", "testbed:k=3", *SMALL, "--output", output)
+    expected = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
+    assert policies(output) == expected
+    assert study(output)["panels"] == ["reward", "percent_optimal"]
+
+
+def test_an_environment_whose_means_are_unknown_is_run_with_the_reward_alone(tmp_path):
+    output = tmp_path / "results"
+    code, _, _ = run("run", f"{MINE}:Unknown:means=[0.2,0.8]", *SMALL, "--output", output)
+    assert code == 0
+    assert list(rows(output / "curves.csv")[0])[3:] == ["reward", "reward_se"]
+    assert study(output)["panels"] == ["reward"]
+
+
+OWN = '''
+import numpy as np
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.policies import Policy
+
+
+class Bernoulli(BanditPyEnvironment):
+    """A reward of 1 with a probability for each action, else 0."""
+
+    def __init__(self, means, *, batch_size=1, seed=None, horizon=None):
+        self._given = np.asarray(means, np.float32)
+        super().__init__(num_actions=len(means), batch_size=batch_size, seed=seed, horizon=horizon)
+
+    def _initial_state(self, rng):
+        return np.tile(self._given, (self.batch_size, 1))
+
+    def _expected_rewards(self, state):
+        return state
+
+    def _draw_rewards(self, rng, state, action):
+        wins = rng.random(self.batch_size) < state[np.arange(self.batch_size), action]
+        return wins.astype(np.float32)
+
+
+class Last(Policy):
+    """Chooses the last action."""
+
+    def __init__(self, *, num_actions, batch_size=1, seed=None):
+        super().__init__(num_actions, batch_size, seed)
+
+    def _initial(self):
+        return ()
+
+    def _select(self, rng, learned, time_step):
+        return np.full(self.batch_size, self.num_actions - 1)
+
+    def _learn(self, learned, trajectory):
+        return learned
+'''
+OWN_STUDY = """
+title = "Mine"
+runs = 10
+steps = 20
+policy = ["mine:Last", "ucb:c=1"]
+
+[[environment]]
+name = "mine:Bernoulli"
+means = [[0.1, 0.9], [0.5, 0.5, 0.5]]
+"""
+
+
+def test_classes_in_the_current_folder_are_run(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    options = ("--steps", "50", "--workers", "1")
+    arguments = ("mine:Bernoulli:means=[0.1,0.9]", "--policy", "mine:Last", *options)
+    code, out, err = finish(start("run", *arguments, folder=tmp_path))
+    assert code == 0, err
+    assert "Last" in out
+    (row,) = rows(tmp_path / "results" / "mine.Bernoulli" / "summary.csv")
+    assert row["percent_optimal"] == "100"
+    assert float(row["mean_reward"]) == pytest.approx(0.9, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "threading", "dask", "ray"])
+def test_classes_in_the_current_folder_are_in_studies_on_two_workers(tmp_path, backend):
+    if backend in ("dask", "ray"):
+        pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
+    (tmp_path / "mine.py").write_text(OWN)
+    write(tmp_path, OWN_STUDY)
+    found = {}
+    for name, workers in ((backend, "2"), ("loky", "1")):
+        options = ("--backend", name, "--workers", workers, "--output", workers)
+        code, _, err = finish(start("sweep", "study.toml", *options, folder=tmp_path))
+        assert code == 0, err
+        found[workers] = tables(tmp_path / workers)
+    assert found["1"] == found["2"]
+    assert len(rows(tmp_path / "1" / "summary.csv")) == 4
+
+
+def test_a_sweep_leaves_tables_a_figure_and_what_reruns_it(tmp_path):
+    code, out, err = sweep(tmp_path, CONTEXTUAL)
+    output = tmp_path / "results"
+    assert code == 0
+    assert {file.name for file in output.glob("[!.]*")} == FILES
+    assert [(row["environment"], row["policy"]) for row in rows(output / "summary.csv")] == [
+        (f"per_arm:batch_size={size}", policy)
+        for size in (1, 20)
+        for policy in (
+            *("lin_ucb:alpha=0.5", "lin_ucb:alpha=2", "linear_thompson"),
+            "linear_epsilon_greedy:epsilon=0.1",
+        )
+    ]
+    assert len(rows(output / "curves.csv")) == 8 * 12
+    assert "LinUCB, α=0.5, B=20" in out
+    assert "24 tasks" in err
+
+
+def test_results_of_other_arguments_go_to_another_folder_by_themselves(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for policy in ("ucb:c=1", "ucb:c=2", "ucb:c=1"):
+        assert run("testbed", "--policy", policy, *SMALL).code == 0
+    first, second = sorted((tmp_path / "results").iterdir())
+    assert policies(first) == ["ucb:c=1"]
+    assert policies(second) == ["ucb:c=2"]
+    assert run("sweep", write(tmp_path, TINY), "--workers", "1").code == 0
+    assert (tmp_path / "results" / "study" / "summary.csv").exists()
+
+
+def test_only_what_is_missing_is_done(tmp_path):
+    sweep(tmp_path, TINY)
+    output = tmp_path / "results"
+    whole = content(output)
+    for file in task_files(output)[3:8]:
+        file.unlink()
+    code, _, err = sweep(tmp_path, TINY)
+    assert code == 0
+    assert "5 tasks" in err
+    assert content(output) == whole
+    assert "0 tasks" in sweep(tmp_path, TINY).err
+
+
+def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
+    assert sweep(tmp_path, CONTEXTUAL, "--dry-run")[:2] == (0, "24 tasks\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
+
+
+@pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])
+def test_a_title_is_printed_and_drawn_as_it_is(tmp_path, title):
+    code, out, _ = sweep(tmp_path, TINY.replace("Tiny", title), output="run[/b]")
+    assert code == 0
+    assert title.replace("\\\\", "\\") in out
+    assert f"Results: {tmp_path / 'run[/b]'}\n" in out
+
+
+def test_escape_sequences_in_a_title_do_not_reach_the_terminal(tmp_path, recwarn):
+    text = TINY.replace("Tiny", r"\u001b[31mRED\u001b]0;pwn\u0007\u009b31m")
+    code, out, err = sweep(tmp_path, text)
+    assert code == 0
+    assert "RED" in out
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", out + err)
+    assert not recwarn.list
+
+
+def test_where_a_terminal_lacks_a_sign_there_is_another(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    arguments = ("--policy", "epsilon_greedy:epsilon=0.1", *SMALL, "--output", tmp_path / "results")
+    code, out, err = finish(start("testbed", *arguments))
+    assert code == 0, err
+    assert "?=0.1" in out
+
+
+@pytest.mark.parametrize("example", ["figure_2.6", "per_arm_alpha", "exercise_2.5"])
+def test_the_examples_can_be_run(tmp_path, example):
+    short = re.sub("steps = .*", "steps = 3", example_text(example))
+    assert sweep(tmp_path, re.sub("runs = .*", "runs = 2", short)).code == 0
+
+
+def test_a_report_shows_and_writes_again_what_is_there(tmp_path, drawn):
+    first = sweep(tmp_path, TINY)
+    output = tmp_path / "results"
+    before = content(output)
+    for name in ("figure.png", "summary.csv", "curves.csv"):
+        (output / name).unlink()
+    assert run("report", output) == (0, first.out, "")
+    assert content(output) == before
+    run("report", output, "--panel", "mean_reward", "--panel", "reward")
+    assert len(drawn[-1].axes) == 1
+
+
+def test_a_report_draws_other_panels(tmp_path, drawn):
+    run_testbed(tmp_path, *SMALL)
+    assert run("report", tmp_path / "results", "--panel", "cumulative_regret").code == 0
+    (axis,) = drawn[-1].axes
+    assert axis.get_ylabel() == "Cumulative regret"
+    code, _, err = run("report", tmp_path / "results", "--panel", "loss")
+    assert code == 2
+    assert "cumulative_regret" in err
+
+
+def test_a_report_of_an_unfinished_folder_says_what_is_missing(tmp_path):
+    sweep(tmp_path, TINY)
+    output = tmp_path / "results"
+    first, second, *others = task_files(output)
+    for file in (first, second, *others[-4:]):
+        file.unlink()
+    code, out, _ = run("report", output)
+    assert code == 0
+    assert "random (2 runs so far)" in out
+    assert "ε=0.5" in out
+    assert "ε=1" not in out
+    assert out.endswith("6 of 20 tasks have not finished\n")
+    assert "random" not in (output / "summary.csv").read_text()
+    for file in task_files(output):
+        file.unlink()
+    code, out, _ = run("report", output)
+    assert code == 0
+    assert out.endswith("20 of 20 tasks have not finished\n")
+
+
+def test_the_list_has_every_environment_and_policy_with_parameters_and_a_line_of_text():
+    code, out, err = run("list")
+    assert (code, err) == (0, "")
+    for entry in (*ENVIRONMENTS.values(), *POLICIES.values()):
+        (line,) = re.findall(rf"^  {entry.id}: (.*)\n      (.+)$", out, re.MULTILINE)
+        assert line[1] == entry.summary
+        for name in entry.parameters():
+            assert re.search(rf"\b{name}\b", line[0])
+    assert "epsilon_greedy: epsilon, initial_value=0, step_size=none" in out
 
 
 def test_the_version_is_that_of_the_package():
-    command = [sys.executable, "-m", "bandit_envs", "--version"]
-    process = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert process.stdout == f"bandit-envs {bandit_envs.__version__}\n"
+    assert run("--version") == (0, f"bandit-envs {bandit_envs.__version__}\n", "")
 
 
-def test_help_names_every_option(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        main(["testbed", "--help"])
-    out = capsys.readouterr().out
-    for option in ("--figure", "--policy", "--runs", "--steps", "--arms", "--seed", "--output"):
-        assert option in out
+def test_help_explains_every_option_and_has_an_example():
+    assert "bandit-envs run testbed:k=5 --policy ucb:c=2" in run("--help").out
+    expected = {
+        "testbed": ("--figure", "--arms", "--policy", "--panel", "--runs", "--steps", "--seed"),
+        "run": ("ENV", "--policy", "--panel", "--runs", "--steps", "--seed", "--output"),
+        "sweep": ("STUDY.toml", "--backend", "--workers", "--address", "--output", "--dry-run"),
+        "report": ("DIR", "--panel"),
+        "list": (),
+    }
+    for command, options in expected.items():
+        out = run(command, "--help").out
+        for option in options:
+            assert option in out
+        for line in re.findall(r"^  --.*(?:\n {6,}.*)*", out, re.MULTILINE):
+            assert len(line.split()) > 3, f"{line} has no text"
+    assert "base random seed (default: 0)" in run("run", "--help").out
+
+
+def test_the_list_and_help_start_without_what_only_running_needs():
+    code = (
+        "import sys; from bandit_envs.cli import main; main(['list']);"
+        "print(sorted({'rich', 'joblib', 'matplotlib', 'filelock'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.endswith("\n[]\n")

@@ -1,101 +1,112 @@
 """What the command says to mistakes: one line, exit code 2, and nothing is overwritten."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bandit_envs.cli import main
-from tests.command_line import SMALL, content, run_testbed
+from tests.command_line import SMALL, TINY, run, run_testbed, sweep, write
 
-pytest.importorskip("joblib")
 pytest.importorskip("filelock")
-pytest.importorskip("rich")
+pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
+MINE = "tests.studies.mine"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--policy", "thomson"], "policy is 'thomson'; expected one of random, greedy, "),
-        (["--policy", ""], "policy is ''; expected one of random, greedy, "),
-        (["--policy", "ucb:d=2"], "policy ucb got 'd'; expected c"),
-        (["--policy", "random:c=2"], "policy random got 'c'; expected no parameters"),
-        (["--policy", "greedy:epsilon=0.1"], "got 'epsilon'; expected initial_value, step_size"),
-        (["--policy", "ucb"], "policy ucb got no c; expected one"),
-        (["--policy", "ucb:"], "policy is 'ucb:'; expected name:key=value,key=value"),
-        (["--policy", "ucb:c"], "policy is 'ucb:c'; expected name:key=value,key=value"),
-        (["--policy", "ucb:c=2,c=3"], "policy ucb got c twice; expected it once"),
-        (["--policy", "ucb:c=two"], "c is 'two'; expected a number, true, false or none"),
-        (["--policy", "ucb:c=0"], "c is 0; expected more than 0"),
-        (["--policy", "ucb:c=none"], "c is None; expected a number"),
-        (["--policy", "ucb:c=inf"], "c is inf; expected a finite number"),
-        (["--policy", "epsilon_greedy:epsilon=2"], "epsilon is 2; expected a number from 0 to 1"),
-        (["--policy", "epsilon_greedy:epsilon=true"], "epsilon is True; expected a number"),
-        (["--policy", "greedy:step_size=0"], "step_size is 0; expected more than 0"),
-        (["--policy", "gradient:step_size=1,baseline=1"], "baseline is 1.0; expected True or Fal"),
-        (["--policy", "lin_ucb"], "policy lin_ucb"),
-        (["--policy", "greedy", "--policy", "greedy"], "policy greedy is there twice; expected"),
-        (["--figure", "2.2", "--policy", "greedy"], "policy greedy is there twice; expected"),
-        (["--figure", "2.7"], "choose from"),
-        (["--runs", "0"], "argument --runs: '0'; expected an integer, at least 1"),
-        (["--runs", "1.5"], "argument --runs: '1.5'; expected an integer, at least 1"),
-        (["--steps", "-3"], "argument --steps: '-3'; expected an integer, at least 1"),
-        (["--arms", "none"], "argument --arms: 'none'; expected an integer, at least 1"),
-        (["--seed", "-1"], "argument --seed: '-1'; expected an integer, at least 0"),
-        (["--runs"], "argument --runs: expected one argument"),
-        (["--speed", "1"], "unrecognized arguments: --speed 1"),
+        (["testbed", "--policy", "thomson"], "did you mean thompson"),
+        (["testbed", "--policy", "ucb:c=0"], "policy ucb:c=0 .*: c is 0"),
+        (["testbed", "--policy", "ucb"], "needs a value for c"),
+        (["testbed", "--policy", "greedy", "--policy", "greedy"], "greedy is listed twice"),
+        (["testbed", "--figure", "2.2", "--policy", "greedy"], "greedy is listed twice"),
+        (["testbed", "--figure", "2.7"], "--figure"),
+        (["testbed", "--runs", "0"], "runs is 0"),
+        (["testbed", "--runs", "1.5"], "--runs"),
+        (["testbed", "--steps", "-3"], "steps is -3"),
+        (["testbed", "--arms", "0"], "k is 0"),
+        (["testbed", "--seed", "-1"], "seed is -1"),
+        (["testbed", "--panel", "loss"], "panels is .*loss"),
+        (["testbed", "--speed", "1"], "--speed"),
+        (["testbed", "--workers", "0"], "workers is 0"),
+        (["testbed", "--backend", "mpi"], "--backend"),
+        (["testbed", "--backend", "loky", "--address", "somewhere:1"], "address is somewhere:1"),
+        (["run", "testbd"], "did you mean testbed"),
+        (["run", "testbed:k=0"], "environment testbed:k=0: k is 0"),
+        (["run", "testbed", "--policy", "lin_ucb"], "policy lin_ucb in environment testbed"),
+        (["run", "per_arm:noise=1"], "'noise'; expected .*noise_std"),
+        (["run", "nowhere:Bandit"], "nowhere:Bandit"),
+        (["run", f"{MINE}:Nothing"], "Nothing"),
+        (["run", f"{MINE}:Always"], "not a subclass of BanditPyEnvironment"),
+        (["run", f"{MINE}:Bernoulli"], "needs a value for means"),
+        (["run", f"{MINE}:Bernoulli:means=0.5"], "environment .*means=0.5: "),
+        (["run", "testbed", "--policy", f"{MINE}:Bernoulli"], "not a subclass of Policy"),
+        (["run", "testbed", "--policy", f"{MINE}:Always:action=99"], "in environment testbed: "),
+        (["run", "testbed", "--policy", "\x1b[31m"], "policy is"),
+        (["run"], "ENV"),
+        (["report", "nowhere"], "nowhere"),
+        (["sweep", "nowhere.toml"], "nowhere.toml"),
+        (["sweep", "."], "directory"),
+        ([], "COMMAND"),
+        (["test-bed"], "test-bed"),
     ],
 )
-def test_wrong_input_ends_with_one_line_and_no_file(tmp_path, arguments, message):
-    code, folder, out, err = run_testbed(tmp_path, *arguments)
-    assert code == 2
-    assert out == ""
-    assert err.count("\n") == 1
+def test_wrong_input_ends_with_one_line_and_no_file(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parents[1]), *sys.path])
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
     assert err.startswith("bandit-envs")
-    assert message in err
-    assert not folder.exists()
+    assert err[:-1].isprintable()
+    assert len(err) < 1500
+    assert re.search(message, err)
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_no_command_and_an_unknown_one_are_refused(capsys):
-    for arguments in ([], ["test-bed"]):
-        with pytest.raises(SystemExit, match="2"):
-            main(arguments)
-        assert capsys.readouterr().err.count("\n") == 1
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("runs = ", "Invalid value"),
+        ("title = 'a'\ntitle = 'b'", "Cannot overwrite a value"),
+        ("", "'title'"),
+        (TINY.replace("runs = 4", "run = 5"), "'run'"),
+        (TINY.replace("runs = 4", 'runs = "4"'), "runs is '4'"),
+        (TINY + "x = " + 3000 * "[" + 3000 * "]", "recursion"),
+    ],
+)
+def test_a_study_that_is_invalid_ends_with_one_line_and_no_file(tmp_path, text, message):
+    for arguments in ((), ("--dry-run",)):
+        code, out, err = sweep(tmp_path, text, *arguments)
+        assert (code, out) == (2, "")
+        assert "study.toml: " in err
+        assert message in err
+        assert err.count("\n") == 1
+        assert len(err) < 1500
+        assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("other", [("--seed", "1"), ("--steps", "13"), ("--policy", "random")])
-def test_a_folder_of_other_results_is_left_alone(tmp_path, other):
-    _, folder, _, _ = run_testbed(tmp_path, *SMALL)
-    before = content(folder)
-    code, _, out, err = run_testbed(tmp_path, *SMALL, *other)
-    assert code == 2
-    assert out == ""
+def test_a_module_that_cannot_be_imported_ends_with_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name, text in (("typo", "def f(:"), ("broken", "1 / 0"), ("needy", "import nothing_here")):
+        (tmp_path / f"{name}.py").write_text(text)
+        code, _, err = run("run", f"{name}:Bandit")
+        assert code == 2
+        assert f"{name}:Bandit" in err
+        assert err.count("\n") == 1
+
+
+def test_a_study_that_cannot_be_read_ends_with_one_line(tmp_path):
+    (tmp_path / "latin-1.toml").write_bytes("title = 'ü'".encode("latin-1"))
+    code, out, err = run("sweep", tmp_path / "latin-1.toml")
+    assert (code, out) == (2, "")
+    assert "can't decode byte" in err
     assert err.count("\n") == 1
-    assert "holds something else; expected a new or empty folder" in err
-    assert content(folder) == before
-
-
-def test_a_folder_of_other_files_is_left_alone(tmp_path):
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "thesis.tex").write_text("chapter 1")
-    code, folder, _, err = run_testbed(tmp_path, *SMALL)
-    assert code == 2
-    assert err.count("\n") == 1
-    assert "holds something else; expected a new or empty folder" in err
-    assert content(folder) == {folder / "thesis.tex": b"chapter 1"}
-
-
-@pytest.mark.parametrize("output", ["file", "file/results"])
-def test_an_output_that_cannot_be_a_folder_is_refused(tmp_path, output):
-    (tmp_path / "file").write_text("not a folder")
-    code, _, _, err = run_testbed(tmp_path, *SMALL, output=output)
-    assert code == 2
-    assert err.count("\n") == 1
-    assert f"output folder {tmp_path / output}" in err
-    assert "; expected a folder" in err
-    assert content(tmp_path) == {tmp_path / "file": b"not a folder"}
 
 
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path, monkeypatch):
@@ -103,16 +114,20 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "mkdir", refuse)  # for root may write anywhere
-    code, folder, _, err = run_testbed(tmp_path, *SMALL)
+    code, _, err = run_testbed(tmp_path, *SMALL)
     assert code == 2
-    assert err == (
-        f"bandit-envs: output folder {folder} cannot be written: Permission denied; "
-        "expected a folder that can\n"
-    )
+    assert f"output folder {tmp_path / 'results'} cannot be written: " in err
+    assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("package", ["rich", "matplotlib", "joblib", "filelock", "threadpoolctl"])
-def test_a_missing_package_is_named_with_what_to_install(package, tmp_path):
+@pytest.mark.parametrize(
+    ("package", "extra"),
+    [
+        *((name, "cli") for name in ("rich", "matplotlib", "joblib", "filelock", "threadpoolctl")),
+        *(("distributed", "dask"), ("ray", "ray")),
+    ],
+)
+def test_a_missing_package_is_named_with_what_to_install(package, extra, tmp_path):
     code = f"""
 import sys
 
@@ -127,11 +142,12 @@ from bandit_envs.cli import main
 
 sys.exit(main(sys.argv[1:]))
 """
-    command = [sys.executable, "-c", code, "testbed", "--output", str(tmp_path / "results")]
+    backend = () if extra == "cli" else ("--backend", extra)
+    arguments = ["sweep", write(tmp_path, TINY), "--output", tmp_path / "results", *backend]
+    command = [sys.executable, "-c", code, *map(str, arguments)]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert process.returncode == 2
-    assert process.stdout == ""
-    assert process.stderr == (
-        f"bandit-envs: {package} is not installed; expected pip install 'bandit_envs[cli]'\n"
-    )
+    assert (process.returncode, process.stdout) == (2, "")
+    assert f"{package} is not installed" in process.stderr
+    assert f'pip install ".[{extra}]"' in process.stderr
+    assert process.stderr.count("\n") == 1
     assert not (tmp_path / "results").exists()

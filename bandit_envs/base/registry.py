@@ -90,5 +90,5 @@ def find_entry(
         raise ValueError(f"{what} is {shown(name)}; {hint}")
     try:
         return entry_of(name, operator.attrgetter(path)(importlib.import_module(module)))
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # a user's module raises whatever it likes
         raise ValueError(f"{what} is {shown(name)}, which cannot be used: {error}") from error

@@ -92,7 +92,7 @@ def _varied(study: Study, name: str) -> str:
     policies = [policy for policy in study.policy if policy.name == name]
     for key in reversed(policies[0].entry.parameters()):
         values = [policy.value(key) for policy in policies]
-        if all(isinstance(value, (int, float)) for value in values) and len(set(values)) > 1:
+        if all(type(value) in (int, float) for value in values) and len(set(values)) > 1:
             return str(key)
     return ""
 

@@ -1,5 +1,6 @@
 """What running a study costs besides its runs, and how well two cores share it."""
 
+import functools
 import itertools
 import os
 import sys
@@ -10,13 +11,11 @@ import pytest
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
 
-import joblib
-
-from bandit_envs.studies.results import ResultsFolder
-from bandit_envs.studies.run import missing_tasks, run_tasks
+from bandit_envs.studies.results import Results, versions
+from bandit_envs.studies.run import backend, try_task
 from tests.benchmarks.pairing import Ratio, paired_ratio
-from tests.experiments.sweeps import start, task_files, wait_for, write
-from tests.experiments.test_studies import parse
+from tests.command_line import start, task_files, wait_for, write
+from tests.studies.test_study import parse
 
 STUDY = """
 title = "64 tasks"
@@ -34,12 +33,12 @@ alpha = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8]
 """
 
 
-def near_empty(policies, runs=1):
+def near_empty(policies):
     """Returns a study whose tasks take next to nothing."""
     values = [number / policies for number in range(policies)]
     return f"""
         title = "Near-empty tasks"
-        runs = {runs}
+        runs = 1
         steps = 1
         metrics = ["reward"]
         panels = ["reward"]
@@ -61,10 +60,12 @@ def doing(tmp_path):
 
     def doing(study, workers):
         def do():
-            folder = ResultsFolder(tmp_path / str(next(numbers)), study)
-            with folder.opened(), joblib.parallel_config(backend="loky", n_jobs=workers):
-                outcomes = list(run_tasks(folder, missing_tasks(folder)))
-            assert all(error is None for _, error in outcomes)
+            results = Results(tmp_path / str(next(numbers)), study)
+            with backend("loky", workers, None) as apply, results.opened():
+                outcomes = apply(functools.partial(try_task, versions()), results.missing())
+                for task, result in outcomes:
+                    assert not isinstance(result, str)
+                    results.save(task, result)
 
         return do
 
@@ -74,12 +75,12 @@ def doing(tmp_path):
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one core only")
 def test_two_workers_take_little_more_than_half_the_time_of_one(expect, doing):
     study = parse(STUDY)
-    assert study.num_tasks() == 64
+    assert len(list(study.tasks())) == 64
     ratio = paired_ratio(doing(study, 2), doing(study, 1), rounds=5, number=1)
     expect("64 tasks, two workers / one", ratio, 0.6)
 
 
-def test_the_engine_costs_less_than_two_milliseconds_a_task(expect, doing):
+def test_a_study_costs_less_than_two_milliseconds_a_task(expect, doing):
     """All that a near-empty task takes is counted, its own work included."""
     tasks = 1000
     run = doing(parse(near_empty(tasks)), 2)

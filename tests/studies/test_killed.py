@@ -1,4 +1,4 @@
-"""A sweep that is killed again and again."""
+"""What is left of a run that is interrupted or killed."""
 
 import os
 import signal
@@ -8,12 +8,24 @@ import time
 import numpy as np
 import pytest
 
+from tests.command_line import (
+    SMALL,
+    TINY,
+    finish,
+    rows,
+    run_testbed,
+    start,
+    sweep,
+    tables,
+    task_files,
+    wait_for,
+    write,
+)
+
 pytest.importorskip("filelock")
 pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
-
-from tests.experiments.sweeps import finish, start, sweep, tables, task_files, write
 
 KILLS = 24
 STUDY = """
@@ -27,7 +39,7 @@ panels = ["regret"]
 name = "per_arm"
 global_dim = 3
 arm_dim = 4
-arms = 5
+max_num_actions = 5
 batch_size = 3
 
 [[policy]]
@@ -39,9 +51,57 @@ name = "linear_thompson"
 alpha = [0.1, 0.2, 0.5, 1, 2, 5]
 """
 
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 
+
+def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
+    """In this process; the tests below send the signal itself."""
+    results = pytest.importorskip("bandit_envs.studies.results").Results
+    save = results.save
+
+    def interrupted(self, task, result):
+        save(self, task, result)
+        if task.position == 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(results, "save", interrupted)
+        code, out, err = run_testbed(tmp_path, *SMALL)
+    folder = tmp_path / "results"
+    assert code == 130
+    assert err.endswith("interrupted: the same command resumes it\n")
+    assert "greedy" in out
+    assert len(rows(folder / "summary.csv")) == len(task_files(folder)) == 2
+    assert (folder / "figure.png").exists()
+    assert run_testbed(tmp_path, *SMALL).code == 0
+    run_testbed(tmp_path, *SMALL, output="undisturbed")
+    assert tables(folder) == tables(tmp_path / "undisturbed")
+
+
+@needs_signals
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups to kill")
+@pytest.mark.parametrize("backend", ["loky", "threading", "dask"])
+def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend):
+    if backend == "dask":
+        pytest.importorskip("distributed")
+    study = TINY.replace("steps = 5", "steps = 3000").replace("runs = 4", "runs = 12")
+    output = tmp_path / "results"
+    arguments = ("--output", output, "--workers", "2", "--backend", backend)
+    process = start("sweep", write(tmp_path, study), *arguments)
+    wait_for(lambda: len(task_files(output)) > 14, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    code, out, err = finish(process)
+    assert code == 130
+    assert "Traceback" not in err
+    assert err.endswith("interrupted: the same command resumes it\n")
+    assert "random" in out
+    assert rows(output / "summary.csv")[0]["policy"] == "random"
+    assert not list(output.rglob(".*.part"))
+    assert len(task_files(output)) < 60
+
+
+@needs_signals
+@pytest.mark.slow
 def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path):
     """Kills all of its processes: in the start, in tasks, while files and tables are written."""
     rng = np.random.default_rng(7)
@@ -66,5 +126,5 @@ def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path
 
     assert finish(start(*arguments)).code == 0
     assert not list(output.rglob(".*.part"))
-    assert sweep(tmp_path, STUDY, "--workers", "2", output="undisturbed").code == 0
+    assert sweep(tmp_path, STUDY, output="undisturbed").code == 0
     assert tables(output) == tables(tmp_path / "undisturbed")

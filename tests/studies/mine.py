@@ -1,0 +1,57 @@
+"""An environment and a policy as users write them."""
+
+import numpy as np
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.policies import Policy
+
+
+class Bernoulli(BanditPyEnvironment):
+    """A reward of 1 with a probability for each action, else 0."""
+
+    def __init__(self, means, *, batch_size=1, seed=None, horizon=None):
+        self._means_of_actions = np.asarray(means, np.float32)
+        super().__init__(num_actions=len(means), batch_size=batch_size, seed=seed, horizon=horizon)
+
+    def _initial_state(self, rng):
+        return np.tile(self._means_of_actions, (self.batch_size, 1))
+
+    def _expected_rewards(self, state):
+        return state
+
+    def _draw_rewards(self, rng, state, action):
+        wins = rng.random(self.batch_size) < state[np.arange(self.batch_size), action]
+        return wins.astype(np.float32)
+
+
+class Unknown(Bernoulli):
+    """The same, but nobody knows the means."""
+
+    def _expected_rewards(self, state):
+        raise NotImplementedError
+
+
+class Always(Policy):
+    """Chooses one action again and again."""
+
+    def __init__(self, action=0, *, num_actions, batch_size=1, seed=None):
+        self._action = action
+        super().__init__(num_actions, batch_size, seed)
+
+    def _initial(self):
+        return np.zeros(0)
+
+    def _select(self, rng, learned, time_step):
+        return np.full(self.batch_size, self._action)
+
+    def _learn(self, learned, trajectory):
+        return learned
+
+
+class Stumbling(Always):
+    """Fails in one of its runs, after the first step."""
+
+    def _learn(self, learned, trajectory):
+        if len(learned) == 2 and trajectory.reward[0] == self._action:
+            raise ArithmeticError("no luck \x1b[31m" + 5000 * "!")
+        return np.zeros(len(learned) + 1)

@@ -1,0 +1,134 @@
+"""How environments and policies are written, and what is refused."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+from bandit_envs import KArmedTestbed, UCBPolicy
+from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
+from tests.studies.mine import Bernoulli
+
+MINE = "tests.studies.mine:Bernoulli"
+
+
+def policy(item):
+    """The only policy that an item of a study stands for."""
+    (choice,) = PolicyChoice.expand(item)
+    return choice
+
+
+def environment(item):
+    (choice,) = EnvironmentChoice.expand(item)
+    return choice
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical", "label"),
+    [
+        ("greedy", "greedy", "greedy"),
+        ("epsilon_greedy:epsilon=0.10", "epsilon_greedy:epsilon=0.1", "ε-greedy, ε=0.1"),
+        (
+            "epsilon_greedy:step_size = 1e-1, initial_value = 5.0, epsilon = 0.1",
+            "epsilon_greedy:epsilon=0.1,initial_value=5,step_size=0.1",
+            "ε-greedy, ε=0.1, Q₁=5, α=0.1",
+        ),
+        ("ucb:c=0.0625", "ucb:c=0.0625", "UCB, c=0.0625"),
+        (
+            "gradient:baseline=false,step_size=0.4",
+            "gradient:step_size=0.4,baseline=false",
+            "gradient bandit, α=0.4, baseline=false",
+        ),
+    ],
+)
+def test_a_policy_has_one_canonical_text_and_the_label_of_the_book(text, canonical, label):
+    choice = policy(text)
+    assert str(choice) == canonical
+    assert ", ".join(choice.parts()) == label
+    assert policy(canonical) == choice
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**60), 2**60))
+def test_no_digit_of_a_parameter_is_lost(initial_value, step_size):
+    parameters = {"initial_value": initial_value, "step_size": step_size}
+    choice = policy({"name": "greedy", **parameters})
+    assert policy(str(choice)).parameters == choice.parameters == parameters
+
+
+@given(st.lists(st.one_of(st.floats(0, 1), st.text(), st.booleans(), st.lists(st.text()))))
+def test_lists_and_strings_survive_as_text(means):
+    choice = environment({"name": MINE, "means": [means]})
+    assert environment(str(choice)) == choice
+    assert str(choice).isprintable()
+
+
+def test_one_and_one_point_zero_are_the_same_parameter():
+    assert policy("ucb:c=1.0") == policy("ucb:c=1")
+    assert environment({"name": "testbed", "k": 5.0}).make(1, 0).num_actions == 5
+
+
+def test_a_list_is_one_value_in_text_and_each_of_its_items_in_a_table():
+    assert environment(f"{MINE}:means=[0.1,0.9]").parameters == {"means": [0.1, 0.9]}
+    assert environment({"name": MINE, "means": [[0.1, 0.9]]}).parameters == {"means": [0.1, 0.9]}
+    texts = list(map(str, PolicyChoice.expand({"name": "ucb", "c": [1, 2]})))
+    assert texts == ["ucb:c=1", "ucb:c=2"]
+
+
+def test_several_lists_stand_for_all_combinations():
+    item = {"name": "gradient", "step_size": [0.1, 0.4], "baseline": [True, False]}
+    assert list(map(str, PolicyChoice.expand(item))) == [
+        f"gradient:step_size={step_size},baseline={baseline}"
+        for step_size in (0.1, 0.4)
+        for baseline in ("true", "false")
+    ]
+
+
+def test_a_class_of_ones_own_stands_where_an_id_does():
+    env = environment(f"{MINE}:means=[0.1,0.9],batch_size=3").make(1, np.random.SeedSequence(0))
+    assert type(env) is Bernoulli
+    assert (env.num_actions, env.batch_size) == (2, 3)
+    assert policy("bandit_envs:UCBPolicy:c=2").make(env, 0).num_actions == 2
+
+
+def test_a_policy_is_made_to_fit_the_environment():
+    made = policy("ucb:c=2").make(KArmedTestbed(4, batch_size=3), seed=0)
+    assert type(made) is UCBPolicy
+    assert (made.num_actions, made.batch_size) == (4, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("thomson", "did you mean thompson"),
+        ("epsilon_gredy:epsilon=0.1", "did you mean epsilon_greedy"),
+        ("qqq", "expected one of random, greedy"),
+        ("", "expected one of random, greedy"),
+        ("ucb:d=2", "'d'; expected c"),
+        ("ucb:num_actions=2", "'num_actions'; expected c"),
+        ("greedy:epsilon=0.1", "'epsilon'; expected initial_value, step_size"),
+        ("ucb", "needs a value for c"),
+        ("ucb:", "needs a value for c"),
+        ("ucb:c", "expected name:key=value"),
+        ("ucb:c=2,c=3", "expected name:key=value"),
+        ("ucb:c=two", "expected name:key=value"),
+        ("ucb:c=2}", "expected name:key=value"),
+        ("ucb:c=" + 5000 * "[", "expected name:key=value"),
+        ("ucb:c=2020-01-01", "c is .*; expected a number"),
+        ("ucb:c={a=1}", "c is .*; expected a number"),
+        ("nowhere:Policy", "nowhere:Policy'.*No module"),
+        ("tests.studies.mine:Nothing", "no attribute 'Nothing'"),
+        ("tests.studies.mine:Bernoulli", "not a subclass of Policy"),
+        (5, "policy is 5"),
+        ({"epsilon": 1}, "policy is .*epsilon.*expected a table with a name"),
+        ({"name": 5}, "policy is .*expected a table with a name"),
+        ({"name": "ucb", "c": []}, "empty list"),
+    ],
+)
+def test_what_names_no_policy_is_refused(text, message):
+    with pytest.raises(ValueError, match=message) as error:
+        policy(text)
+    assert len(str(error.value)) < 1000

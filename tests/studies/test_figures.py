@@ -1,0 +1,187 @@
+"""What the figures of studies show."""
+
+import struct
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("filelock")
+pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+from bandit_envs.studies.figures import study_figure
+from bandit_envs.studies.run import run_task
+from tests.studies.test_study import study
+
+matplotlib_figure = pytest.importorskip("matplotlib.figure")
+PANELS = ["reward", "percent_optimal"]
+PER_ARM = "per_arm:global_dim=2,arm_dim=2,max_num_actions=3,batch_size={}"
+
+
+def a_study(*policies, environments=("testbed",), panels=PANELS, runs=20):
+    return study(environments, policies, panels=panels, runs=runs, steps=15)
+
+
+@pytest.fixture
+def draw(monkeypatch):
+    """Draws a study and returns matplotlib's figure and the bytes of the PNG."""
+    figures, savefig = [], matplotlib_figure.Figure.savefig
+
+    def keep(figure, *arguments, **options):
+        figures.append(figure)
+        return savefig(figure, *arguments, **options)
+
+    monkeypatch.setattr(matplotlib_figure.Figure, "savefig", keep)
+
+    def draw(study, results=None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            png = study_figure(study, run(study) if results is None else results)
+        return figures[-1], png
+
+    return draw
+
+
+def run(study):
+    """Returns results in which one task has finished of each policy and environment."""
+    return [(task, run_task(task)) for task in study.tasks() if task.block == 0]
+
+
+def labels(axis):
+    return [text.get_text() for text in axis.get_legend().get_texts()]
+
+
+def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page(draw):
+    _, png = draw(a_study("greedy", runs=1))
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">II", png[16:24]) == (1200, 1140)
+
+
+def test_panels_stand_in_the_order_asked_for(draw):
+    figure, _ = draw(
+        a_study("greedy", panels=["percent_optimal", "cumulative_regret", "reward", "regret"])
+    )
+    assert [axis.get_ylabel() for axis in figure.axes] == [
+        *("% Optimal action", "Cumulative regret", "Average reward", "Average regret")
+    ]
+    assert figure.axes[-1].get_xlabel() == "Steps"
+    assert figure.texts[0].get_text() == "A study"
+    assert figure.axes[0].get_ylim() == (0, 100)
+    assert figure.axes[0].yaxis.get_major_formatter()(40.0) == "40%"
+
+
+def test_curves_are_means_over_steps_with_bands_of_one_standard_error(draw):
+    one = a_study("greedy", "ucb:c=2", panels=["reward", "cumulative_regret"])
+    results = run(one)
+    figure, _ = draw(one, results)
+    for index, (_, result) in enumerate(results):
+        expected = result["reward"].per_step, result["regret"].cumulative
+        for axis, statistics in zip(figure.axes, expected):
+            np.testing.assert_array_equal(axis.lines[index].get_xdata(), np.arange(1, 16))
+            np.testing.assert_array_equal(axis.lines[index].get_ydata(), statistics.mean)
+            corners = axis.collections[index].get_paths()[0].vertices
+            for step in range(1, 16):
+                edges = corners[corners[:, 0] == step, 1]
+                error = statistics.standard_error[step - 1]
+                assert edges.max() == pytest.approx(statistics.mean[step - 1] + error)
+                assert edges.min() == pytest.approx(statistics.mean[step - 1] - error)
+
+
+def test_the_legend_names_the_policies_as_the_book_does(draw):
+    policies = [
+        *("greedy", "epsilon_greedy:epsilon=0.1,step_size=0.2", "ucb:c=2", "thompson"),
+        "gradient:step_size=0.4,baseline=false",
+    ]
+    figure, _ = draw(a_study(*policies))
+    assert labels(figure.axes[-1]) == [
+        *("greedy", "ε-greedy, ε=0.1, α=0.2", "UCB, c=2", "Thompson sampling"),
+        "gradient bandit, α=0.4, baseline=false",
+    ]
+
+
+def test_curves_can_be_told_apart_and_those_that_cannot_are_counted(draw):
+    figure, _ = draw(a_study(*(f"ucb:c={c}" for c in range(1, 35)), panels=["reward"], runs=2))
+    (axis,) = figure.axes
+    styles = {(line.get_color(), line.get_linestyle()) for line in axis.lines}
+    assert len(styles) == len(axis.lines) == 32
+    assert axis.get_legend().get_title().get_text() == "the first 32 of 34"
+
+
+def test_what_is_finished_is_drawn_without_the_rest(draw):
+    one = a_study("greedy", "ucb:c=2", "thompson")
+    figure, _ = draw(one, run(one)[:2])
+    assert labels(figure.axes[-1]) == ["greedy", "UCB, c=2"]
+
+
+PARAMETERS = (
+    *("ucb:c=0.25", "ucb:c=4", "ucb:c=1"),
+    *("greedy:initial_value=1,step_size=0.1", "greedy:initial_value=2,step_size=0.1"),
+)
+
+
+def test_a_parameter_study_draws_mean_rewards_over_what_varies(draw):
+    one = a_study("random", *PARAMETERS, panels=[])
+    results = run(one)
+    figure, _ = draw(one, results)
+    (axis,) = figure.axes
+    random, ucb, greedy = axis.lines
+    means = [float(result["reward"].mean.mean) for _, result in results]
+    np.testing.assert_array_equal(ucb.get_xdata(), [0.25, 1, 4])
+    np.testing.assert_array_equal(ucb.get_ydata(), [means[1], means[3], means[2]])
+    np.testing.assert_array_equal(greedy.get_xdata(), [1, 2])
+    np.testing.assert_array_equal(greedy.get_ydata(), means[4:])
+    assert labels(axis) == ["random", "UCB, over c", "greedy, α=0.1, over Q₁"]
+    assert axis.get_xlabel() == "Parameter: c  Q₁"
+    assert axis.get_ylabel() == "Average reward over first 15 steps"
+    # What does not vary is a line from edge to edge.
+    left, right = random.get_transform().transform([(0, means[0]), (1, means[0])])
+    box = axis.get_window_extent()
+    assert (left[0], right[0]) == pytest.approx((box.x0, box.x1))
+    assert random.get_ydata().tolist() == [means[0], means[0]]
+
+
+def test_a_parameter_study_has_a_logarithmic_axis_of_base_2(draw):
+    figure, _ = draw(a_study(*PARAMETERS, panels=[]))
+    (axis,) = figure.axes
+    assert axis.get_xscale() == "log"
+    assert axis.xaxis.get_transform().base == 2
+    form = axis.xaxis.get_major_formatter()
+    assert [form(value) for value in (1 / 128, 0.5, 1, 4)] == ["1/128", "1/2", "1", "4"]
+
+
+def test_values_that_have_no_logarithm_are_drawn_on_a_plain_axis(draw):
+    figure, _ = draw(a_study(*(f"greedy:initial_value={x}" for x in (-1, 0, 1)), panels=[]))
+    (axis,) = figure.axes
+    assert axis.get_xscale() == "linear"
+    assert axis.lines[0].get_xdata().tolist() == [-1, 0, 1]
+
+
+def test_what_is_no_number_divides_the_lines(draw):
+    policies = [f"gradient:step_size={a},baseline={b}" for a in (1, 2) for b in ("true", "false")]
+    own = [f"tests.studies.mine:Always:action={action}" for action in (0, 1)]
+    figure, _ = draw(a_study(*own, *policies, panels=[]))
+    assert labels(figure.axes[0]) == [
+        "Always, over action",
+        *(f"gradient bandit, baseline={baseline}, over α" for baseline in ("true", "false")),
+    ]
+    lists = [f"tests.studies.mine:Bernoulli:means={means}" for means in ("[0.1,0.2]", "[0.3,0.4]")]
+    figure, _ = draw(a_study("random", environments=lists, panels=[]))
+    assert labels(figure.axes[0]) == ["random, means=[0.1,0.2]", "random, means=[0.3,0.4]"]
+
+
+def test_environments_and_other_parameters_are_lines_of_their_own(draw):
+    environments = [PER_ARM.format(size) for size in (1, 20)]
+    policies = [f"lin_ucb:alpha={alpha},gamma={gamma}" for alpha in (1, 2) for gamma in (0.5, 1)]
+    figure, _ = draw(a_study(*policies, environments=environments, panels=[], runs=1))
+    (axis,) = figure.axes
+    assert labels(axis) == [f"LinUCB, α={a}, B={b}, over γ" for b in (1, 20) for a in (1, 2)]
+    assert [list(line.get_xdata()) for line in axis.lines] == 4 * [[0.5, 1]]
+
+
+def test_one_run_has_no_band_and_is_drawn(draw):
+    for panels in (PANELS, []):
+        figure, png = draw(a_study("greedy", panels=panels, runs=1))
+        assert png.startswith(b"\x89PNG")
+        assert len(figure.axes[0].lines) == 1

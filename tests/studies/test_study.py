@@ -1,0 +1,167 @@
+"""What a study is, how it is cut into tasks, and what is refused."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+from bandit_envs.studies.choice import parse_toml
+from bandit_envs.studies.run import run_task
+from bandit_envs.studies.study import Study
+from tests.command_line import TINY, example_text
+
+
+def parse(text):
+    return Study.of(parse_toml(text))
+
+
+def study(environments=("testbed",), policies=("ucb:c=2",), **values):
+    """A short study."""
+    return Study.of(
+        {
+            "title": "A study",
+            "environment": list(environments),
+            "policy": list(policies),
+            "runs": 1,
+            "steps": 1,
+            **values,
+        }
+    )
+
+
+def labels(*of):
+    one = study(*of)
+    return [one.label(task) for task in one.tasks()]
+
+
+def test_every_policy_meets_every_environment():
+    one = parse(TINY.replace("batch_size = 2", "batch_size = [2, 3]"))
+    pairs = [(str(task.environment), str(task.policy)) for task in one.tasks() if task.block == 0]
+    assert len(set(pairs)) == len(pairs) == 10
+    assert len(list(one.tasks())) == 40
+
+
+def test_a_study_is_the_same_after_it_was_written():
+    one = parse(TINY)
+    assert Study.of(json.loads(json.dumps(one.to_dict()))) == one
+
+
+def test_a_task_is_2000_runs_where_rows_are_runs_and_one_elsewhere():
+    one = study(["testbed", "per_arm"], ["random"], runs=4500)
+    testbed = [task.runs for task in one.tasks() if task.position == 0]
+    per_arm = [task.runs for task in one.tasks() if task.position == 1]
+    assert testbed == [2000, 2000, 500]
+    assert per_arm == [1] * 4500
+
+
+def test_a_legend_names_of_an_environment_what_tells_it_from_the_others():
+    assert labels(["testbed:k=5,drift_std=0.1"]) == ["UCB, c=2"]
+    assert labels(["testbed:k=5", "testbed:k=7"]) == ["UCB, c=2, k=5", "UCB, c=2, k=7"]
+    sizes = "per_arm:max_num_actions=3,batch_size=1", "per_arm:max_num_actions=3,batch_size=2"
+    assert labels(sizes, ["lin_ucb:alpha=1"]) == ["LinUCB, α=1, B=1", "LinUCB, α=1, B=2"]
+    assert labels(["testbed", "testbed:drift_std=0.5", "per_arm"], ["random"]) == [
+        "random, k-armed testbed",
+        "random, k-armed testbed, drift_std=0.5",
+        "random, per-arm bandit",
+    ]
+
+
+def test_what_is_not_known_is_not_measured():
+    unknown = study(["tests.studies.mine:Unknown:means=[0.5,0.5]"])
+    assert unknown.metrics == unknown.panels == ("reward",)
+    assert study(["tests.studies.mine:Bernoulli:means=[0.5,0.5]"]).metrics == (
+        *("reward", "percent_optimal", "regret"),
+    )
+    with pytest.raises(ValueError, match="metrics"):
+        study(["tests.studies.mine:Unknown:means=[0.5,0.5]"], metrics=["regret"])
+
+
+def test_a_title_is_one_line_that_a_terminal_can_show():
+    one = parse(TINY.replace('"Tiny"', r'"a\u001b[31mRED\u001b]0;pwn\u0007\n\u009b b"'))
+    assert one.title.isprintable()
+    assert len(parse(TINY.replace("Tiny", 100_000 * "x")).title) < 1000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('title = "Tiny"', "", "title"),
+        ("runs = 4", "run = 4", "'run'"),
+        ("runs = 4", "", "'runs'"),
+        ("[[environment]]", "[[environments]]", "'environments'"),
+        ("[[environment]]", "[environment]", r"environment is \{"),
+        ("runs = 4", "runs = 0", "runs is 0; expected at least 1"),
+        ("runs = 4", 'runs = "4"', "runs is '4'; expected an integer"),
+        ("runs = 4", "runs = 4.5", "runs is 4.5; expected an integer"),
+        ("runs = 4", "runs = true", "runs is True; expected an integer"),
+        ("steps = 5", "steps = -1", "steps is -1"),
+        ("steps = 5", "steps = 5\nseed = -1", "seed is -1"),
+        ('metrics = ["reward"]', 'metrics = "reward"', "metrics is 'reward'"),
+        ('metrics = ["reward"]', 'metrics = [["reward"]]', "metrics is"),
+        ('metrics = ["reward"]', 'metrics = ["loss"]', r"metrics is \['loss'\].*reward"),
+        ('panels = ["reward"]', 'panels = ["regret"]', r"panels is \['regret'\].*reward"),
+        ('panels = ["reward"]', "panels = 1", "panels is 1"),
+        ('name = "random"', "", "policy is .* name"),
+        ('name = "random"', 'name = "randon"', "did you mean random"),
+        ('name = "random"', 'name = "random"\nseed = 1', "policy random has no parameter 'seed'"),
+        ('name = "random"', 'name = "ucb"', "policy ucb needs a value for c"),
+        ("[0, 0.25, 0.5, 1]", "[]", "empty list"),
+        ("[0, 0.25, 0.5, 1]", "[[0, 1]]", r"epsilon is \[0, 1\]"),
+        ("[0, 0.25, 0.5, 1]", '["0.1"]', "epsilon is '0.1'"),
+        ("[0, 0.25, 0.5, 1]", "[0, 2]", "epsilon is 2"),
+        ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "linear_epsilon_greedy:epsilon=1 is listed twice"),
+        ("[0, 0.25, 0.5, 1]", "[nan]", "epsilon is nan"),
+        ("[0, 0.25, 0.5, 1]", "1979-05-27", "epsilon is .*1979"),
+        ("[0, 0.25, 0.5, 1]", "1" + 400 * "0", "epsilon is beyond all floats"),
+        ('name = "per_arm"', 'name = "per-arm"', "did you mean per_arm"),
+        ("max_num_actions = 3", "max_num_actions = 0", "max_num_actions is 0"),
+        ("max_num_actions = 3", "max_num_actions = 2.5", "max_num_actions is 2.5"),
+        ("max_num_actions = 3", "max_num_actions = 3\nvalue_std = 1", "'value_std'"),
+        ("global_dim = 2", "global_dim = 1e15", "per_arm:global_dim=1000000000000000"),
+    ],
+)
+def test_what_is_no_study_is_refused_and_named(old, new, message):
+    assert old in TINY
+    with pytest.raises((TypeError, ValueError), match=message) as error:
+        parse(TINY.replace(old, new, 1))
+    assert len(str(error.value)) < 2000
+
+
+@pytest.mark.parametrize("policy", ["lin_ucb", "tests.studies.mine:Always:action=10"])
+@pytest.mark.parametrize("environments", [["testbed"], ["per_arm:max_num_actions=20", "testbed"]])
+def test_a_policy_that_cannot_act_in_an_environment_is_refused(environments, policy):
+    with pytest.raises(ValueError, match=f"policy {policy} in environment testbed: "):
+        study(environments, [policy])
+
+
+@pytest.mark.parametrize(
+    ("example", "tasks"),
+    [
+        *(("figure_2.2", 3), ("figure_2.3", 2), ("figure_2.4", 2), ("figure_2.5", 4)),
+        *(("figure_2.6", 26), ("exercise_2.5", 2), ("per_arm_alpha", 240)),
+    ],
+)
+def test_the_examples_are_studies(example, tasks):
+    assert len(list(parse(example_text(example)).tasks())) == tasks
+
+
+def rewards(one, policy="random"):
+    tasks = [task for task in one.tasks() if str(task.policy) == policy]
+    return [run_task(task)["reward"].per_step.mean for task in tasks]
+
+
+def test_seeds_come_from_the_position_of_a_block_alone():
+    per_arm = ["per_arm:max_num_actions=3"]
+    alone = study(per_arm, ["random"], runs=3, steps=4)
+    among_others = study(per_arm, ["lin_ucb", "random"], runs=5, steps=4)
+    np.testing.assert_array_equal(rewards(alone), rewards(among_others)[:3])
+    assert np.any(rewards(alone)[0] != rewards(alone)[1])
+
+
+def test_every_policy_meets_the_same_testbeds():
+    # Two names for one policy: on the same testbeds and by the same draws, they do the same.
+    one = study(["testbed"], ["greedy", "epsilon_greedy:epsilon=0"], runs=50, steps=20)
+    np.testing.assert_array_equal(rewards(one, "greedy"), rewards(one, "epsilon_greedy:epsilon=0"))
