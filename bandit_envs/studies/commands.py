@@ -121,15 +121,13 @@ def _free_folder(study: Study, name: str) -> Results:
 def _run_missing(results: Results, apply: Any) -> int:
     """Runs the missing tasks and returns how many failed."""
     tasks, failures = results.missing(), 0
-    function = functools.partial(try_task, versions())
+    function = functools.partial(try_task, results.files, versions())
     with warnings.catch_warnings(), contextlib.closing(apply(function, tasks)) as outcomes:
         warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
-        for task, result in track(outcomes, f"{len(tasks)} tasks", len(tasks), console=ERR):
-            if isinstance(result, str):
+        for task, error in track(outcomes, f"{len(tasks)} tasks", len(tasks), console=ERR):
+            if error is not None:
                 failures += 1
-                ERR.print(f"failed: {task}: {result}", soft_wrap=True)
-            else:
-                results.save(task, result)
+                ERR.print(f"failed: {task}: {error}", soft_wrap=True)
     if failures:
         ERR.print(f"{failures} of {len(tasks)} tasks failed; the same command repeats them")
     return failures

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import filelock
 import numpy as np
@@ -48,6 +48,35 @@ def columns(result: Result, names: Iterable[str]) -> dict[str, NDArray[np.float6
     return {name: np.atleast_1d(column) for name, column in found.items()}
 
 
+class TaskFiles(NamedTuple):
+    """The files of the finished tasks of a study, of which `study` is a digest."""
+
+    folder: Path
+    study: str
+
+    def save(self, task: Task, result: Result) -> None:
+        """Writes the file of a finished task."""
+        arrays = {
+            name: np.array([(part.mean, part.squared_deviation) for part in metric])
+            for name, metric in result.items()
+        }
+        saving.write_archive(self._path(task), [self.study, str(task)], arrays)
+
+    def load(self, task: Task) -> Result | None:
+        """Returns a task's result; None if its file is missing, damaged or of another study."""
+        try:
+            header, arrays = saving.read_archive(self._path(task))
+        except (FileNotFoundError, ValueError):
+            header, arrays = None, {}
+        if header != [self.study, str(task)]:
+            return None
+        parts = {name: [Statistics(task.runs, *x) for x in arrays[name]] for name in task.metrics}
+        return {name: MetricResult(*statistics) for name, statistics in parts.items()}
+
+    def _path(self, task: Task) -> Path:
+        return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
+
+
 class Results:
     """The results of one study, in the folder `path`."""
 
@@ -58,7 +87,8 @@ class Results:
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in code.items()}
         self._config = {"study": study.to_dict(), "versions": {**versions(), **digests}}
         text = json.dumps(self._config, sort_keys=True)
-        self._id = hashlib.sha256(text.encode()).hexdigest()
+        # Absolute, as workers may be in another folder.
+        self.files = TaskFiles(path.absolute() / "tasks", hashlib.sha256(text.encode()).hexdigest())
 
     def check(self) -> None:
         """Raises ValueError unless the folder is empty, or holds results of the same study."""
@@ -84,33 +114,14 @@ class Results:
             self.check()
             text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
             saving.atomic_write(self.path / "config.json", [text.encode()])
-            (self.path / "tasks").mkdir(exist_ok=True)
-            for folder in (self.path, self.path / "tasks"):
+            self.files.folder.mkdir(exist_ok=True)
+            for folder in (self.path, self.files.folder):
                 saving.remove_temporary_files(folder)
             yield
 
-    def save(self, task: Task, result: Result) -> None:
-        """Writes the file of a finished task."""
-        arrays = {
-            name: np.array([(part.mean, part.squared_deviation) for part in metric])
-            for name, metric in result.items()
-        }
-        saving.write_archive(self._file(task), [self._id, str(task)], arrays)
-
-    def load(self, task: Task) -> Result | None:
-        """Returns a task's result; None if its file is missing, damaged or of another study."""
-        try:
-            header, arrays = saving.read_archive(self._file(task))
-        except (FileNotFoundError, ValueError):
-            header, arrays = None, {}
-        if header != [self._id, str(task)]:
-            return None
-        parts = {name: [Statistics(task.runs, *x) for x in arrays[name]] for name in task.metrics}
-        return {name: MetricResult(*statistics) for name, statistics in parts.items()}
-
     def missing(self) -> list[Task]:
         """Returns the tasks that have no result, in order."""
-        return [task for task in self.study.tasks() if self.load(task) is None]
+        return [task for task in self.study.tasks() if self.files.load(task) is None]
 
     def __iter__(self) -> Iterator[tuple[Task, Result]]:
         """Yields what has finished of each policy in each environment, as one task."""
@@ -118,7 +129,7 @@ class Results:
             runs = 0
             merged: Result = {}
             for task in tasks:
-                if result := self.load(task):
+                if result := self.files.load(task):
                     runs += task.runs
                     merged = {k: merged[k].merge(v) if merged else v for k, v in result.items()}
             if merged:
@@ -148,9 +159,6 @@ class Results:
             yield text.getvalue().encode()
             text.seek(0)
             text.truncate()
-
-    def _file(self, task: Task) -> Path:
-        return self.path / "tasks" / f"{task.position:06d}-{task.block:06d}.npz"
 
 
 def refusal(path: Path, problem: str) -> ValueError:

@@ -62,10 +62,8 @@ def doing(tmp_path):
         def do():
             results = Results(tmp_path / str(next(numbers)), study)
             with backend("loky", workers, None) as apply, results.opened():
-                outcomes = apply(functools.partial(try_task, versions()), results.missing())
-                for task, result in outcomes:
-                    assert not isinstance(result, str)
-                    results.save(task, result)
+                function = functools.partial(try_task, results.files, versions())
+                assert all(error is None for _, error in apply(function, results.missing()))
 
         return do
 
