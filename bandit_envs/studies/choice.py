@@ -125,7 +125,7 @@ class PolicyChoice(Choice):
 
 def written(value: Any) -> str:
     """Returns a value as in TOML; None, which TOML lacks, as `none`."""
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return f"[{','.join(map(written, value))}]"
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
