@@ -1,13 +1,20 @@
 """Batched bandit environments with the TF-Agents `PyEnvironment` interface, written in NumPy."""
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.drivers import StepDriver
 from bandit_envs.environments import (
     BernoulliPyEnvironment,
+    DriftingLinearBandit,
     KArmedBandit,
     KArmedTestbed,
     PiecewiseBernoulliPyEnvironment,
+    PiecewiseLinearBandit,
     StationaryStochasticPerArmPyEnvironment,
+    StationaryStochasticPyEnvironment,
+    StationaryStochasticStructuredPyEnvironment,
+    WheelPyEnvironment,
 )
 from bandit_envs.metrics import (
     AverageRewardMetric,
@@ -17,18 +24,20 @@ from bandit_envs.metrics import (
     Statistics,
 )
 from bandit_envs.policies import (
+    DisjointLinearEpsilonGreedyPolicy,
+    DisjointLinearThompsonSamplingPolicy,
+    DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
     GradientBanditPolicy,
     LinearEpsilonGreedyPolicy,
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
+    LogisticThompsonSamplingPolicy,
     Policy,
     RandomPolicy,
     UCBPolicy,
 )
-from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import StepType, TimeStep, Trajectory
 from bandit_envs.wrappers import (
@@ -51,6 +60,10 @@ __all__ = [
     "BernoulliPyEnvironment",
     "BoundedArraySpec",
     "ClipReward",
+    "DisjointLinUCBPolicy",
+    "DisjointLinearEpsilonGreedyPolicy",
+    "DisjointLinearThompsonSamplingPolicy",
+    "DriftingLinearBandit",
     "EpsilonGreedyPolicy",
     "GaussianThompsonSamplingPolicy",
     "GradientBanditPolicy",
@@ -59,15 +72,19 @@ __all__ = [
     "LinUCBPolicy",
     "LinearEpsilonGreedyPolicy",
     "LinearThompsonSamplingPolicy",
+    "LogisticThompsonSamplingPolicy",
     "MetricResult",
     "OptimalActionMetric",
     "PiecewiseBernoulliPyEnvironment",
+    "PiecewiseLinearBandit",
     "Policy",
     "PyEnvironment",
     "RandomPolicy",
     "RegretMetric",
     "RescaleReward",
     "StationaryStochasticPerArmPyEnvironment",
+    "StationaryStochasticPyEnvironment",
+    "StationaryStochasticStructuredPyEnvironment",
     "Statistics",
     "StepDriver",
     "StepType",
@@ -75,6 +92,7 @@ __all__ = [
     "Trajectory",
     "TransformObservation",
     "UCBPolicy",
+    "WheelPyEnvironment",
     "Wrapper",
     "load_state",
     "save_state",

@@ -104,6 +104,7 @@ class Adapter:
         if expected_rewards and not is_bandit(env):
             raise ValueError(f"expected_rewards is True; expected False, as {env.name} has none")
         self._env: Any = env
+        self._start = env.get_state()
         self.render_mode = render_mode
         self.expected_rewards = expected_rewards
         self.reward_range = value_range(spec)
@@ -134,9 +135,12 @@ class Adapter:
         """Starts a new episode and returns its observation and info.
 
         Args:
-            seed: whatever `numpy.random.default_rng` takes; None to continue the random stream.
+            seed: whatever `numpy.random.default_rng` takes, to start a run anew; None to continue
+                the random stream.
             options: not used.
         """
+        if seed is not None:  # what goes on through resets, such as time, starts anew as well
+            self._env.set_state(self._start)
         self._seed(seed)
         time_step = self._env.reset()
         self._was_reset = True

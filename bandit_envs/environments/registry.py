@@ -17,13 +17,24 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.base.registry import Entry, find_entry
 from bandit_envs.base.state import Seed
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
+from bandit_envs.environments.drifting_linear import DriftingLinearBandit, drifting_linear
 from bandit_envs.environments.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.piecewise_bernoulli import PiecewiseBernoulliPyEnvironment
+from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit, piecewise_linear
 from bandit_envs.environments.piecewise_problems import piecewise_bernoulli
+from bandit_envs.environments.stationary_stochastic import (
+    StationaryStochasticPyEnvironment,
+    stationary_stochastic,
+)
 from bandit_envs.environments.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
 )
+from bandit_envs.environments.stationary_stochastic_structured import (
+    StationaryStochasticStructuredPyEnvironment,
+    structured,
+)
+from bandit_envs.environments.wheel import WheelPyEnvironment
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Normal
 
@@ -128,6 +139,25 @@ ENVIRONMENTS = {
             StationaryStochasticPerArmPyEnvironment,
             per_arm,
             upstream="StationaryStochasticPerArmPyEnvironment",
+        ),
+        _entry(
+            "stationary_stochastic",
+            "stationary stochastic bandit",
+            StationaryStochasticPyEnvironment,
+            stationary_stochastic,
+            upstream="StationaryStochasticPyEnvironment",
+        ),
+        _entry(
+            "structured",
+            "structured bandit",
+            StationaryStochasticStructuredPyEnvironment,
+            structured,
+            upstream="StationaryStochasticStructuredPyEnvironment",
+        ),
+        _entry("wheel", "wheel bandit", WheelPyEnvironment, upstream="WheelPyEnvironment"),
+        _entry("drifting_linear", "drifting linear bandit", DriftingLinearBandit, drifting_linear),
+        _entry(
+            "piecewise_linear", "piecewise linear bandit", PiecewiseLinearBandit, piecewise_linear
         ),
     )
 }

@@ -1,5 +1,10 @@
 """Baseline policies on batched NumPy arrays."""
 
+from bandit_envs.policies.disjoint_linear import (
+    DisjointLinearEpsilonGreedyPolicy,
+    DisjointLinearThompsonSamplingPolicy,
+    DisjointLinUCBPolicy,
+)
 from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy
 from bandit_envs.policies.linear import (
@@ -8,12 +13,16 @@ from bandit_envs.policies.linear import (
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
 )
+from bandit_envs.policies.logistic import LogisticThompsonSamplingPolicy
 from bandit_envs.policies.policy import IndexPolicy, Policy, argmax_random_ties
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.thompson import GaussianThompsonSamplingPolicy
 from bandit_envs.policies.ucb import UCBPolicy
 
 __all__ = [
+    "DisjointLinUCBPolicy",
+    "DisjointLinearEpsilonGreedyPolicy",
+    "DisjointLinearThompsonSamplingPolicy",
     "EpsilonGreedyPolicy",
     "GaussianThompsonSamplingPolicy",
     "GradientBanditPolicy",
@@ -22,6 +31,7 @@ __all__ = [
     "LinearEpsilonGreedyPolicy",
     "LinearPolicy",
     "LinearThompsonSamplingPolicy",
+    "LogisticThompsonSamplingPolicy",
     "Policy",
     "RandomPolicy",
     "UCBPolicy",

@@ -41,6 +41,22 @@ POLICIES = {
             "linear_thompson", "linear Thompson sampling", policies.LinearThompsonSamplingPolicy
         ),
         PolicyEntry("linear_epsilon_greedy", "linear ε-greedy", policies.LinearEpsilonGreedyPolicy),
+        PolicyEntry("disjoint_lin_ucb", "disjoint LinUCB", policies.DisjointLinUCBPolicy),
+        PolicyEntry(
+            "disjoint_linear_thompson",
+            "disjoint linear Thompson sampling",
+            policies.DisjointLinearThompsonSamplingPolicy,
+        ),
+        PolicyEntry(
+            "disjoint_linear_epsilon_greedy",
+            "disjoint linear ε-greedy",
+            policies.DisjointLinearEpsilonGreedyPolicy,
+        ),
+        PolicyEntry(
+            "logistic_thompson",
+            "logistic Thompson sampling",
+            policies.LogisticThompsonSamplingPolicy,
+        ),
     )
 }
 """All policies of the package, by id."""

@@ -9,6 +9,8 @@ from bandit_envs.sampling.context_sampler import (
 )
 from bandit_envs.sampling.distributions import Catalog, Integers, Normal, Uniform
 from bandit_envs.sampling.durations import Durations
+from bandit_envs.sampling.nests import as_nest_sampler
+from bandit_envs.sampling.threaded import Threaded
 
 __all__ = [
     "BatchFunction",
@@ -19,6 +21,8 @@ __all__ = [
     "Normal",
     "RowFunction",
     "SamplingFunction",
+    "Threaded",
     "Uniform",
+    "as_nest_sampler",
     "as_sampler",
 ]

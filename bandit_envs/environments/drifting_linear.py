@@ -1,0 +1,193 @@
+"""The contextual bandit whose weights rotate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.arrays import read_only
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
+from bandit_envs.base.state import Seed
+from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
+
+CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
+
+
+class DriftingLinearState(NamedTuple):
+    """The contexts [B, d], and the weights [d, K] of all rows."""
+
+    context: NDArray[Any]
+    weights: NDArray[np.float64]
+
+
+class DriftingLinearBandit(BanditPyEnvironment):
+    """Contextual bandit with linear rewards and drifting weights, the same for all rows.
+
+        R_t     = x_t . W_t[:, A_t] + N(additive_mean, additive_std^2)[A_t]
+        W_{t+1} = G(i, phi) W_t,    phi ~ N(drift_mean, drift_std^2),    i ~ uniform {0, ..., d - 2}
+
+    G rotates the rows i and i + 1 of W by the angle phi, which keeps the norm of every column. Time
+    goes on through `reset`.
+
+    Shapes:
+        B: batch_size.
+        d: features of a context, at least 2. The observation is [B, d].
+        K: actions.
+
+    Args:
+        context_sampling_fn: a `ContextSampler` of d features, or a function without arguments that
+            returns one context.
+        weights_sampling_fn: the same for a row of W_0, of K numbers; it is drawn d times.
+        drift_mean: mean of the angle of a step, in radians.
+        drift_std: its standard deviation.
+        additive_mean: a number, or [K].
+        additive_std: a number, or [K].
+        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
+        shared_noise: whether all rows get the same additive rewards, as in TF-Agents; if not, rows
+            draw their own.
+
+    Source: TF-Agents' `DriftingLinearEnvironment`; there W is also rotated before the first reward,
+    and the optimum leaves out the additive mean.
+
+    >>> env = DriftingLinearBandit(Normal(3), Normal(2), batch_size=4, seed=0)
+    >>> env.reset().observation.shape, env.weights.shape
+    ((4, 3), (3, 2))
+    """
+
+    def __init__(  # noqa: PLR0917 - in the order of TF-Agents
+        self,
+        context_sampling_fn: SamplingFunction,
+        weights_sampling_fn: SamplingFunction,
+        drift_mean: float = 0.01,
+        drift_std: float = 0.01,
+        additive_mean: ArrayLike = 0.0,
+        additive_std: ArrayLike = 0.01,
+        batch_size: int = 1,
+        name: str | None = "drifting_linear",
+        *,
+        shared_noise: bool = False,
+        seed: Seed = None,
+        horizon: int | None = None,
+    ) -> None:
+        self._sampler = as_sampler(CONTEXT, context_sampling_fn, (1,))
+        (self._dim,) = self._sampler.spec.shape
+        check_integer(f"the number of features of {CONTEXT}", self._dim, minimum=2)
+        self._weights_sampler = as_sampler(WEIGHTS, weights_sampling_fn, (self._dim,))
+        (num_actions,) = self._weights_sampler.spec.shape
+        super().__init__(
+            self._sampler.spec,
+            num_actions,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+        self._drift_mean = check_number("drift_mean", drift_mean)
+        self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
+        self._additive_mean = self._of_actions("additive_mean", additive_mean, -MAX_PARAMETER)
+        self._additive_std = self._of_actions("additive_std", additive_std, 0.0)
+        self._shared_noise = bool(shared_noise)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weights W of the coming reward: [d, K]."""
+        return read_only(self._current().state.weights)
+
+    def _of_actions(self, name: str, value: ArrayLike, minimum: float) -> NDArray[np.float32]:
+        numbers = [check_number(name, number, minimum, MAX_PARAMETER) for number in np.ravel(value)]
+        if np.shape(value) not in ((), (self.num_actions,)):
+            raise ValueError(f"{name} has shape {np.shape(value)}; expected () or [K]")
+        return np.broadcast_to(np.array(numbers, np.float32), self.num_actions)
+
+    def _initial_state(self, rng: np.random.Generator) -> DriftingLinearState:
+        context = self._sampler.sample(rng, self._batch_shape, CONTEXT)
+        weights = self._weights_sampler.sample(rng, (self._dim,), WEIGHTS)
+        return DriftingLinearState(context, weights.astype(np.float64))
+
+    def _next_episode(
+        self, rng: np.random.Generator, state: DriftingLinearState
+    ) -> DriftingLinearState:
+        return state._replace(context=self._sampler.sample(rng, self._batch_shape, CONTEXT))
+
+    def _observe(self, state: DriftingLinearState) -> NDArray[Any]:
+        return state.context
+
+    def _expected_rewards(self, state: DriftingLinearState) -> NDArray[Any]:
+        return linear_rewards(state.context, state.weights) + self._additive_mean
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: DriftingLinearState, action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        size = self.num_actions if self._shared_noise else self._batch_size
+        noise = rng.standard_normal(size, np.float32)
+        if self._shared_noise:
+            noise = noise.take(action)
+        noise *= self._additive_std.take(action)
+        scores = linear_rewards(state.context, state.weights)
+        return self._of_action(scores, action) + self._additive_mean.take(action) + noise
+
+    def _next_state(
+        self, rng: np.random.Generator, state: DriftingLinearState, action: NDArray[np.intp]
+    ) -> DriftingLinearState:
+        first = int(rng.random() * (self._dim - 1))
+        angle = self._drift_mean + self._drift_std * rng.standard_normal()
+        context = self._sampler.sample(rng, self._batch_shape, CONTEXT)
+        return DriftingLinearState(context, rotated(state.weights, first, angle))
+
+
+def linear_rewards(context: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
+    """Returns the products [B, K] of contexts [B, d] and weights [d, K], in float32 if they are."""
+    narrow = context.dtype == np.float32
+    return np.asarray(context.dot(weights.astype(np.float32) if narrow else weights))
+
+
+def rotated(weights: NDArray[np.float64], first: int, angle: float) -> NDArray[np.float64]:
+    """Returns weights [d, K] with the rows `first` and `first + 1` rotated by an angle."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    result = weights.copy()
+    result[first : first + 2] = np.array([[cos, -sin], [sin, cos]]).dot(weights[first : first + 2])
+    return result
+
+
+def drifting_linear(  # noqa: PLR0917 - as the class
+    context_dim: int = 15,
+    num_actions: int = 5,
+    drift_mean: float = 0.01,
+    drift_std: float = 0.01,
+    additive_std: float = 0.01,
+    batch_size: int = 8,
+    *,
+    shared_noise: bool = False,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> DriftingLinearBandit:
+    """Contextual bandit with linear rewards, whose weights rotate at every step.
+
+    Contexts and weights are standard normal, as in TF-Agents' example.
+
+    Args:
+        context_dim: d, at least 2.
+        num_actions: K.
+        drift_mean: mean of the angle of a step, in radians.
+        drift_std: its standard deviation.
+        additive_std: standard deviation of the additive rewards, whose mean is 0.
+        batch_size: B.
+        shared_noise: whether all rows get the same additive rewards.
+        seed: as for `BanditPyEnvironment`.
+        horizon: as for `BanditPyEnvironment`.
+    """
+    return DriftingLinearBandit(
+        Normal(context_dim),
+        Normal(num_actions),
+        drift_mean,
+        drift_std,
+        additive_std=additive_std,
+        batch_size=batch_size,
+        shared_noise=shared_noise,
+        seed=seed,
+        horizon=horizon,
+    )

@@ -1,0 +1,190 @@
+"""The contextual bandit whose weights are redrawn now and then."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.arrays import read_only
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_integer
+from bandit_envs.base.state import Seed
+from bandit_envs.environments.drifting_linear import linear_rewards
+from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
+
+CONTEXT, INTERVAL = "context_sampling_fn", "interval_sampling_fn"
+WEIGHTS, ADDITIVE = "weights_sampling_fn", "additive_sampling_fn"
+
+
+class PiecewiseLinearState(NamedTuple):
+    """The contexts [B, d], and what all rows share.
+
+    Fields:
+        context: [B, d].
+        weights: W, [d, K].
+        additive: b, [K].
+        piece: the number of the piece, from 0.
+        time: steps since the first reset.
+        next_change: the time at which the next piece starts.
+    """
+
+    context: NDArray[Any]
+    weights: NDArray[np.float64]
+    additive: NDArray[Any]
+    piece: int
+    time: int
+    next_change: int
+
+
+class PiecewiseLinearBandit(BanditPyEnvironment):
+    """Contextual bandit with linear rewards, whose parameters change abruptly.
+
+        R_t = x_t . W[:, A_t] + b[A_t]
+
+    All rows share W and b, which stay for a number of steps and are then drawn anew. There is no
+    noise. Time goes on through `reset`.
+
+    Shapes:
+        B: batch_size.
+        d: features of a context. The observation is [B, d].
+        K: actions.
+
+    Args:
+        context_sampling_fn: a `ContextSampler` of d features, or a function without arguments that
+            returns one context.
+        interval_sampling_fn: the number of steps in a piece: an integer; or a `ContextSampler` of
+            one integer, or a function that returns one. At least 1.
+        weights_sampling_fn: draws a row of W, of K numbers; it is drawn d times.
+        additive_sampling_fn: draws b, of K numbers.
+        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
+
+    Source: TF-Agents' `PiecewiseStochasticEnvironment`; there, time counts samples, which are
+    steps times rows, and the optimum leaves out b.
+
+    >>> env = PiecewiseLinearBandit(Normal(3), 100, Normal(2), Normal(2), batch_size=4, seed=0)
+    >>> env.reset().observation.shape, env.piece
+    ((4, 3), 0)
+    """
+
+    def __init__(  # noqa: PLR0917 - in the order of TF-Agents
+        self,
+        context_sampling_fn: SamplingFunction,
+        interval_sampling_fn: int | SamplingFunction,
+        weights_sampling_fn: SamplingFunction,
+        additive_sampling_fn: SamplingFunction,
+        batch_size: int = 1,
+        name: str | None = "piecewise_linear",
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+    ) -> None:
+        self._sampler = as_sampler(CONTEXT, context_sampling_fn, (1,))
+        (self._dim,) = self._sampler.spec.shape
+        self._weights_sampler = as_sampler(WEIGHTS, weights_sampling_fn, (self._dim,))
+        (num_actions,) = self._weights_sampler.spec.shape
+        self._additive_sampler = as_sampler(ADDITIVE, additive_sampling_fn, (1,))
+        self._interval: Any = interval_sampling_fn
+        if callable(interval_sampling_fn):
+            self._interval = as_sampler(INTERVAL, interval_sampling_fn, (1,))
+        else:
+            check_integer(INTERVAL, interval_sampling_fn, minimum=1)
+        if self._additive_sampler.spec.shape != (num_actions,):
+            raise ValueError(
+                f"{ADDITIVE} draws {self._additive_sampler.spec.shape[0]} numbers; "
+                f"expected {num_actions}, as {WEIGHTS}"
+            )
+        super().__init__(
+            self._sampler.spec,
+            num_actions,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weights W of the present piece: [d, K]."""
+        return read_only(self._current().state.weights)
+
+    @property
+    def piece(self) -> int:
+        """The number of the present piece, from 0."""
+        piece: int = self._current().state.piece
+        return piece
+
+    def _initial_state(self, rng: np.random.Generator) -> PiecewiseLinearState:
+        return self._new_piece(rng, 0, 0)
+
+    def _next_episode(
+        self, rng: np.random.Generator, state: PiecewiseLinearState
+    ) -> PiecewiseLinearState:
+        return state._replace(context=self._contexts(rng))
+
+    def _observe(self, state: PiecewiseLinearState) -> NDArray[Any]:
+        return state.context
+
+    def _expected_rewards(self, state: PiecewiseLinearState) -> NDArray[Any]:
+        return np.asarray(linear_rewards(state.context, state.weights) + state.additive)
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: PiecewiseLinearState, action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        scores = linear_rewards(state.context, state.weights)
+        return np.asarray(self._of_action(scores, action) + state.additive.take(action))
+
+    def _next_state(
+        self, rng: np.random.Generator, state: PiecewiseLinearState, action: NDArray[np.intp]
+    ) -> PiecewiseLinearState:
+        time = state.time + 1
+        if time < state.next_change:
+            return state._replace(context=self._contexts(rng), time=time)
+        return self._new_piece(rng, state.piece + 1, time)
+
+    def _contexts(self, rng: np.random.Generator) -> NDArray[Any]:
+        return self._sampler.sample(rng, self._batch_shape, CONTEXT)
+
+    def _new_piece(self, rng: np.random.Generator, piece: int, time: int) -> PiecewiseLinearState:
+        interval = self._interval
+        if isinstance(interval, ContextSampler):
+            interval = interval.sample(rng, (1,), INTERVAL).item()
+        weights = self._weights_sampler.sample(rng, (self._dim,), WEIGHTS).astype(np.float64)
+        additive = self._additive_sampler.sample(rng, (1,), ADDITIVE)[0]
+        change = time + check_integer(INTERVAL, interval, minimum=1)
+        return PiecewiseLinearState(self._contexts(rng), weights, additive, piece, time, change)
+
+
+def piecewise_linear(
+    context_dim: int = 15,
+    num_actions: int = 5,
+    interval: int = 200,
+    additive_std: float = 0.01,
+    batch_size: int = 8,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> PiecewiseLinearBandit:
+    """Contextual bandit with linear rewards, whose parameters are redrawn at regular intervals.
+
+    Contexts and weights are standard normal, as in TF-Agents' example.
+
+    Args:
+        context_dim: d.
+        num_actions: K.
+        interval: steps in a piece.
+        additive_std: standard deviation of the additive rewards b, whose mean is 0.
+        batch_size: B.
+        seed: as for `BanditPyEnvironment`.
+        horizon: as for `BanditPyEnvironment`.
+    """
+    return PiecewiseLinearBandit(
+        Normal(context_dim),
+        interval,
+        Normal(num_actions),
+        Normal(num_actions, scale=additive_std),
+        batch_size=batch_size,
+        seed=seed,
+        horizon=horizon,
+    )

@@ -1,0 +1,184 @@
+"""The contextual bandit whose actions have no features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.arrays import check_array
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.state import Seed
+from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
+from bandit_envs.sampling import ContextSampler, Normal
+from bandit_envs.specs import Nest
+
+CONTEXT = "context_sampling_fn"
+
+
+class StationaryStochasticPyEnvironment(BanditPyEnvironment):
+    """Contextual bandit without features of the actions. A row is a user of a shared problem.
+
+        x_t ~ context_sampling_fn,    R_t ~ reward_fns[A_t](x_t)
+
+    Every step has new contexts. With constraints, the reward is a dict of `reward` and
+    `constraint`; expected rewards and regret are those of `reward`.
+
+    Functions of TF-Agents' kind draw outside the environment's generator: seeds and saved states do
+    not reproduce them. In the constructor, `context_sampling_fn` and the first of `reward_fns` and
+    of `constraint_fns` are called once each. A step draws the rewards, row by row, then the
+    constraints, then the contexts.
+
+    Shapes:
+        B: batch_size.
+        d: features of a context. The observation is [B, d].
+        K: actions.
+        R: rewards at a time; a single one has no such axis.
+
+    Args:
+        context_sampling_fn: a `ContextSampler`, or a function without arguments that returns the
+            contexts of all rows [B, d].
+        reward_fns: an `ActionRewardModel`, or a function for each action, which takes a context [d]
+            and draws a number, or a list of R numbers. With functions, expected rewards, optimal
+            actions and regret are unavailable.
+        constraint_fns: the same, for the constraints; None for none.
+        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
+
+    Source: TF-Agents' `StationaryStochasticPyEnvironment`, whose signature is kept; Li et al.
+    (2010), section 2.
+
+    >>> from bandit_envs.sampling import Normal
+    >>> rewards = LinearActionReward([[1.0, 0.0], [0.0, 2.0]], noise_std=0.1)
+    >>> env = StationaryStochasticPyEnvironment(Normal(2), rewards, batch_size=3, seed=0)
+    >>> env.reset().observation.shape, env.expected_rewards().shape
+    ((3, 2), (3, 2))
+    """
+
+    def __init__(
+        self,
+        context_sampling_fn: ContextSampler | Callable[[], Any],
+        reward_fns: ActionRewards,
+        constraint_fns: ActionRewards | None = None,
+        batch_size: int = 1,
+        name: str | None = "stationary_stochastic",
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+    ) -> None:
+        if isinstance(context_sampling_fn, ContextSampler):
+            self._sampler = context_sampling_fn
+            example = self._sampler.sample(np.random.default_rng(0), (1,), CONTEXT)[0]
+        else:
+            self._sampler = _BatchOfContexts(context_sampling_fn, batch_size)
+            example = self._sampler.first
+        self._rewards = as_action_reward_model("reward_fns", reward_fns, example)
+        self._constraints = None
+        spec: Nest = self._rewards.spec
+        if constraint_fns is not None:
+            self._constraints = as_action_reward_model("constraint_fns", constraint_fns, example)
+            if self._constraints.num_actions != self._rewards.num_actions:
+                raise ValueError(
+                    f"constraint_fns has {self._constraints.num_actions} actions; "
+                    f"expected {self._rewards.num_actions}, as reward_fns"
+                )
+            spec = {"reward": spec, "constraint": self._constraints.spec.replace(name="constraint")}
+        super().__init__(
+            self._sampler.spec,
+            self._rewards.num_actions,
+            spec,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    def _initial_state(self, rng: np.random.Generator) -> NDArray[Any]:
+        return self._sampler.sample(rng, self._batch_shape, CONTEXT)
+
+    def _observe(self, state: NDArray[Any]) -> NDArray[Any]:
+        return state
+
+    def _state_of(self, observation: NDArray[Any]) -> NDArray[Any]:
+        return observation
+
+    def _expected_rewards(self, state: NDArray[Any]) -> NDArray[Any]:
+        means = np.asarray(self._rewards.mean(state))
+        shape = (len(state), self._rewards.num_actions, *self._rewards.spec.shape)
+        return check_array("reward_fns.mean returned", means, shape)
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
+    ) -> Nest:
+        reward = self._rewards.draw(rng, state, action)
+        if self._constraints is None:
+            return reward
+        return {"reward": reward, "constraint": self._constraints.draw(rng, state, action)}
+
+    def _next_state(
+        self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        return self._initial_state(rng)
+
+
+class _BatchOfContexts(ContextSampler):
+    """A function of TF-Agents' kind, which returns the contexts of all rows."""
+
+    def __init__(self, function: Callable[[], Any], batch_size: int) -> None:
+        if not callable(function):
+            raise TypeError(
+                f"{CONTEXT} is {shown(function)}; expected a ContextSampler or function"
+            )
+        contexts = np.array(function())
+        if contexts.ndim != 2:
+            raise ValueError(f"{CONTEXT} returned shape {contexts.shape}; expected (B, d)")
+        if len(contexts) != batch_size:
+            raise ValueError(
+                "The outer dimension of the observations should match the batch size. "
+                f"{CONTEXT} returned shape {contexts.shape}; expected {batch_size} rows"
+            )
+        super().__init__(contexts.shape[1], contexts.dtype)
+        self.first = contexts[0]
+        self._function = function
+
+    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+        return np.array(self._function())
+
+
+def stationary_stochastic(
+    context_dim: int = 15,
+    num_actions: int = 5,
+    noise_std: float = 0.1,
+    batch_size: int = 8,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> StationaryStochasticPyEnvironment:
+    """Contextual bandit without features of the actions: linear rewards, normal contexts.
+
+    The weights of the actions are drawn from `seed` so that the mean rewards have variance 1.
+
+    Args:
+        context_dim: d.
+        num_actions: K.
+        noise_std: standard deviation of a reward about its mean.
+        batch_size: B.
+        seed: whatever `numpy.random.SeedSequence` takes, or a SeedSequence.
+        horizon: as for `BanditPyEnvironment`.
+    """
+    theta_rng, env_seed = split_seed(seed)
+    contexts = Normal(check_integer("context_dim", context_dim, minimum=1))
+    shape = check_integer("num_actions", num_actions, minimum=1), context_dim
+    rewards = LinearActionReward(theta_rng.standard_normal(shape) / context_dim**0.5, noise_std)
+    return StationaryStochasticPyEnvironment(
+        contexts, rewards, batch_size=batch_size, seed=env_seed, horizon=horizon
+    )
+
+
+def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
+    """Returns a generator for the constants of a problem, and a seed for its environment."""
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    first, second = sequence.spawn(2)
+    return np.random.default_rng(first), second

@@ -1,0 +1,156 @@
+"""The contextual bandit whose features are nests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_integer
+from bandit_envs.base.state import Seed
+from bandit_envs.environments.stationary_stochastic import split_seed
+from bandit_envs.rewards import FlatReward, LinearReward, RewardModel, as_nest_reward_model
+from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
+from bandit_envs.specs import Nest, add_outer_dims_nest, map_structure
+
+GLOBAL, ARMS = "global_context_sampling_fn", "arm_context_sampling_fn"
+
+
+class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
+    """Contextual bandit with nests of features. A row is a user of a shared problem.
+
+        x_t    ~ global_context_sampling_fn                    the user
+        z_t(a) ~ arm_context_sampling_fn, for each action a    the items
+        R_t    ~ reward_fn(x_t, z_t(A_t))
+
+    Every step has new users and items. The observation is a dict of two nests, `global` and
+    `per_arm`.
+
+    A nest of samplers draws whole batches. A function of TF-Agents' kind returns the nest of one
+    context; it is called once in the constructor, then once a row and step, or once an item. It
+    draws outside the environment's generator: seeds and saved states do not reproduce it. Its
+    leaves may be arrays of any dtype, strings too, and numbers.
+
+    Shapes:
+        B: batch_size.
+        K: num_actions. The leaves of `global` are [B, ...], those of `per_arm` [B, K, ...].
+
+    Args:
+        global_context_sampling_fn: a nest of `ContextSampler`s, or a function without arguments.
+        arm_context_sampling_fn: the same, for an item.
+        num_actions: K.
+        reward_fn: a `RewardModel` that takes nests in the place of arrays, such as `FlatReward`; or
+            a function that takes the nests of one user and one item and draws a number. With a
+            function, expected rewards, optimal actions and regret are unavailable.
+        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
+
+    Source: TF-Agents' `StationaryStochasticStructuredPyEnvironment`, whose signature is kept.
+
+    >>> users, items = {"age": Uniform(1, 18, 90), "taste": Normal(2)}, Normal(3)
+    >>> reward = FlatReward(LinearReward(np.ones(6)))
+    >>> env = StationaryStochasticStructuredPyEnvironment(users, items, 4, reward, batch_size=5)
+    >>> observation = env.reset().observation
+    >>> observation["global"]["age"].shape, observation["per_arm"].shape
+    ((5, 1), (5, 4, 3))
+    """
+
+    def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
+        self,
+        global_context_sampling_fn: Nest,
+        arm_context_sampling_fn: Nest,
+        num_actions: int,
+        reward_fn: RewardModel | Callable[[Nest, Nest], Any],
+        batch_size: int = 1,
+        name: str | None = "stationary_stochastic_structured",
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+    ) -> None:
+        count = check_integer("num_actions", num_actions, minimum=1)
+        self._users = as_nest_sampler(GLOBAL, global_context_sampling_fn)
+        self._items = as_nest_sampler(ARMS, arm_context_sampling_fn)
+        specs = self._users.spec, self._items.spec
+        self._reward_model = as_nest_reward_model("reward_fn", reward_fn, *specs)
+        spec_of_items = add_outer_dims_nest(self._items.spec, (count,))
+        super().__init__(
+            {"global": self._users.spec, "per_arm": spec_of_items},
+            count,
+            self._reward_model.spec,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    def _initial_state(self, rng: np.random.Generator) -> dict[str, Nest]:
+        users = self._users.sample(rng, self._batch_shape)
+        items = self._items.sample(rng, (self._batch_size, self.num_actions))
+        return {"global": users, "per_arm": items}
+
+    def _observe(self, state: dict[str, Nest]) -> dict[str, Nest]:
+        return state
+
+    def _state_of(self, observation: dict[str, Nest]) -> dict[str, Nest]:
+        return observation
+
+    def _expected_rewards(self, state: dict[str, Nest]) -> NDArray[Any]:
+        return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: dict[str, Nest], action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        places = self._row_offsets + action
+
+        def choose(leaf: NDArray[Any]) -> NDArray[Any]:
+            rows, actions, *shape = leaf.shape
+            return leaf.reshape(rows * actions, *shape).take(places, axis=0)
+
+        chosen = map_structure(choose, state["per_arm"])
+        return self._reward_model.draw(rng, state["global"], chosen)
+
+    def _next_state(
+        self, rng: np.random.Generator, state: dict[str, Nest], action: NDArray[np.intp]
+    ) -> dict[str, Nest]:
+        return self._initial_state(rng)
+
+
+def structured(
+    global_dim: int = 4,
+    arm_dim: int = 5,
+    num_actions: int = 10,
+    noise_std: float = 1.0,
+    batch_size: int = 16,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> StationaryStochasticStructuredPyEnvironment:
+    """Contextual bandit with nests of features: a user in a session, items with prices.
+
+    The reward is linear in all features, with weights that are drawn from `seed`.
+
+    Args:
+        global_dim: features of a user, and of a session.
+        arm_dim: features of an item; a price from 0 to 1 comes with them.
+        num_actions: K.
+        noise_std: standard deviation of a reward about its mean.
+        batch_size: B.
+        seed: whatever `numpy.random.SeedSequence` takes, or a SeedSequence.
+        horizon: as for `BanditPyEnvironment`.
+    """
+    theta_rng, env_seed = split_seed(seed)
+    feature_count = check_integer("global_dim", global_dim, minimum=0)
+    item = {"item": Normal(arm_dim), "price": Uniform(1, 0.0, 1.0)}
+    dim = 2 * feature_count + arm_dim + 1
+    theta = theta_rng.standard_normal(dim) / dim**0.5
+    return StationaryStochasticStructuredPyEnvironment(
+        {"user": Normal(feature_count), "session": Normal(feature_count)},
+        item,
+        num_actions,
+        FlatReward(LinearReward(theta, noise_std)),
+        batch_size=batch_size,
+        seed=env_seed,
+        horizon=horizon,
+    )

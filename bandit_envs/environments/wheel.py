@@ -1,0 +1,170 @@
+"""The wheel bandit of Riquelme, Tucker & Snoek."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers
+from bandit_envs.base.py_environment import new_tuple
+from bandit_envs.base.state import Seed
+from bandit_envs.specs import ArraySpec
+
+NUM_ACTIONS = 5
+TURN = np.float32(2.0 * np.pi)
+ONE, TWO, FIVE = np.int8(1), np.int8(2), np.int8(NUM_ACTIONS)
+
+
+class WheelState(NamedTuple):
+    """The contexts [B, 2], and the action [B] that pays the high reward: 0 inside the circle."""
+
+    context: NDArray[np.float32]
+    best: NDArray[np.int8]
+
+
+class WheelPyEnvironment(BanditPyEnvironment):
+    """The wheel bandit: a problem of exploration. A row is a user of a shared problem.
+
+        x         ~ uniform in the unit disc
+        R | x, a  ~ N(mu_high, std_high^2)            if |x| > delta and a is x's quadrant
+                    N(mu_base[a], std_base[a]^2)      otherwise
+
+    The quadrants (+, +), (+, -), (-, +) and (-, -) belong to the actions 1 to 4, and zero counts as
+    positive. Action 0 is the best of the others: the larger delta, the rarer the high reward.
+
+    Shapes:
+        B: batch_size. There are 5 actions. The observation is [B, 2] float32.
+
+    Args:
+        delta: radius of the inner circle, above 0 and below 1.
+        mu_base: [5], means of the rewards; the first must be the largest.
+        std_base: [5], their standard deviations.
+        mu_high: mean of the high reward.
+        std_high: its standard deviation.
+        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
+
+    Source: TF-Agents' `WheelPyEnvironment`; Riquelme et al., Deep Bayesian Bandits Showdown (2018),
+    section 5.4, where the quadrants belong to the actions 0 to 3.
+
+    >>> env = WheelPyEnvironment(0.5, batch_size=3, seed=0)
+    >>> observation = env.reset().observation
+    >>> bool((env.optimal_action() == compute_optimal_action(observation, 0.5)).all())
+    True
+    """
+
+    def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
+        self,
+        delta: float = 0.5,
+        mu_base: ArrayLike = (1.2, 1.0, 1.0, 1.0, 1.0),
+        std_base: ArrayLike = (0.01, 0.01, 0.01, 0.01, 0.01),
+        mu_high: float = 50.0,
+        std_high: float = 0.01,
+        batch_size: int | None = None,
+        name: str | None = "wheel",
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+    ) -> None:
+        self._delta = check_number("delta", delta)
+        if not 0.0 < self._delta < 1.0:
+            raise ValueError(f"Delta must be in (0, 1), but saw delta: {self._delta:g}")
+        means = check_numbers("mu_base", mu_base, ndim=1)
+        if len(means) != NUM_ACTIONS:
+            raise ValueError(f"The length of 'mu_base' must be 5, but saw 'mu_base': {means}")
+        stds = check_numbers("std_base", std_base, ndim=1)
+        if len(stds) != NUM_ACTIONS:
+            raise ValueError(f"The length of 'std_base' must be 5. It is {len(stds)}.")
+        for index, (mean, std) in enumerate(zip(means, stds)):
+            check_number(f"mu_base[{index}]", mean, -MAX_PARAMETER, MAX_PARAMETER)
+            check_number(f"std_base[{index}]", std, 0.0, MAX_PARAMETER)
+        if means[0] != means.max():
+            raise ValueError(
+                f"The first action in mu_base should have the highest reward; got {means}"
+            )
+        super().__init__(
+            ArraySpec((2,), np.float32, "observation"),
+            NUM_ACTIONS,
+            batch_size=1 if batch_size is None else batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+        mean = check_number("mu_high", mu_high, -MAX_PARAMETER, MAX_PARAMETER)
+        self._mean_table = _table(means, mean)
+        self._std_table = _table(stds, check_number("std_high", std_high, 0.0, MAX_PARAMETER))
+
+    def _initial_state(self, rng: np.random.Generator) -> WheelState:
+        radius, angle = rng.random((2, self._batch_size), np.float32)
+        np.sqrt(radius, radius)
+        angle *= TURN
+        columns = np.empty((2, self._batch_size), np.float32)
+        np.multiply(radius, np.cos(angle), columns[0])
+        np.multiply(radius, np.sin(angle), columns[1])
+        return self._state_of(columns.T)
+
+    def _state_of(self, observation: NDArray[np.float32]) -> WheelState:
+        state: WheelState = new_tuple(WheelState, (observation, _best(observation, self._delta)))
+        return state
+
+    def _observe(self, state: WheelState) -> NDArray[np.float32]:
+        return state.context
+
+    def _expected_rewards(self, state: WheelState) -> NDArray[np.float32]:
+        return self._mean_table.reshape(NUM_ACTIONS, NUM_ACTIONS).take(state.best, axis=0)
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: WheelState, action: NDArray[np.intp]
+    ) -> NDArray[np.float32]:
+        cell = action + state.best * FIVE
+        rewards = rng.standard_normal(self._batch_size, np.float32)
+        rewards *= self._std_table.take(cell, mode="wrap")
+        rewards += self._mean_table.take(cell, mode="wrap")
+        return rewards
+
+    def _next_state(
+        self, rng: np.random.Generator, state: WheelState, action: NDArray[np.intp]
+    ) -> WheelState:
+        return self._initial_state(rng)
+
+
+def compute_optimal_action(observation: ArrayLike, delta: float) -> NDArray[np.int32]:
+    """Returns the optimal actions [B] under an observation [B, 2] of a wheel with this delta."""
+    return _best(np.asarray(observation), delta).astype(np.int32)
+
+
+def compute_optimal_reward(
+    observation: ArrayLike, delta: float, mu_inside: float, mu_high: float
+) -> NDArray[np.float32]:
+    """Returns the means of the optimal actions' rewards: [B].
+
+    Args:
+        observation: [B, 2].
+        delta: radius of the inner circle.
+        mu_inside: mean of the reward of action 0.
+        mu_high: mean of the high reward.
+    """
+    inside = _best(np.asarray(observation), delta) == 0
+    return np.where(inside, mu_inside, mu_high).astype(np.float32)
+
+
+def _best(observation: NDArray[Any], delta: float) -> NDArray[np.int8]:
+    columns = observation.T
+    squares = columns * columns
+    outside = squares[0] + squares[1] > delta * delta
+    negative = (columns < 0.0).view(np.int8)
+    best: NDArray[np.int8] = negative[0] * TWO
+    best += negative[1]
+    best += ONE
+    best *= outside.view(np.int8)
+    return best
+
+
+def _table(base: NDArray[Any], high: float) -> NDArray[np.float32]:
+    """Returns the parameters of all pairs of a best action and an action taken: [25]."""
+    table = np.tile(base, (NUM_ACTIONS, 1)).astype(np.float32)
+    quadrants = np.arange(1, NUM_ACTIONS)
+    table[quadrants, quadrants] = high
+    return table.reshape(-1)

@@ -1,0 +1,156 @@
+"""Thompson sampling with logistic models of rewards from 0 to 1."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.checks import MAX_PARAMETER, check_number
+from bandit_envs.base.state import Seed
+from bandit_envs.policies.disjoint_linear import Array, ContextPolicy, add_rows
+from bandit_envs.policies.policy import argmax_random_ties
+from bandit_envs.specs import Nest
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+ACCURACY = 1e-9
+"""How small the square of Newton's step must be, in units of the posterior's variance."""
+
+MAX_STEPS, MAX_HALVINGS = 100, 60
+
+
+class DiagonalPosteriors(NamedTuple):
+    """Normal posteriors of independent weights: means [K, D] and precisions [K, D]."""
+
+    mean: Array
+    precision: Array
+
+
+class LogisticThompsonSamplingPolicy(ContextPolicy):
+    """Draws a logistic model for every row and action and chooses the action that looks best.
+
+        argmax_a  w[a] . x,    w[a, i] ~ N(m[a, i], alpha^2 / q[a, i])
+
+    Of the rows (x, r) of a step whose action was a, with sigma(s) = 1 / (1 + exp(-s)):
+
+        m   = argmin_w  sum_i q[i] (w[i] - m[i])^2 / 2 - sum_rows log P(r | w . x)
+        q  += sum_rows x^2 p (1 - p),    p = sigma(m . x)
+
+    which approximates the posterior by Laplace's method. At first m is 0 and q is tikhonov_weight.
+    The rewards must be from 0 to 1: P(r | s) = sigma(s)^r (1 - sigma(s))^(1 - r).
+
+    Args:
+        alpha: scale of the posterior's standard deviation, at least 0.
+        tikhonov_weight, observation_spec, num_actions, batch_size, seed: as for `ContextPolicy`.
+
+    Source: Chapelle & Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3.
+
+    >>> from bandit_envs import ArraySpec
+    >>> sizes = {"observation_spec": ArraySpec((3,), np.float32), "num_actions": 4}
+    >>> LogisticThompsonSamplingPolicy(**sizes, batch_size=5, seed=0).num_actions
+    4
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        tikhonov_weight: float = 1.0,
+        *,
+        observation_spec: Nest,
+        num_actions: int,
+        batch_size: int = 1,
+        seed: Seed = None,
+    ) -> None:
+        self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
+        super().__init__(tikhonov_weight, observation_spec, num_actions, batch_size, seed)
+
+    def _initial(self) -> DiagonalPosteriors:
+        shape = (self._num_actions, self._dim)
+        return DiagonalPosteriors(np.zeros(shape), np.full(shape, self._tikhonov_weight))
+
+    def _select(
+        self, rng: np.random.Generator, learned: DiagonalPosteriors, time_step: TimeStep
+    ) -> NDArray[np.integer]:
+        # The product of x and independent normal weights is normal: drawn directly.
+        context = self._context(time_step.observation)
+        scores = rng.standard_normal((self._batch_size, self._num_actions))
+        scores *= self._alpha * np.sqrt(np.square(context) @ (1.0 / learned.precision).T)
+        scores += context @ learned.mean.T
+        return argmax_random_ties(rng, scores, self._available(time_step.observation))
+
+    def _learn(self, learned: DiagonalPosteriors, trajectory: Trajectory) -> DiagonalPosteriors:
+        rewards = trajectory.reward.astype(np.float64)
+        outside = np.flatnonzero((rewards < 0.0) | (rewards > 1.0))
+        if len(outside):
+            raise ValueError(
+                f"reward[{outside[0]}] is {rewards[outside[0]]}; expected a number from 0 to 1"
+            )
+        order = trajectory.action.argsort(kind="stable")
+        models, first, place = np.unique(
+            trajectory.action[order], return_index=True, return_inverse=True
+        )
+        batch = _Batch(self._context(trajectory.observation)[order], rewards[order], first, place)
+        mean, precision = learned.mean.copy(), learned.precision.copy()
+        mean[models] = batch.mode(mean[models], precision[models])
+        precision[models] += batch.curvature(mean[models])
+        return DiagonalPosteriors(mean, precision)
+
+
+class _Batch(NamedTuple):
+    """Rows sorted by their models: contexts [n, D], rewards [n], first rows [k], numbers [n]."""
+
+    context: Array
+    rewards: Array
+    first: NDArray[np.intp]
+    place: NDArray[np.intp]
+
+    def mode(self, prior: Array, precision: Array) -> Array:
+        """Returns the most likely weights of each model, by Newton's method with halved steps."""
+        weights, loss = prior, self.loss(prior, prior, precision)
+        for _ in range(MAX_STEPS):
+            scores = self.scores(weights)
+            errors = (_sigmoid(scores) - self.rewards)[:, np.newaxis] * self.context
+            gradient = precision * (weights - prior) + np.add.reduceat(errors, self.first)
+            # The Hessian is R^T R. It is not formed, for that would square R's condition number.
+            root = np.sqrt(precision)[:, :, np.newaxis] * np.eye(weights.shape[1])
+            spread = np.sqrt(_sigmoid(scores) * _sigmoid(-scores))
+            add_rows(root, self.place, spread[:, np.newaxis] * self.context)
+            inverse = np.linalg.inv(root)
+            half = np.einsum("kij,ki->kj", inverse, gradient)
+            step = np.einsum("kij,kj->ki", inverse, half)
+            decrement = np.square(half).sum(axis=1)
+            rounding = 1e-12 * (1.0 + loss)
+            for _ in range(MAX_HALVINGS):
+                trial = weights - step
+                trial_loss = self.loss(trial, prior, precision)
+                is_worse = ~(trial_loss <= loss + rounding)
+                if not is_worse.any():
+                    break
+                step[is_worse] *= 0.5
+            weights, loss = trial, trial_loss
+            if (decrement <= ACCURACY).all():
+                break
+        return weights
+
+    def curvature(self, weights: Array) -> Array:
+        """Returns sum x^2 p (1 - p) of the rows of each model: [k, D]."""
+        scores = self.scores(weights)
+        spread = _sigmoid(scores) * _sigmoid(-scores)
+        return np.add.reduceat(spread[:, np.newaxis] * np.square(self.context), self.first)
+
+    def loss(self, weights: Array, prior: Array, precision: Array) -> Array:
+        """Returns minus the logarithm of the posterior density, but for a constant: [k]."""
+        scores = self.scores(weights)
+        losses = np.logaddexp(0.0, scores) - self.rewards * scores
+        distances = 0.5 * (precision * np.square(weights - prior)).sum(axis=1)
+        return np.asarray(distances + np.add.reduceat(losses, self.first))
+
+    def scores(self, weights: Array) -> Array:
+        """Returns w . x of each row: [n]."""
+        return np.asarray(np.einsum("nd,nd->n", self.context, weights[self.place]))
+
+
+def _sigmoid(scores: Array) -> Array:
+    # Written so, it neither overflows nor loses the smallest probabilities.
+    return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))

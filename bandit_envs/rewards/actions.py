@@ -1,0 +1,166 @@
+"""Reward models of contexts without features of the arms: a distribution for every action."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.arrays import NUMBERS, as_numbers, check_array
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, shown
+from bandit_envs.specs import ArraySpec
+
+Array = NDArray[Any]
+
+
+class ActionRewardModel(abc.ABC):
+    """The distribution of the reward of each of K actions, given a context.
+
+    A subclass implements `draw`, and `mean` if it knows it; neither may change what it is given.
+
+    Shapes:
+        B: batch size.
+        K: num_actions.
+        R: rewards at a time, where there are several. A single reward has no such axis.
+
+    Args:
+        num_actions: K.
+        spec: of one reward, of shape () or (R,).
+    """
+
+    def __init__(self, num_actions: int, spec: ArraySpec) -> None:
+        self.num_actions = check_integer("the number of actions", num_actions, minimum=1)
+        self.spec = spec
+
+    def mean(self, context: Array) -> Array:
+        """Returns the mean reward of every action: [B, K] or [B, K, R], for contexts [B, d]."""
+        raise NotImplementedError(f"{type(self).__name__} does not know the means of its rewards")
+
+    @abc.abstractmethod
+    def draw(self, rng: np.random.Generator, context: Array, action: NDArray[np.intp]) -> Array:
+        """Draws the rewards of actions [B] in contexts [B, d]: [B] or [B, R]."""
+
+
+class LinearActionReward(ActionRewardModel):
+    """Rewards linear in the context, with normal noise.
+
+        R ~ N(x . theta[a], noise_std^2)
+
+    One float32 normal is drawn a reward, even if `noise_std` is 0.
+
+    Args:
+        theta: [K, d], the weights of each action; or [K, d, R] for R rewards at a time.
+        noise_std: standard deviation of the noise.
+
+    Source: TF-Agents' `LinearNormalReward` and `LinearNormalMultipleRewards`.
+
+    >>> reward = LinearActionReward([[1.0, 0.0], [0.0, 2.0]], noise_std=0.0)
+    >>> reward.mean(np.array([[3.0, 4.0]]))  # one context, two actions
+    array([[3., 8.]])
+    """
+
+    def __init__(self, theta: ArrayLike, noise_std: float = 1.0) -> None:
+        array = np.array(theta)
+        if array.dtype.kind not in NUMBERS or array.ndim not in (2, 3):
+            raise ValueError(f"theta is {shown(theta)}; expected numbers [K, d] or [K, d, R]")
+        if not (np.abs(array) <= MAX_PARAMETER).all():
+            raise ValueError(f"theta is {shown(array)}; expected sizes up to {MAX_PARAMETER:g}")
+        self._shape = array.shape[:1] + array.shape[2:]
+        self._columns = np.moveaxis(array, 1, 0).reshape(array.shape[1], -1).astype(np.float64)
+        self._narrow_columns = self._columns.astype(np.float32)
+        self._noise_std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
+        super().__init__(len(array), ArraySpec(self._shape[1:], np.float32, "reward"))
+
+    def mean(self, context: Array) -> Array:
+        columns = self._narrow_columns if context.dtype == np.float32 else self._columns
+        if context.shape[1:] != columns.shape[:1]:
+            raise ValueError(
+                f"theta has {len(columns)} weights an action; expected {context.shape[1]}, one for "
+                "each feature of the context"
+            )
+        return np.asarray(context.dot(columns).reshape(-1, *self._shape))
+
+    def draw(self, rng: np.random.Generator, context: Array, action: NDArray[np.intp]) -> Array:
+        # From the means, so that without noise a reward equals its mean exactly.
+        means = self.mean(context).reshape(-1, *self.spec.shape)
+        rewards = means.take(np.arange(len(action)) * self.num_actions + action, axis=0)
+        noise = rng.standard_normal(rewards.shape, np.float32)
+        noise *= self._noise_std
+        return rewards.astype(np.float32, copy=False) + noise
+
+
+class RowActionReward(ActionRewardModel):
+    """Functions of TF-Agents' kind, one an action: each draws a reward from one context.
+
+    One is called for each row, in order. The means are unknown. The functions have their own source
+    of randomness, so seeds and saved states do not reproduce them.
+
+    Args:
+        functions: each takes a context, which it may keep or change, and returns a number, or a
+            list of R numbers.
+        context: an example for the first function, from which the shape of rewards is taken.
+        name: what to call the functions in messages.
+
+    Source: TF-Agents' `StationaryStochasticPyEnvironment`.
+
+    >>> reward = RowActionReward([min, max], np.array([3, 4]))
+    >>> reward.draw(np.random.default_rng(), np.array([[1, 2], [5, 6]]), np.array([1, 0]))
+    array([2, 5])
+    """
+
+    def __init__(
+        self, functions: Sequence[Callable[[Array], Any]], context: Array, name: str = "functions"
+    ) -> None:
+        if not isinstance(functions, Sequence) or not all(map(callable, functions)):
+            raise TypeError(
+                f"{name} is {shown(functions)}; expected a model or a list of functions"
+            )
+        self._functions, self._name = tuple(functions), name
+        shape = np.shape(functions[0](context.copy())) if functions else ()
+        super().__init__(len(functions), ArraySpec(shape, np.float32, "reward"))
+
+    def draw(self, rng: np.random.Generator, context: Array, action: NDArray[np.intp]) -> Array:
+        functions = self._functions
+        drawn = [functions[index](row) for index, row in zip(action, context.copy())]
+        rewards = as_numbers(f"{self._name} returned", drawn)
+        return check_array(f"{self._name} returned", rewards, (len(drawn), *self.spec.shape))
+
+
+ActionRewards: TypeAlias = ActionRewardModel | Sequence[Callable[[Array], Any]]
+"""A model of all actions' rewards, or a function for each action that draws one reward."""
+
+
+def as_action_reward_model(name: str, rewards: ActionRewards, context: Array) -> ActionRewardModel:
+    """Returns `rewards` as a model, which is tried on a context [d]; `name` is for messages."""
+    if not isinstance(rewards, ActionRewardModel):
+        return RowActionReward(rewards, context, name)
+    drawn = rewards.draw(np.random.default_rng(0), context[np.newaxis], np.zeros(1, np.intp))
+    check_array(f"{name} drew", np.asarray(drawn), (1, *rewards.spec.shape))
+    return rewards
+
+
+def sliding_thetas(context_dim: int, num_actions: int) -> NDArray[np.float64]:
+    """Returns weights [K, d] that slide: theta[a] = (a, a + 1, ..., a + d - 1)."""
+    return np.arange(float(num_actions))[:, np.newaxis] + np.arange(float(context_dim))
+
+
+def normalized_sliding_thetas(context_dim: int, num_actions: int) -> NDArray[np.float64]:
+    """Returns the weights of `sliding_thetas`, divided by d + K: [K, d]."""
+    return sliding_thetas(context_dim, num_actions) / (context_dim + num_actions)
+
+
+def structured_thetas(
+    rng: np.random.Generator, context_dim: int, num_actions: int, drift_coefficient: float = 0.1
+) -> NDArray[np.float64]:
+    """Draws weights [K, d] of actions that resemble their neighbours.
+
+        theta[0] = u[0],    theta[a] = theta[a - 1] + drift_coefficient * u[a]
+
+    with u[a] uniform in [0, 1)^d.
+    """
+    steps = rng.random((num_actions, context_dim))
+    steps[1:] *= drift_coefficient
+    return steps.cumsum(axis=0)

@@ -1,0 +1,110 @@
+"""The bandit whose weights are redrawn now and then."""
+
+import numpy as np
+import pytest
+
+from bandit_envs import PiecewiseLinearBandit
+from bandit_envs.sampling import BatchFunction, Integers, Normal
+from bandit_envs.testing import EnvironmentContract, assert_identical
+
+D, K, B = 4, 3, 5
+
+
+class TestDrawnIntervals(EnvironmentContract):
+    def make_environment(self, seed):
+        return PiecewiseLinearBandit(
+            Normal(D), Integers(1, 1, 4), Normal(K), Normal(K), B, seed=seed, horizon=4
+        )
+
+
+def piecewise(interval, batch_size=B, horizon=None, additive=None):
+    env = PiecewiseLinearBandit(
+        Normal(D), interval, Normal(K), additive or Normal(K), batch_size, seed=0, horizon=horizon
+    )
+    env.reset()
+    return env
+
+
+def test_the_weights_change_after_every_interval_and_only_then():
+    env = piecewise(4)
+    weights = []
+    for step in range(20):
+        assert env.piece == step // 4
+        weights.append(env.weights)
+        env.step([0] * B)
+    for step in range(1, 20):
+        same = weights[step] == weights[step - 1]
+        assert same.all() if step % 4 else not same.any()
+
+
+def test_time_goes_on_through_resets():
+    env = piecewise(10, horizon=3)
+    for step in range(60):
+        env.reset()
+        assert env.piece == step // 10
+        env.step([0] * B)
+
+
+def test_drawn_intervals_have_their_law():
+    env = piecewise(Integers(1, 1, 4), batch_size=1)
+    lengths, piece = [0], 0
+    while piece < 3000:
+        env.step(0)
+        lengths[-1] += 1
+        if env.piece != piece:
+            lengths.append(0)
+            piece = env.piece
+    counts = np.bincount(lengths[:-1], minlength=4)
+    assert counts[0] == 0
+    assert np.abs(counts[1:] - 1000).max() < 5 * np.sqrt(1000 * 2 / 3)
+
+
+def test_the_optimum_includes_the_additive_rewards():
+    additive = BatchFunction(lambda rng, size: np.array([[0.0, 90.0, 0.0]]), K)
+    env = piecewise(5, batch_size=1000, additive=additive)
+    context, weights = env.current_time_step().observation, env.weights
+    np.testing.assert_allclose(
+        env.expected_rewards(), context @ weights + [0.0, 90.0, 0.0], rtol=1e-4, atol=1e-4
+    )
+    assert (env.optimal_action() == 1).all()
+
+
+def test_a_reward_is_its_mean():
+    env = piecewise(2, batch_size=1000)
+    for _ in range(5):
+        means = env.expected_rewards()
+        action = np.arange(1000) % K
+        assert_identical(env.step(action).reward, means[np.arange(1000), action])
+
+
+def test_weights_and_additive_rewards_are_drawn_from_their_samplers():
+    env = piecewise(1, batch_size=1, additive=Normal(K, loc=3.0))
+    weights, additive = [], []
+    for _ in range(2000):
+        weights.append(env.weights)
+        additive.append(env.expected_rewards() - env.current_time_step().observation @ env.weights)
+        env.step(0)
+    for values, mean in ((weights, 0.0), (additive, 3.0)):
+        size = np.size(values)
+        assert abs(np.mean(values) - mean) < 5 / np.sqrt(size)
+        assert abs(np.std(values) - 1.0) < 5 / np.sqrt(2 * size)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((Normal(D), 0, Normal(K), Normal(K)), ValueError, "interval_sampling_fn"),
+        ((Normal(D), 2.5, Normal(K), Normal(K)), TypeError, "interval_sampling_fn"),
+        ((Normal(D), 5, Normal(K), Normal(K + 1)), ValueError, "additive_sampling_fn"),
+        ((Normal(D), 5, 3, Normal(K)), TypeError, "weights_sampling_fn"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        PiecewiseLinearBandit(*arguments)
+
+
+def test_an_interval_of_no_steps_is_refused_when_it_is_drawn():
+    env = PiecewiseLinearBandit(Normal(D), Integers(1, 0, 1), Normal(K), Normal(K))
+    with pytest.raises(ValueError, match="interval_sampling_fn is 0"):
+        env.reset()

@@ -1,0 +1,122 @@
+"""Reward models of contexts without features of the arms."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from bandit_envs.rewards import (
+    ActionRewardModel,
+    LinearActionReward,
+    RowActionReward,
+    as_action_reward_model,
+    normalized_sliding_thetas,
+    sliding_thetas,
+    structured_thetas,
+)
+
+K, D, R, B = 3, 4, 2, 50_000
+
+
+@pytest.mark.parametrize("shape", [(K, D), (K, D, R)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_linear_rewards_have_the_means_and_the_deviation_that_they_state(shape, dtype):
+    rng = np.random.default_rng(0)
+    theta = rng.normal(size=shape)
+    context = (3 * rng.normal(size=(B, D))).astype(dtype)
+    model = LinearActionReward(theta, noise_std=0.5)
+    means = np.moveaxis(np.tensordot(context.astype(float), theta, (1, 1)), 0, 0)
+    np.testing.assert_allclose(model.mean(context), means, rtol=1e-4, atol=1e-4)
+    action = rng.integers(0, K, B)
+    drawn = model.draw(rng, context, action)
+    assert drawn.shape == (B, *model.spec.shape) == (B, *shape[2:])
+    errors = drawn - means[np.arange(B), action]
+    assert abs(errors.mean()) < 5 * 0.5 / np.sqrt(errors.size) + 1e-6
+    assert abs(errors.std() - 0.5) < 5 * 0.5 / np.sqrt(2 * errors.size)
+    if shape == (K, D, R):
+        assert abs(np.corrcoef(errors.T)[0, 1]) < 5 / np.sqrt(B)
+
+
+@pytest.mark.parametrize("shape", [(K, D), (K, D, R)])
+def test_without_noise_a_linear_reward_is_its_mean(shape):
+    rng = np.random.default_rng(0)
+    model = LinearActionReward(rng.normal(size=shape), 0.0)
+    context, action = rng.normal(size=(100, D)).astype(np.float32), rng.integers(0, K, 100)
+    expected = model.mean(context)[np.arange(100), action]
+    np.testing.assert_array_equal(model.draw(rng, context, action), expected)
+
+
+def test_sliding_weights_are_consecutive_integers():
+    assert sliding_thetas(3, 2).tolist() == [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
+    expected = [[0.0, 0.2, 0.4], [0.2, 0.4, 0.6]]
+    np.testing.assert_allclose(normalized_sliding_thetas(3, 2), expected, rtol=1e-15)
+
+
+def test_structured_weights_differ_from_the_previous_action_s_by_uniform_steps():
+    theta = structured_thetas(np.random.default_rng(0), 5000, 4, drift_coefficient=0.5)
+    assert theta.shape == (4, 5000)
+    steps = np.concatenate((theta[:1], np.diff(theta, axis=0) / 0.5))
+    assert steps.min() >= -1e-12
+    assert steps.max() <= 1 + 1e-12
+    assert np.abs(steps.mean(axis=1) - 0.5).max() < 5 / np.sqrt(12 * 5000)
+
+
+def test_functions_are_called_for_each_row_with_a_context_of_their_own():
+    seen = []
+
+    def keep(context):
+        seen.append(context)
+        context += 1
+        return context[0]
+
+    context = np.array([[1.0, 2.0], [3.0, 4.0]])
+    model = RowActionReward([keep, min], context[0])
+    assert model.draw(np.random.default_rng(), context, np.array([0, 1])).tolist() == [2.0, 3.0]
+    assert context.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert (model.num_actions, len(seen)) == (2, 2)
+    with pytest.raises(NotImplementedError):
+        model.mean(context)
+
+
+def test_functions_may_return_lists():
+    model = RowActionReward([lambda context: [1, context[0]]] * 2, np.ones(1))
+    assert model.spec.shape == (2,)
+    drawn = model.draw(np.random.default_rng(), np.array([[5.0], [6.0]]), np.array([0, 1]))
+    assert drawn.tolist() == [[1.0, 5.0], [1.0, 6.0]]
+
+
+class OfAnotherShape(ActionRewardModel):
+    def draw(self, rng, context, action):
+        return np.zeros((len(context), 7))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "argument"),
+    [
+        (lambda: LinearActionReward([1.0, 2.0]), ValueError, "theta"),
+        (lambda: LinearActionReward([["a"]]), ValueError, "theta"),
+        (lambda: LinearActionReward([[np.nan]]), ValueError, "theta"),
+        (lambda: LinearActionReward([[1.0]], -1.0), ValueError, "noise_std"),
+        (lambda: LinearActionReward(np.ones((0, 2))), ValueError, "actions"),
+        (lambda: LinearActionReward(np.ones((2, 3))).mean(np.ones((1, 2))), ValueError, "theta"),
+        (lambda: RowActionReward([1], np.ones(2)), TypeError, "functions"),
+        (lambda: as_action_reward_model("mine", 3, np.ones(2)), TypeError, "mine"),
+        (
+            lambda: as_action_reward_model(
+                "mine", OfAnotherShape(2, LinearActionReward([[1.0]]).spec), np.ones(2)
+            ),
+            ValueError,
+            "mine",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(make, error, argument):
+    with pytest.raises(error, match=argument):
+        make()
+
+
+def test_models_can_be_copied_and_pickled():
+    model, context = LinearActionReward(np.ones((K, D))), np.ones((2, D))
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.mean(context), model.mean(context))
