@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_action, shown
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import Seed
+from bandit_envs.base.state import Seed, generator
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, is_discrete, value_range
 from bandit_envs.trajectories import TimeStep
 
@@ -140,6 +140,7 @@ class Adapter:
             options: not used.
         """
         if seed is not None:  # what goes on through resets, such as time, starts anew as well
+            generator(seed)  # refuses a bad seed before anything changes
             self._env.set_state(self._start)
         self._seed(seed)
         time_step = self._env.reset()

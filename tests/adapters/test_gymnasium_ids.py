@@ -288,3 +288,11 @@ class TestRiversTestbed:
         env.reset()
         with pytest.warns(UserWarning, match="render_mode"):
             assert env.render() is None
+
+
+def test_a_seeded_reset_starts_anew_what_goes_on_through_other_resets():
+    env = gymnasium.make("bandit_envs/PiecewiseLinearBandit-v0", interval=3)
+    first = env.reset(seed=1)[0], [env.step(0)[1] for _ in range(7)]
+    again = env.reset(seed=1)[0], [env.step(0)[1] for _ in range(7)]
+    np.testing.assert_array_equal(first[0], again[0])
+    assert first[1] == again[1]
