@@ -80,10 +80,7 @@ class TimeStep(NamedTuple):
 
 
 class PolicyInfo(NamedTuple):
-    """What a policy reports about its choice, if a driver asks.
-
-    Fields:
-        log_probability: [B], the natural logarithm of the probability of the action taken.
+    """What a policy reports if asked: [B], the logarithm of the probability of the action taken.
 
     Source: TF-Agents' `PolicyInfo`.
     """

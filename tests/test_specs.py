@@ -117,7 +117,7 @@ def test_from_spec_adds_or_drops_the_bounds():
 def test_a_shape_is_an_iterable_of_integers(shape):
     with pytest.raises(TypeError) as error:
         ArraySpec(shape, np.int8)
-    assert str(error.value) == f"shape is {shape!r}; expected an iterable of integers"
+    assert str(error.value).startswith(f"shape is {shape!r}")
 
 
 @given(bounded_specs(), st.integers(0, 2**32))
@@ -187,8 +187,8 @@ def test_bounds_cannot_be_written():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (((), "i4", 3, 2), "minimum is 3; expected at most the maximum, 2"),
-        (((2,), "i4", [0, 5], 4), "minimum is [0 5]; expected at most the maximum, 4"),
+        (((), "i4", 3, 2), "minimum is 3; expected at most 2"),
+        (((2,), "i4", [0, 5], 4), "minimum is [0 5]; expected at most 4"),
         (((), "i1", 0, 128), "maximum is 128; expected values of int8, from -128 to 127"),
         (((), "i8", 0, 2.0**63), "maximum is 9.223372036854776e+18; expected values of int64"),
         (((), "i4", 0, np.float32(2**31)), "maximum is 2147483648.0; expected values of int32"),

@@ -163,12 +163,10 @@ class BanditPyEnvironment(PyEnvironment):
         self._discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
         self._constant_feature = np.ones((size, 1), np.float32)
         self._has_mask = type(self)._available is not BanditPyEnvironment._available
-        if observation_spec is None:
-            observation_spec = NO_CONTEXT
-            if self._has_mask:
-                mask = ArraySpec((self.num_actions,), np.bool_, "mask")
-                observation_spec = {"observation": NO_CONTEXT, "mask": mask}
-        self._observation_spec = observation_spec
+        if observation_spec is None and self._has_mask:
+            mask = ArraySpec((self.num_actions,), np.bool_, "mask")
+            observation_spec = {"observation": NO_CONTEXT, "mask": mask}
+        self._observation_spec = NO_CONTEXT if observation_spec is None else observation_spec
         self._mean_memo, self._optimum_memo, self._info_memo = Memo(), Memo(), Memo()
         self._window = Transient()
 
@@ -199,22 +197,18 @@ class BanditPyEnvironment(PyEnvironment):
         This and the next methods raise NotImplementedError if the means are unknown, and
         ValueError before the first reset.
         """
-        return read_only(self._known_means(self._current().state))
+        return read_only(self._mean_memo.of(self._current().state, self._masked_means))
 
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
         """Returns the mean of the reward of every action under an observation: [batch, K].
 
-        Args:
-            observation: of this or another time step, with a batch of any size; it must
-                determine the means.
+        The observation may be of another time step or batch size, and must determine the means.
         """
         leaves: list[Any] = []
         map_structure(leaves.append, observation)
         batch = np.shape(leaves[0])[:1] if leaves else (self._batch_size,)
-        try:
-            assert_arrays_nest(observation, add_outer_dims_nest(self._observation_spec, batch))
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"observation does not fit {self._name}: {error}") from error
+        spec = add_outer_dims_nest(self._observation_spec, batch)
+        assert_arrays_nest(observation, spec, f"observation does not fit {self._name}: ")
         return read_only(self._masked_means(self._state_of(observation)))
 
     def optimal_action(self) -> NDArray[np.int32]:
@@ -227,11 +221,10 @@ class BanditPyEnvironment(PyEnvironment):
         return read_only(self._optimum_memo.of(self._current().state, self._best)[1])
 
     def get_info(self) -> dict[str, NDArray[Any]] | None:
-        """Describes the last step; None before the first step of an episode.
+        """Describes the last step by arrays [B, ...]; None before the first step of an episode.
 
-        Returns:
-            A dict of arrays [B, ...]: `expected_reward`, the mean of the reward of the action
-            taken; `optimal_reward` and `optimal_action`, in the state in which it was taken.
+        `expected_reward` is the mean of the reward of the action taken; `optimal_reward` and
+        `optimal_action` are those of the state in which it was taken.
         """
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
@@ -297,11 +290,10 @@ class BanditPyEnvironment(PyEnvironment):
     def _arms(self, row: int) -> rendering.Arms:
         """Returns what `render` shows of one row; a subclass may add to it."""
         index = check_integer("row", row, 0, self._batch_size - 1)
-        bandit = self._current()
-        reward = self._state.time_step.reward
+        bandit, reward = self._current(), self._state.time_step.reward
         return rendering.Arms(
             title=self._name if self._batch_size == 1 else f"{self._name}, row {index}",
-            expected_rewards=self._known_means(bandit.state)[index],
+            expected_rewards=self._mean_memo.of(bandit.state, self._masked_means)[index],
             reward_std=None,
             steps=bandit.steps,
             action=None if bandit.action is None else int(bandit.action[index]),
@@ -309,10 +301,7 @@ class BanditPyEnvironment(PyEnvironment):
         )
 
     def _check_action(self, action: Nest) -> Any:
-        """Returns `action` as the hooks take it, or raises before anything changes.
-
-        A subclass may add rules of its own, such as that the items of a slate are distinct.
-        """
+        """Returns `action` as the hooks take it; a subclass may add rules for it, as for slates."""
         checked = self._converted_action(action)
         if self._has_mask:
             self._check_available(checked)
@@ -321,10 +310,8 @@ class BanditPyEnvironment(PyEnvironment):
     def _converted_action(self, action: Nest) -> Any:
         if self._takes_indices:
             return check_indices(action, self._batch_size, self._num_actions or 0)
-        size, spec = self._batch_size, self._action_spec
-        return map_structure(
-            lambda leaf_spec, leaf: check_action(leaf, leaf_spec, size), spec, action
-        )
+        size = self._batch_size
+        return map_structure(lambda s, leaf: check_action(leaf, s, size), self._action_spec, action)
 
     def _check_available(self, action: Any) -> None:
         """Raises ValueError if a row's `action` is not available in the current state."""
@@ -356,13 +343,9 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _checked_reward(self, spec: Nest, reward: Any) -> Any:
         if isinstance(spec, ArraySpec):
-            return check_result(
-                self._rewards_returned, reward, spec.dtype, self._batch_shape + spec.shape
-            )
+            shape = self._batch_shape + spec.shape
+            return check_result(self._rewards_returned, reward, spec.dtype, shape)
         return map_structure(self._checked_reward, spec, reward)
-
-    def _known_means(self, state: Any) -> NDArray[Any]:
-        return self._mean_memo.of(state, self._masked_means)
 
     def _masked_means(self, state: Any) -> NDArray[Any]:
         means = self._expected_rewards(state)
@@ -374,7 +357,7 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _table_of_means(self, state: Any) -> NDArray[Any]:
         """Returns [B, K], if rewards are numbers and actions are from 0 to K - 1."""
-        means = self._known_means(state)
+        means = self._mean_memo.of(state, self._masked_means)
         if not self._takes_indices or means.ndim != 2:
             raise NotImplementedError(f"{self._name} does not know the means of its actions")
         return means

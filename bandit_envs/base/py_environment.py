@@ -199,10 +199,8 @@ class PyEnvironment(Stateful, abc.ABC):
 
     def _check_action(self, action: Nest) -> Nest:
         """Returns `action` as `_step` takes it, or raises TypeError or ValueError."""
-        try:
-            assert_arrays_nest(action, add_outer_dims_nest(self.action_spec(), (self._batch_size,)))
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"action does not fit {self._name}: {error}") from error
+        spec = add_outer_dims_nest(self.action_spec(), (self._batch_size,))
+        assert_arrays_nest(action, spec, f"action does not fit {self._name}: ")
         return copy.deepcopy(action)
 
     def _is_over(self) -> bool:

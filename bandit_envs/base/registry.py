@@ -70,13 +70,9 @@ class Entry:
 def find_entry(
     what: str, name: str, table: Mapping[str, EntryType], entry_of: Callable[[str, Any], EntryType]
 ) -> EntryType:
-    """Returns the entry of an id in `table`, or of the class that `module:Class` names.
+    """Returns the entry of `name`: of an id in `table`, or of the class that `module:Class` names.
 
-    Args:
-        what: what the entry is, for messages, such as "policy".
-        name: the id, or `module:Class`.
-        table: the registry.
-        entry_of: makes an entry of a name and a class; TypeError if it is not of the right kind.
+    `entry_of` makes the entry of a class, and raises TypeError if it is of the wrong kind.
 
     Raises:
         ValueError: there is no such id, module or class, or it is of the wrong kind.

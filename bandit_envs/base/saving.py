@@ -103,13 +103,9 @@ def write_archive(path: Path, header: Any, arrays: Mapping[str, Any]) -> None:
 
 
 def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Reads what `write_archive` wrote: the header and the arrays.
+    """Reads what `write_archive` wrote: the header and the arrays. It raises as `load_state` does.
 
     Nothing is unpickled, and memory is bounded by the file's size.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is damaged, or was not written by `write_archive`.
     """
     content = path.read_bytes()
     try:

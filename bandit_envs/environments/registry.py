@@ -1,7 +1,7 @@
 """The registry of environments: from here the command, studies, adapters and docs know them.
 
 An environment is one file, one entry here and one test of its law. A user's own class needs no
-entry: `module:Class` stands wherever an id does.
+entry: `module:Class` can stand wherever an id does.
 """
 
 from __future__ import annotations
@@ -92,10 +92,7 @@ def per_arm(
         noise_std: standard deviation of a reward about its mean.
         batch_size: B, the users at a time.
         seed: whatever `numpy.random.SeedSequence` takes, or a SeedSequence.
-        horizon: steps in an episode; None for episodes of one step that need no reset.
-
-    Raises:
-        TypeError, ValueError: as for the environment and its parts.
+        horizon: as for `BanditPyEnvironment`.
     """
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     theta_seed, env_seed = sequence.spawn(2)
@@ -165,11 +162,7 @@ ENVIRONMENTS = {
 
 
 def find_environment(name: str) -> EnvironmentEntry:
-    """Returns the entry of an id or of a user's `module:Class`.
-
-    Raises:
-        ValueError: there is no such id or class, or it is not a `BanditPyEnvironment`.
-    """
+    """Returns the entry of an id or of a user's `module:Class`; ValueError if there is none."""
     return find_entry("environment", name, ENVIRONMENTS, _of_class)
 
 

@@ -42,12 +42,10 @@ class ArraySpec:
     def __init__(self, shape: Iterable[int], dtype: DTypeLike, name: str | None = None) -> None:
         try:
             object.__setattr__(self, "shape", tuple(map(operator.index, shape)))
-        except TypeError:
-            raise TypeError(f"shape is {shape!r}; expected an iterable of integers") from None
-        try:
             object.__setattr__(self, "dtype", np.dtype(dtype))
         except TypeError as error:
-            raise TypeError(f"dtype is {dtype!r}; expected a NumPy dtype: {error}") from error
+            expected = "expected an iterable of integers and a NumPy dtype"
+            raise TypeError(f"shape is {shape!r}, dtype is {dtype!r}; {expected}") from error
         object.__setattr__(self, "name", name)
 
     @classmethod
@@ -78,7 +76,7 @@ class ArraySpec:
         dtype: DTypeLike | None = None,
         name: str | None = None,
     ) -> ArraySpec:
-        """Returns a copy with every argument that is not None in place of what `self` has."""
+        """Returns a copy that differs in the arguments that are not None."""
         return _replaced(self, shape=shape, dtype=dtype, name=name)
 
     def __eq__(self, other: object) -> bool:
@@ -107,8 +105,8 @@ class BoundedArraySpec(ArraySpec):
     5
     """
 
-    _minimum: NDArray[Any]
-    _maximum: NDArray[Any]
+    minimum: NDArray[Any]
+    maximum: NDArray[Any]
 
     def __init__(
         self,
@@ -122,11 +120,9 @@ class BoundedArraySpec(ArraySpec):
         low, high = _dtype_range(self.dtype)
         for bound, value, default in (("minimum", minimum, low), ("maximum", maximum, high)):
             checked = self._bound(bound, default if value is None else value, low, high)
-            object.__setattr__(self, f"_{bound}", checked)
-        if np.any(self._minimum > self._maximum):
-            raise ValueError(
-                f"minimum is {self._minimum}; expected at most the maximum, {self._maximum}"
-            )
+            object.__setattr__(self, bound, checked)
+        if np.any(self.minimum > self.maximum):
+            raise ValueError(f"minimum is {self.minimum}; expected at most {self.maximum}")
 
     def _bound(self, name: str, value: ArrayLike, low: Any, high: Any) -> NDArray[Any]:
         bound = as_numbers(f"{name} is", value)
@@ -143,24 +139,14 @@ class BoundedArraySpec(ArraySpec):
             )
         bound = bound.astype(self.dtype)
         bound.setflags(write=False)
-        return bound
-
-    @property
-    def minimum(self) -> NDArray[Any]:
-        """Smallest value allowed: a read-only array that broadcasts to `shape`."""
-        return self._minimum.view()
-
-    @property
-    def maximum(self) -> NDArray[Any]:
-        """Largest value allowed: a read-only array that broadcasts to `shape`."""
-        return self._maximum.view()
+        return bound.view()  # whose write flag cannot be set
 
     @property
     def num_values(self) -> NDArray[Any] | None:
         """How many values an integer spec allows: int64, of `shape`; None for other dtypes."""
         if not is_discrete(self):
             return None
-        width = self._maximum.astype(np.int64) - self._minimum.astype(np.int64)
+        width = self.maximum.astype(np.int64) - self.minimum.astype(np.int64)
         return np.broadcast_to(width + 1, self.shape)
 
     @classmethod
@@ -181,9 +167,9 @@ class BoundedArraySpec(ArraySpec):
 
     def check_array(self, array: Any) -> bool:
         """Whether `array` has exactly this shape and dtype, and all its values are in bounds."""
-        return super().check_array(array) and bool(
-            np.all(array >= self._minimum) and np.all(array <= self._maximum)
-        )
+        if not super().check_array(array):
+            return False
+        return bool(np.all((array >= self.minimum) & (array <= self.maximum)))
 
     def replace(  # type: ignore[override]  # TF-Agents' positional order
         self,
@@ -197,18 +183,18 @@ class BoundedArraySpec(ArraySpec):
         return _replaced(self, shape=shape, dtype=dtype, **bounds, name=name)
 
     def __reduce__(self) -> tuple[Any, ...]:  # so that the bounds of copies are read-only too
-        return type(self), (self.shape, self.dtype, self._minimum, self._maximum, self.name)
+        return type(self), (self.shape, self.dtype, self.minimum, self.maximum, self.name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BoundedArraySpec) or not super().__eq__(other):
             return False
-        same = (self._minimum == other._minimum) & (self._maximum == other._maximum)
+        same = (self.minimum == other.minimum) & (self.maximum == other.maximum)
         return bool(np.all(same))
 
     def __repr__(self) -> str:
         return (
             f"BoundedArraySpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r}, "
-            f"minimum={self._minimum}, maximum={self._maximum})"
+            f"minimum={self.minimum}, maximum={self.maximum})"
         )
 
 

@@ -53,8 +53,11 @@ def read_only_nest(nest: Nest) -> Nest:
     return map_structure(lambda leaf: read_only(np.asarray(leaf)), nest)
 
 
-def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
-    """Raises TypeError or ValueError if a nest of arrays does not fit a nest of specs."""
+def assert_arrays_nest(arrays: Nest, spec: Nest, what: str = "") -> None:
+    """Raises TypeError or ValueError if a nest of arrays does not fit a nest of specs.
+
+    The message starts with `what`.
+    """
 
     def check(leaf: Any, array: Any) -> None:
         if not isinstance(leaf, ArraySpec):
@@ -65,7 +68,10 @@ def assert_arrays_nest(arrays: Nest, spec: Nest) -> None:
                 found = f"{array.dtype} array of shape {array.shape}: {str(array)[:160]}"
             raise ValueError(f"found {found}; expected {leaf}")
 
-    map_structure(check, spec, arrays)
+    try:
+        map_structure(check, spec, arrays)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}{error}") from error
 
 
 def check_arrays_nest(arrays: Nest, spec: Nest) -> bool:
@@ -80,7 +86,13 @@ def check_arrays_nest(arrays: Nest, spec: Nest) -> bool:
 def add_outer_dims_nest(spec: Nest, outer_dims: Iterable[int]) -> Nest:
     """Returns the nest of specs with `outer_dims`, such as `(batch_size,)`, before each shape."""
     outer = tuple(outer_dims)
-    return map_structure(lambda leaf: leaf.replace(shape=outer + leaf.shape), spec)
+
+    def add(leaf: Any) -> ArraySpec:
+        if not isinstance(leaf, ArraySpec):
+            raise TypeError(f"spec is {leaf!r}; expected an ArraySpec")
+        return leaf.replace(shape=outer + leaf.shape)
+
+    return map_structure(add, spec)
 
 
 def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[int] = ()) -> Nest:

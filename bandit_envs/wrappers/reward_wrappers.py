@@ -47,11 +47,9 @@ class RescaleReward(Wrapper):
         super().__init__(env, name=name)
         self._range = _check_range(reward_range)
         self._reward_spec = _reward_spec(env, *self._range)
-        self._wrapped_range = env.reward_range
-        if self._wrapped_range[0] == self._wrapped_range[1]:
-            raise ValueError(
-                f"{env.name}.reward_range is {self._wrapped_range}; expected two different numbers"
-            )
+        self._wrapped_range = smallest, largest = env.reward_range
+        if smallest == largest:
+            raise ValueError(f"the rewards of {env.name} are all {smallest}; expected a range")
 
     def _map_rewards(self, rewards: NDArray[Any]) -> NDArray[np.float64]:
         smallest, largest = self._wrapped_range
@@ -96,12 +94,7 @@ class AffineReward(Wrapper):
     """
 
     def __init__(
-        self,
-        env: PyEnvironment,
-        scale: float = 1.0,
-        shift: float = 0.0,
-        *,
-        name: str | None = None,
+        self, env: PyEnvironment, scale: float = 1.0, shift: float = 0.0, *, name: str | None = None
     ) -> None:
         super().__init__(env, name=name)
         self._scale = check_positive("scale", scale, maximum=MAX_PARAMETER)

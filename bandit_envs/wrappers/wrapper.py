@@ -26,17 +26,16 @@ class Wrapper(PyEnvironment):
         _map_means(means)             -> means           if they determine those of mapped rewards
 
     A wrapper that has to remember something overrides the hooks of `PyEnvironment` (`_reset`,
-    `_step`) instead, which step `self._env` and find what they remembered in `self._state.latent`.
-    It draws from `self.np_random`, the generator of the wrapped environment; and if it changes
-    rewards, it overrides `_map_means` too.
+    `_step`) instead, which step `self._env`, and `_map_means` if it changes rewards. It draws from
+    `self.np_random`, the generator of the wrapped environment.
 
     Reset and step a wrapped environment through its wrapper only. `render` shows the wrapped
-    environment, with its own rewards. The reward of a row that has just been reset is 0, or the
-    allowed value nearest to 0.
+    environment, with its own rewards. A reset returns the reward 0, or the allowed value nearest
+    to 0.
 
     Args:
         env: the environment to wrap; it may be a wrapper.
-        name: the result's name; its class and, in brackets, the wrapped one's name by default.
+        name: by default, the class and, in brackets, the name of `env`.
 
     Source: TF-Agents' `PyEnvironmentBaseWrapper`; Gymnasium's `Wrapper`.
 
@@ -110,17 +109,11 @@ class Wrapper(PyEnvironment):
         return {**info, **{key: self._mapped_means(info[key]) for key in means}}
 
     def expected_rewards(self) -> NDArray[Any]:
-        """Returns the mean of the mapped reward of every action now: [B, K].
-
-        This and the next methods raise NotImplementedError if the means are unknown.
-        """
+        """Returns the mean mapped reward of every action now: [B, K]."""
         return self._mapped_means(self._bandit().expected_rewards())
 
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
-        """Returns the mean of the mapped reward of every action under an observation: [batch, K].
-
-        It is unknown if the wrapper changes observations.
-        """
+        """Returns the mean mapped reward of every action under an observation: [batch, K]."""
         if type(self)._map_observation is not Wrapper._map_observation:
             raise NotImplementedError(f"{self._name} changes the observation")
         return self._mapped_means(self._bandit().expected_rewards_for(observation))
@@ -131,7 +124,7 @@ class Wrapper(PyEnvironment):
         return self._bandit().optimal_action()
 
     def optimal_reward(self) -> NDArray[Any]:
-        """Returns the mean of the mapped reward of the optimal action: [B]."""
+        """Returns the mean mapped reward of the optimal action now: [B]."""
         return self._mapped_means(self._bandit().optimal_reward())
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:

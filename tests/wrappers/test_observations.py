@@ -86,7 +86,7 @@ def test_what_cannot_be_called_is_refused():
 
 
 def test_what_is_no_spec_is_refused():
-    with pytest.raises(TypeError, match="observation_spec is 'spec'"):
+    with pytest.raises(TypeError, match="spec is 'spec'"):
         TransformObservation(KArmedTestbed(), lambda x: x, "spec")
 
 
@@ -127,9 +127,9 @@ COUNT = ArraySpec((), np.int32)
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        (KArmedTestbed(), "env has observation_spec ArraySpec.*; expected a dict with num_actions"),
-        (dict_observation(x=SPEC), "expected a dict with num_actions"),
-        (dict_observation(num_actions=COUNT, action_mask=SPEC), "without action_mask"),
+        (KArmedTestbed(), "env has observation_spec ArraySpec.*; expected num_actions"),
+        (dict_observation(x=SPEC), "expected num_actions"),
+        (dict_observation(num_actions=COUNT, action_mask=SPEC), "and no mask"),
     ],
 )
 def test_an_environment_without_numbers_of_actions_has_no_mask(env, message):

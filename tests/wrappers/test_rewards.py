@@ -212,7 +212,7 @@ def test_a_bad_range_is_refused(wrapper, reward_range, error, message):
 
 
 def test_rewards_that_are_all_the_same_cannot_be_rescaled():
-    with pytest.raises(ValueError, match=r"Payer.reward_range is \(1.0, 1.0\); expected two diff"):
+    with pytest.raises(ValueError, match="Payer are all 1"):
         RescaleReward(Payer([1.0], 1.0, 1.0), (0.0, 1.0))
 
 
