@@ -166,7 +166,7 @@ class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: i
         if self._needs_no_reset or not (last := time_step.is_last()).any():
             return False
         if not last.all():
-            raise NotImplementedError("some rows have ended and others not; cannot reset some rows")
+            raise NotImplementedError("some rows have ended, but rows are reset together")
         return True
 
     def _info(self) -> dict[str, Any]:
@@ -294,6 +294,9 @@ def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str
     return adapter(env, **options)
 
 
+_names: dict[str, str] = {}  # the first entry of a class has the name of the class
 for _entry in ENVIRONMENTS.values():
     _name = _entry.environment.__name__.removesuffix("PyEnvironment")
-    register(f"bandit_envs/{_name}-v0", _entry.id)
+    _names[_entry.id.title().replace("_", "") if _name in _names else _name] = _entry.id
+for _name, _id in _names.items():
+    register(f"bandit_envs/{_name}-v0", _id)

@@ -22,6 +22,7 @@ from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Normal
 
 TESTBED, PER_ARM = "bandit_envs/KArmedTestbed-v0", "bandit_envs/StationaryStochasticPerArm-v0"
+VALUES = {"means": [0.1, 0.9]}  # of parameters without a default
 BEST_ARM, REWARD = 3, 1.1841150546172599  # of `river.bandit.envs.KArmedTestbed`, from seed 42
 
 
@@ -35,15 +36,20 @@ def test_an_id_needs_no_import():
     assert "KArmedTestbed" in printed
 
 
-def test_every_environment_of_the_registry_has_an_id_and_passes_the_check():
-    names = {entry.environment.__name__ for entry in ENVIRONMENTS.values()}
-    for name in names:
-        made = gymnasium.make(f"bandit_envs/{name.removesuffix('PyEnvironment')}-v0")
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            warnings.filterwarnings("ignore", message=".*infinity")
-            warnings.filterwarnings("ignore", message=".*alternative render modes")
-            check_env(made.unwrapped, skip_render_check=True)
+@pytest.mark.parametrize("entry", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
+def test_every_environment_of_the_registry_has_an_id_and_passes_the_check(entry):
+    (id_,) = [
+        spec.id
+        for spec in gymnasium.registry.values()
+        if spec.kwargs.get("environment") == entry.id
+    ]
+    needed = [name for name, p in entry.parameters().items() if p.default is p.empty]
+    made = gymnasium.make(id_, **{name: VALUES[name] for name in needed})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*infinity")
+        warnings.filterwarnings("ignore", message=".*alternative render modes")
+        check_env(made.unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("id_", [TESTBED, PER_ARM])

@@ -2,6 +2,7 @@ import copy
 import importlib
 import inspect
 import pickle
+import re
 import unittest
 
 import numpy as np
@@ -15,7 +16,9 @@ from tf_agents.bandits.environments import stationary_stochastic_per_arm_py_envi
 from tf_agents.environments import utils
 from tf_agents.policies import random_py_policy
 
+from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.adapters.tf_agents import StationaryStochasticPerArmPyEnvironment
+from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 
@@ -115,17 +118,24 @@ def test_the_specs_are_those_of_tf_agents():
     assert ours.name == theirs.name
 
 
-def test_the_constructor_is_that_of_tf_agents_with_a_seed_added():
-    ours, theirs = (
-        list(inspect.signature(environment_class).parameters.values())
-        for environment_class in (
-            StationaryStochasticPerArmPyEnvironment,
-            upstream.StationaryStochasticPerArmPyEnvironment,
-        )
+@pytest.mark.parametrize(
+    "name", [entry.upstream for entry in ENVIRONMENTS.values() if entry.upstream is not None]
+)
+def test_a_drop_in_has_the_constructor_of_tf_agents_with_a_seed_added(name):
+    module = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    upstream_class = getattr(
+        importlib.import_module(f"tf_agents.bandits.environments.{module}"), name
     )
-    assert [parameter.name for parameter in ours] == [*(p.name for p in theirs), "seed"]
-    assert [parameter.default for parameter in ours[:-1]] == [p.default for p in theirs]
-    assert ours[-1].kind is inspect.Parameter.KEYWORD_ONLY
+    ours, theirs = (
+        list(inspect.signature(each).parameters.values())
+        for each in (getattr(adapter, name), upstream_class)
+    )
+    for our, their in zip(ours, theirs):
+        assert our.name == their.name
+        assert their.default in (their.empty, our.default)
+    added = [parameter.name for parameter in ours[len(theirs) :]]
+    assert "seed" in added
+    assert "horizon" not in added
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
