@@ -26,9 +26,7 @@ from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
 
 
-class GymnasiumAdapter(Adapter):
-    """Base of the single and the vectorized environment."""
-
+class _GymnasiumAdapter(Adapter):
     _spaces = gymnasium.spaces
 
     def render(self) -> Any:
@@ -44,7 +42,7 @@ class GymnasiumAdapter(Adapter):
             raise ResetNeeded("call reset() first")
 
 
-class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
+class GymnasiumEnv(_GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """An environment with a batch of one, in Gymnasium's interface; see `Adapter`.
 
     Source: Gymnasium's `Env`.
@@ -69,7 +67,7 @@ class GymnasiumEnv(GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[m
         return result
 
 
-class GymnasiumVectorEnv(GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
+class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
     """A batch in Gymnasium's vectorized interface: its rows are the sub-environments.
 
     Rows share one random stream and end together. Then, the mode says what resets them:
