@@ -40,6 +40,7 @@ class Bandit(Protocol):
     def optimal_action(self) -> NDArray[Any]: ...
     def optimal_reward(self) -> NDArray[Any]: ...
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]: ...
+    def _last_choice(self) -> tuple[NDArray[Any], Any] | None: ...
 
 
 def is_bandit(env: PyEnvironment) -> TypeGuard[Bandit]:
@@ -50,14 +51,14 @@ def is_bandit(env: PyEnvironment) -> TypeGuard[Bandit]:
 def available_actions(observation: Nest, num_actions: int) -> NDArray[np.bool_] | None:
     """Returns which actions an observation makes available: [B, K], or None for all of them.
 
-    It says so in a dict: the first `num_actions` [B] of them, or those in `mask` [B, K].
+    It says so in a dict: those in `mask` [B, K], or else the first `num_actions` [B] of them.
     """
     if isinstance(observation, dict):
+        if "mask" in observation:
+            return np.asarray(observation["mask"], np.bool_)
         if "num_actions" in observation:
             count: NDArray[Any] = np.asarray(observation["num_actions"])
             return np.asarray(np.arange(num_actions) < count[..., np.newaxis])
-        if "mask" in observation:
-            return np.asarray(observation["mask"], np.bool_)
     return None
 
 
@@ -299,6 +300,13 @@ class BanditPyEnvironment(PyEnvironment):
             action=None if bandit.action is None else int(bandit.action[index]),
             reward=None if bandit.action is None else float(reward[index]),
         )
+
+    def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
+        """Returns the expected rewards that the last action met, and it; None after a reset."""
+        bandit: BanditState | None = self._state.latent
+        if bandit is None or bandit.action is None:
+            return None
+        return self._known_means(bandit.previous), bandit.action
 
     def _check_action(self, action: Nest) -> Any:
         """Returns `action` as the hooks take it; a subclass may add rules for it, as for slates."""

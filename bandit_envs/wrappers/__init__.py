@@ -1,13 +1,24 @@
-"""Environment wrappers. Each changes one thing: observations or rewards."""
+"""Environment wrappers. Each changes one thing: observations, rewards or the available actions."""
 
+from bandit_envs.wrappers.masks import ExtraDisabledActions, RandomActionMask
 from bandit_envs.wrappers.observation_wrappers import AddActionMask, TransformObservation
 from bandit_envs.wrappers.reward_wrappers import AffineReward, ClipReward, RescaleReward
+from bandit_envs.wrappers.scalarizations import (
+    ChebyshevScalarization,
+    HypervolumeScalarization,
+    LinearScalarization,
+)
 from bandit_envs.wrappers.wrapper import Wrapper
 
 __all__ = [
     "AddActionMask",
     "AffineReward",
+    "ChebyshevScalarization",
     "ClipReward",
+    "ExtraDisabledActions",
+    "HypervolumeScalarization",
+    "LinearScalarization",
+    "RandomActionMask",
     "RescaleReward",
     "TransformObservation",
     "Wrapper",

@@ -171,6 +171,10 @@ class Wrapper(PyEnvironment):
         what = f"{self._name}._map_means returned"
         return read_only(cast(what, self._map_means(means), self.reward_spec().dtype))
 
+    def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
+        choice = self._bandit()._last_choice()
+        return None if choice is None else (self._mapped_means(choice[0]), choice[1])
+
     def _check_action(self, action: Nest) -> Nest:
         return action  # the wrapped environment checks it before anything changes
 

@@ -1,0 +1,174 @@
+"""Wrappers that make actions unavailable."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.arrays import read_only
+from bandit_envs.base.bandit_py_environment import available_actions
+from bandit_envs.base.checks import check_available, check_indices, check_integer, check_number
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
+from bandit_envs.trajectories import TimeStep
+from bandit_envs.wrappers.ranking import RankingWrapper
+
+Mask = NDArray[np.bool_]
+
+
+class MaskingWrapper(RankingWrapper):
+    """A wrapper that masks actions; it may add actions that are always masked.
+
+    An observation that is a dict gets one more key, `mask` [B, K] bool. Any other becomes the dict
+    of `observation` and `mask`. The wrapper remembers the mask that the last action met.
+    """
+
+    def __init__(self, env: PyEnvironment, num_extra_actions: int, name: str | None) -> None:
+        super().__init__(env, name=name)
+        self._num_wrapped = self._num_actions
+        self._num_actions += num_extra_actions
+        mask_spec = ArraySpec((self._num_actions,), np.bool_, "mask")
+        self._observation_spec = self._with_mask(env.observation_spec(), mask_spec)
+
+    @property
+    def num_actions(self) -> int:
+        return self._num_actions
+
+    def action_spec(self) -> BoundedArraySpec:
+        spec: BoundedArraySpec = self._env.action_spec()
+        return spec.replace(maximum=self._num_actions - 1)
+
+    def expected_rewards(self) -> NDArray[Any]:
+        means = self._bandit().expected_rewards()
+        return self._masked(means, self._state.time_step.observation["mask"])
+
+    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
+        if not isinstance(observation, dict) or "mask" not in observation:
+            raise TypeError(f"observation does not fit {self._name}: it has no mask")
+        wrapped, spec = dict(observation), self._env.observation_spec()
+        mask = wrapped.pop("mask")
+        if not isinstance(spec, dict):
+            wrapped = wrapped["observation"]
+        elif "mask" in spec:
+            wrapped["mask"] = mask[:, : self._num_wrapped]
+        return self._masked(self._bandit().expected_rewards_for(wrapped), mask)
+
+    @abc.abstractmethod
+    def _draw_mask(self, available: Mask | None) -> Mask:
+        """Draws the mask [B, K] of a time step, of what is `available` when it is not masked."""
+
+    def _reset(self) -> tuple[None, TimeStep]:
+        return None, self._with_new_mask(self._env.reset())
+
+    def _step(self, action: Nest) -> tuple[Mask, TimeStep]:
+        met = self._state.time_step.observation["mask"]
+        return met, self._with_new_mask(self._env.step(action))
+
+    def _check_action(self, action: Nest) -> NDArray[np.intp]:
+        checked = check_indices(action, self._batch_size, self._num_actions)
+        return check_available(checked, self._state.time_step.observation["mask"])
+
+    def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
+        choice = self._bandit()._last_choice()
+        return None if choice is None else (self._masked(choice[0], self._state.latent), choice[1])
+
+    def _with_new_mask(self, time_step: TimeStep) -> TimeStep:
+        observation = time_step.observation
+        mask = self._draw_mask(available_actions(observation, self._num_wrapped))
+        return time_step._replace(observation=self._with_mask(observation, mask))
+
+    @staticmethod
+    def _with_mask(observation: Nest, mask: Any) -> dict[str, Any]:
+        parts = observation if isinstance(observation, dict) else {"observation": observation}
+        return {**parts, "mask": mask}
+
+    def _masked(self, means: NDArray[Any], mask: Mask) -> NDArray[Any]:
+        masked = np.full((*mask.shape, *means.shape[2:]), -np.inf, means.dtype)
+        known = masked[:, : self._num_wrapped]
+        shown = mask[:, : self._num_wrapped].reshape(known.shape[:2] + (1,) * (known.ndim - 2))
+        np.copyto(known, means, where=shown)
+        return read_only(masked)
+
+    def _check_content(self, content: Any) -> None:
+        super()._check_content(content)
+        mask = content[0].latent
+        if mask is not None:
+            self._masked(np.zeros((self._batch_size, self._num_wrapped)), mask)
+
+
+class RandomActionMask(MaskingWrapper):
+    """Makes each action available with a probability, drawn anew for each time step.
+
+    Of a row in which no action would be available, one is, drawn uniformly. So with K actions,
+
+        P(available) = p + (1 - p)^K / K        p = action_probability
+
+    Actions that the wrapped environment's observation makes unavailable stay so. `mask` then
+    replaces its own, and has precedence over its `num_actions`.
+
+    Shapes:
+        B: batch_size.
+        K: the number of actions. `mask` is [B, K] bool.
+
+    Args:
+        env: a bandit whose action is one integer.
+        action_probability: p.
+        name: as for `Wrapper`.
+
+    Source: TF-Agents' `BernoulliActionMaskTFEnvironment`; Kleinberg et al. (2010).
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> env = RandomActionMask(KArmedTestbed(k=3, batch_size=2, seed=0), 0.5)
+    >>> mask = env.reset().observation["mask"]
+    >>> bool(np.array_equal(mask, env.expected_rewards() > -np.inf))
+    True
+    """
+
+    def __init__(
+        self, env: PyEnvironment, action_probability: float, *, name: str | None = None
+    ) -> None:
+        super().__init__(env, 0, name)
+        self._probability = check_number("action_probability", action_probability, 0.0, 1.0)
+
+    def _draw_mask(self, available: Mask | None) -> Mask:
+        shape = self._batch_size, self._num_actions
+        allowed = np.ones(shape, np.bool_) if available is None else available
+        mask = (self.np_random.random(shape) < self._probability) & allowed
+        empty = np.flatnonzero(~mask.any(axis=1))
+        keys = np.where(allowed[empty], self.np_random.random((len(empty), shape[1])), -1.0)
+        mask[empty, keys.argmax(axis=1)] = True
+        return mask
+
+
+class ExtraDisabledActions(MaskingWrapper):
+    """Adds actions that are never available, after those of the wrapped environment.
+
+    Shapes:
+        B: batch_size.
+        K: the number of actions, the added ones included. `mask` is [B, K] bool.
+
+    Args:
+        env: a bandit whose action is one integer.
+        num_extra_actions: how many are added.
+        name: as for `Wrapper`.
+
+    Source: TF-Agents' `ExtraDisabledActionsWrapper`.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> env = ExtraDisabledActions(KArmedTestbed(k=2, seed=0), 3)
+    >>> env.reset().observation["mask"].tolist(), env.num_actions
+    ([[True, True, False, False, False]], 5)
+    """
+
+    def __init__(
+        self, env: PyEnvironment, num_extra_actions: int, *, name: str | None = None
+    ) -> None:
+        super().__init__(env, check_integer("num_extra_actions", num_extra_actions, 0), name)
+
+    def _draw_mask(self, available: Mask | None) -> Mask:
+        mask = np.zeros((self._batch_size, self._num_actions), np.bool_)
+        mask[:, : self._num_wrapped] = True if available is None else available
+        return mask

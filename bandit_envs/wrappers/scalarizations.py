@@ -1,0 +1,146 @@
+"""Wrappers that pay one number for a vector of rewards."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.checks import check_numbers
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.specs import ArraySpec
+from bandit_envs.trajectories import REWARD_SPEC
+from bandit_envs.wrappers.ranking import RankingWrapper
+
+Array = NDArray[Any]
+
+
+class Scalarization(RankingWrapper):
+    """A wrapper that pays one number for a vector of rewards.
+
+    The mean of a function that is not linear does not follow from the mean of its argument. With
+    such a function, the expected rewards are known only if the rewards of `env` always equal their
+    means, which `deterministic` says.
+
+    Shapes:
+        R: rewards at a time.
+
+    Args:
+        env: a bandit with rewards [B, R], whose action is one integer.
+        deterministic: whether the rewards of `env` equal their means.
+        name: as for `Wrapper`.
+    """
+
+    def __init__(self, env: PyEnvironment, knows_means: bool, name: str | None) -> None:
+        super().__init__(env, name=name)
+        spec = env.reward_spec()
+        if not isinstance(spec, ArraySpec) or len(spec.shape) != 1:
+            raise TypeError(f"env has reward_spec {spec}; expected a vector of rewards")
+        self._num_rewards, self._knows_means = spec.shape[0], knows_means
+        self._reward_spec = REWARD_SPEC
+
+    @abc.abstractmethod
+    def _map_rewards(self, rewards: Array) -> Array:
+        """Returns a number [...] for each vector of `rewards` [..., R]."""
+
+    def _map_means(self, means: Array) -> Array:
+        if not self._knows_means:
+            raise NotImplementedError(
+                f"{self._name} does not know its expected rewards; "
+                "if the wrapped rewards are, say deterministic=True"
+            )
+        available = (means > -np.inf).any(axis=-1, keepdims=True)
+        mapped = self._map_rewards(np.where(available, means, 0.0))
+        return np.where(available[..., 0], mapped, -np.inf)
+
+    def _vector(self, name: str, values: ArrayLike) -> Array:
+        vector = check_numbers(name, values, ndim=1).astype(np.float64)
+        if vector.shape != (self._num_rewards,) or not np.isfinite(vector).all():
+            raise ValueError(f"{name} is {vector}; expected {self._num_rewards} finite numbers")
+        return vector
+
+
+class LinearScalarization(Scalarization):
+    """Pays weights . R. The expected rewards follow from those of the wrapped environment.
+
+    Args:
+        env, name: as for `Scalarization`.
+        weights: [R].
+
+    Source: TF-Agents' `LinearScalarizer`.
+    """
+
+    def __init__(self, env: PyEnvironment, weights: ArrayLike, *, name: str | None = None) -> None:
+        super().__init__(env, True, name)
+        self._weights = self._vector("weights", weights)
+
+    def _map_rewards(self, rewards: Array) -> Array:
+        return np.asarray(rewards @ self._weights)
+
+
+class ChebyshevScalarization(Scalarization):
+    """Pays min_i weights_i (R_i - reference_i).
+
+    Args:
+        env, deterministic, name: as for `Scalarization`.
+        weights, reference: [R]; no reward is worse than its reference.
+
+    Source: TF-Agents' `ChebyshevScalarizer`; Drugan & Nowe (2013), section III.
+    """
+
+    def __init__(
+        self,
+        env: PyEnvironment,
+        weights: ArrayLike,
+        reference: ArrayLike,
+        *,
+        deterministic: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(env, deterministic, name)
+        self._weights = self._vector("weights", weights)
+        self._reference = self._vector("reference", reference)
+
+    def _map_rewards(self, rewards: Array) -> Array:
+        return np.asarray((self._weights * (rewards - self._reference)).min(axis=-1))
+
+
+class HypervolumeScalarization(Scalarization):
+    """Pays min_i max(slopes_i R_i + offsets_i, 0) / v_i, over the i with v_i > 0.
+
+    Its mean over random directions v is, up to a factor, the volume that the rewards dominate.
+
+    Args:
+        env, deterministic, name: as for `Scalarization`.
+        direction: [R] numbers of 0 or more; v is this vector, scaled to length 1.
+        slopes, offsets: [R]; they map each reward to where 0 is as good as nothing.
+
+    Source: TF-Agents' `HyperVolumeScalarizer`; Zhang & Golovin (2020).
+    """
+
+    def __init__(
+        self,
+        env: PyEnvironment,
+        direction: ArrayLike,
+        slopes: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        deterministic: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(env, deterministic, name)
+        vector = self._vector("direction", direction)
+        if (vector < 0.0).any() or not vector.any():
+            raise ValueError(
+                f"direction is {vector}; expected no negative numbers, and one above 0"
+            )
+        self._used = np.flatnonzero(vector)
+        self._direction = (vector / np.linalg.norm(vector))[self._used]
+        self._slopes = self._vector("slopes", slopes)[self._used]
+        self._offsets = self._vector("offsets", offsets)[self._used]
+
+    def _map_rewards(self, rewards: Array) -> Array:
+        mapped = self._slopes * rewards[..., self._used] + self._offsets
+        return np.asarray((mapped.clip(0.0) / self._direction).min(axis=-1))
