@@ -100,11 +100,19 @@ def _bounded(spec: ArraySpec) -> ArraySpec:
 
 
 def availability(environment: PyEnvironment) -> NDArray[np.bool_] | None:
-    """Returns which actions a bandit's observation makes available: [B, K]; None for all."""
-    bandit: Any = environment.unwrapped
-    if not is_bandit(environment) or not bandit._takes_indices:
+    """Returns which actions the observation makes available: [B, K]; None for all.
+
+    If the observation does not say it, that of the environment without wrappers does.
+    """
+    bare: Any = environment.unwrapped
+    if not is_bandit(environment) or not bare._takes_indices:
         return None
-    return available_actions(bandit.current_time_step().observation, bandit.num_actions)
+    for bandit in (environment, bare):
+        observation = bandit.current_time_step().observation
+        available = available_actions(observation, bandit.num_actions)
+        if available is not None:
+            return available
+    return None
 
 
 def look(environment: PyEnvironment) -> dict[str, Any]:

@@ -51,9 +51,9 @@ class Scalarization(RankingWrapper):
                 f"{self._name} does not know its expected rewards; "
                 "if the wrapped rewards are, say deterministic=True"
             )
-        available = (means > -np.inf).any(axis=-1, keepdims=True)
-        mapped = self._map_rewards(np.where(available, means, 0.0))
-        return np.where(available[..., 0], mapped, -np.inf)
+        available = np.asarray((means > -np.inf).any(axis=-1))
+        mapped = self._map_rewards(np.where(available[..., np.newaxis], means, 0.0))
+        return np.where(available, mapped, -np.inf)
 
     def _vector(self, name: str, values: ArrayLike) -> Array:
         vector = check_numbers(name, values, ndim=1).astype(np.float64)
@@ -110,12 +110,10 @@ class ChebyshevScalarization(Scalarization):
 class HypervolumeScalarization(Scalarization):
     """Pays min_i max(slopes_i R_i + offsets_i, 0) / v_i, over the i with v_i > 0.
 
-    Its mean over random directions v is, up to a factor, the volume that the rewards dominate.
-
     Args:
         env, deterministic, name: as for `Scalarization`.
         direction: [R] numbers of 0 or more; v is this vector, scaled to length 1.
-        slopes, offsets: [R]; they map each reward to where 0 is as good as nothing.
+        slopes, offsets: [R]; what they map to 0 or less counts as nothing.
 
     Source: TF-Agents' `HyperVolumeScalarizer`; Zhang & Golovin (2020).
     """

@@ -119,3 +119,37 @@ def rounded(observation):
         key: array if key == "num_actions" else np.round(array)
         for key, array in observation.items()
     }
+
+
+class Vectors(BanditPyEnvironment):
+    """Contexts are the means of three actions' two rewards; the noise may be left out."""
+
+    def __init__(self, batch_size=3, noise_std=1.0, seed=None, horizon=None):
+        self._noise_std = noise_std
+        super().__init__(
+            ArraySpec((3, 2), np.float64),
+            3,
+            ArraySpec((2,), np.float32, "reward"),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+        )
+
+    def _initial_state(self, rng):
+        return rng.standard_normal((self.batch_size, 3, 2))
+
+    def _observe(self, state):
+        return state
+
+    def _state_of(self, observation):
+        return observation
+
+    def _expected_rewards(self, state):
+        return state
+
+    def _draw_rewards(self, rng, state, action):
+        noise = self._noise_std * rng.standard_normal((self.batch_size, 2))
+        return state[np.arange(self.batch_size), action] + noise
+
+    def _next_state(self, rng, state, action):
+        return self._initial_state(rng)

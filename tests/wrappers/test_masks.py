@@ -1,0 +1,178 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    ArraySpec,
+    ExtraDisabledActions,
+    KArmedTestbed,
+    OptimalActionMetric,
+    RandomActionMask,
+    RandomPolicy,
+    RegretMetric,
+    StepDriver,
+    UCBPolicy,
+)
+from bandit_envs.testing import EnvironmentContract
+from bandit_envs.wrappers import AffineReward
+from tests.wrappers.examples import Coins, Payer, Vectors, per_arm_bandit
+
+
+class TestRandomActionMask(EnvironmentContract):
+    def make_environment(self, seed):
+        return RandomActionMask(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed), 0.5)
+
+
+class TestRandomActionMaskOfContexts(EnvironmentContract):
+    num_steps = 5
+
+    def make_environment(self, seed):
+        return AffineReward(RandomActionMask(per_arm_bandit(seed), 0.7), 2.0)
+
+
+class TestRandomActionMaskTwice(EnvironmentContract):
+    num_steps = 5
+
+    def make_environment(self, seed):
+        return RandomActionMask(RandomActionMask(Coins(seed=seed), 0.8), 0.8)
+
+
+class TestRandomActionMaskOfVectors(EnvironmentContract):
+    num_steps = 5
+
+    def make_environment(self, seed):
+        return RandomActionMask(Vectors(seed=seed), 0.5)
+
+
+class TestExtraDisabledActions(EnvironmentContract):
+    num_steps = 5
+
+    def make_environment(self, seed):
+        return ExtraDisabledActions(Coins(seed=seed), 2)
+
+
+class TestExtraDisabledActionsOfContexts(EnvironmentContract):
+    num_steps = 5
+
+    def make_environment(self, seed):
+        return RandomActionMask(ExtraDisabledActions(per_arm_bandit(seed), 2), 0.5)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
+def test_an_action_is_available_with_the_probability_of_the_formula(p):
+    env = RandomActionMask(KArmedTestbed(k=4, batch_size=100_000, seed=0), p)
+    mask = env.reset().observation["mask"]
+    assert mask.any(axis=1).all()
+    chance = p + (1 - p) ** 4 / 4
+    error = np.sqrt(chance * (1 - chance) / 100_000)
+    assert (abs(mask.mean(axis=0) - chance) <= 5 * error).all()
+
+
+def test_each_time_step_has_a_new_mask():
+    env = RandomActionMask(KArmedTestbed(k=4, batch_size=1000, seed=0), 0.5)
+    masks = [env.reset().observation["mask"]]
+    for _ in range(3):
+        masks.append(env.step(masks[-1].argmax(axis=1)).observation["mask"])
+    for before, after in itertools.pairwise(masks):
+        assert 0.4 < (before == after).mean() < 0.6
+
+
+def test_a_masked_action_is_refused_and_changes_nothing():
+    env = RandomActionMask(KArmedTestbed(k=4, batch_size=5, seed=0), 0.4)
+    mask = env.reset().observation["mask"]
+    action = mask.argmax(axis=1)
+    row, masked = np.argwhere(~mask)[0]
+    bad = action.copy()
+    bad[row] = masked
+    wrapped = env.wrapped_env().current_time_step()
+    with pytest.raises(ValueError, match=rf"action\[{row}\] is {masked}, which is not available"):
+        env.step(bad)
+    assert np.array_equal(env.current_time_step().observation["mask"], mask)
+    assert np.array_equal(env.wrapped_env().current_time_step().reward, wrapped.reward)
+    env.step(action)
+
+
+def test_the_optimum_is_among_the_available_actions():
+    env = RandomActionMask(KArmedTestbed(k=4, batch_size=50, seed=0), 0.5)
+    mask = env.reset().observation["mask"]
+    for _ in range(3):
+        means = np.where(mask, env.wrapped_env().expected_rewards(), -np.inf)
+        assert np.array_equal(env.expected_rewards(), means)
+        assert np.array_equal(env.optimal_action(), means.argmax(axis=1))
+        assert np.array_equal(env.optimal_reward(), means.max(axis=1))
+        action = np.where(mask, np.arange(4), 9).min(axis=1)
+        time_step = env.step(action)
+        info = env.get_info()
+        assert np.array_equal(info["expected_reward"], means[np.arange(50), action])
+        assert np.array_equal(info["optimal_reward"], means.max(axis=1))
+        assert np.array_equal(info["optimal_action"], means.argmax(axis=1))
+        mask = time_step.observation["mask"]
+
+
+def test_actions_that_the_wrapped_environment_lacks_stay_unavailable():
+    env = RandomActionMask(per_arm_bandit(batch_size=10_000), 0.25)
+    observation = env.reset().observation
+    inside = np.arange(4) < observation["num_actions"][:, np.newaxis]
+    assert not (observation["mask"] & ~inside).any()
+    assert observation["mask"].any(axis=1).all()
+    two = observation["mask"][observation["num_actions"] == 2]
+    chance = 0.25 + 0.75**2 / 2
+    assert abs(two[:, :2].mean() - chance) < 5 * np.sqrt(0.25 / len(two))
+
+
+def test_a_dict_gets_a_mask_and_another_observation_becomes_a_dict():
+    env = RandomActionMask(KArmedTestbed(k=4, batch_size=2), 0.5)
+    spec = env.observation_spec()
+    assert spec["observation"] == ArraySpec((1,), np.float32)
+    assert spec["mask"] == ArraySpec((4,), np.bool_)
+    keys = per_arm_bandit().observation_spec().keys()
+    assert RandomActionMask(per_arm_bandit(), 0.5).observation_spec().keys() == {*keys, "mask"}
+
+
+@pytest.mark.parametrize("wrapped", [Vectors(4, seed=0), per_arm_bandit(batch_size=4)])
+def test_an_observation_determines_the_means_if_it_did(wrapped):
+    env = ExtraDisabledActions(RandomActionMask(wrapped, 0.5), 2)
+    observation = env.reset().observation
+    assert np.array_equal(env.expected_rewards_for(observation), env.expected_rewards())
+    some = {key: array[:3] for key, array in observation.items()}
+    assert np.array_equal(env.expected_rewards_for(some), env.expected_rewards()[:3])
+    with pytest.raises(TypeError, match="mask"):
+        env.expected_rewards_for(observation["mask"])
+
+
+def test_extra_actions_are_never_available():
+    env = ExtraDisabledActions(KArmedTestbed(k=3, batch_size=2, seed=0), 2)
+    bare = KArmedTestbed(k=3, batch_size=2, seed=0)
+    bare.reset()
+    time_step = env.reset()
+    assert env.num_actions == 5
+    assert env.action_spec().maximum == 4
+    assert time_step.observation["mask"].tolist() == [[True] * 3 + [False] * 2] * 2
+    assert np.array_equal(env.expected_rewards()[:, :3], bare.expected_rewards())
+    assert np.isneginf(env.expected_rewards()[:, 3:]).all()
+    with pytest.raises(ValueError, match=r"action\[1\] is 4, which is not available"):
+        env.step([0, 4])
+    assert np.array_equal(env.step([0, 2]).reward, bare.step([0, 2]).reward)
+    assert env.get_info()["optimal_action"].tolist() == bare.optimal_action().tolist()
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [RandomPolicy(num_actions=13, batch_size=20), UCBPolicy(1.0, num_actions=13, batch_size=20)],
+)
+def test_policies_choose_among_the_available_actions(policy):
+    env = ExtraDisabledActions(RandomActionMask(KArmedTestbed(batch_size=20, seed=0), 0.3), 3)
+    regret, optimal = RegretMetric(env), OptimalActionMetric(env)
+    StepDriver(env, policy, [policy, regret, optimal], 50).run()
+    assert (regret.result().per_step.mean >= 0.0).all()
+    assert (optimal.result().per_step.mean <= 1.0).all()
+
+
+def test_only_bandits_with_one_integer_as_action_have_masks():
+    with pytest.raises(TypeError, match="env"):
+        RandomActionMask(Payer([1.0, 2.0]), 0.5)
+    with pytest.raises(ValueError, match="action_probability"):
+        RandomActionMask(KArmedTestbed(), 1.5)
+    with pytest.raises(ValueError, match="num_extra_actions"):
+        ExtraDisabledActions(KArmedTestbed(), -1)
