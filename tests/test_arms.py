@@ -124,6 +124,7 @@ def test_the_spec_has_the_bounds_of_all_arms():
         (lambda: rewards.Normal(0.0, -1.0), "std"),
         (lambda: rewards.Normal(np.nan), "mean"),
         (lambda: rewards.Normal("0"), "mean"),
+        (lambda: rewards.Normal([[0.0], [0.0, 1.0]]), "mean"),
         (lambda: rewards.Normal(1e38), "mean"),
         (lambda: rewards.Bernoulli([0.5, 1.1]), "probability"),
         (lambda: rewards.Beta(0.0, 1.0), "alpha"),

@@ -117,7 +117,8 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
     def _draw_rewards(
         self, rng: np.random.Generator, state: PiecewiseState, action: NDArray[np.intp]
     ) -> NDArray[Any]:
-        return rng.random(self._batch_size) < self._expected_reward(state, action)
+        is_paid = rng.random(self._batch_size) < self._expected_reward(state, action)
+        return is_paid.astype(np.float32)
 
     def _next_state(
         self, rng: np.random.Generator, state: PiecewiseState, action: NDArray[np.intp]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS, read_only
+from bandit_envs.base.arrays import as_numbers, read_only
 from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, shown
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
@@ -108,7 +108,7 @@ class Bernoulli(Family):
         super().__init__((p,), p, np.sqrt(p * (1.0 - p)), (0.0, 1.0))
 
     def _draw(self, rng: np.random.Generator, size: int, *parameters: Any) -> Array:
-        return np.asarray(rng.random(size) < parameters[0])
+        return np.asarray(rng.random(size) < parameters[0], np.float32)
 
 
 class Beta(Family):
@@ -188,9 +188,7 @@ def check_parameters(**parameters: tuple[ArrayLike, float, float]) -> list[Array
     """Returns parameters, each given with its smallest and its largest value, as float64."""
     arrays: list[Array] = []
     for name, (value, low, high) in parameters.items():
-        array = np.array(value)
-        if array.dtype.kind not in NUMBERS:
-            raise TypeError(f"{name} is {shown(value)}; expected real numbers")
+        array = as_numbers(f"{name} is", value)
         if not ((array >= low) & (array <= high)).all():
             expected = f"All parameters should be floats in [{low:g}, {high:g}]."
             raise ValueError(f"{name} is {shown(value)}. {expected}")

@@ -34,7 +34,7 @@ class Corrupted(Law):
 
     def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
         rewards, others = (law.draw(rng, action) for law in self._laws)
-        return np.where(self._is_replaced.draw(rng, action), others, rewards)
+        return np.where(self._is_replaced.draw(rng, action) > 0.0, others, rewards)
 
 
 class _Frozen(Law):

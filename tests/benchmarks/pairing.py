@@ -49,24 +49,46 @@ def paired_ratio(
         rounds: how many pairs of timings; at least 2.
         number: calls in one timing.
     """
-    timings = []
-    candidate()  # what is done at the first call only shall not count
-    reference()
+    return Ratio.of([(a, b) for a, b in _timings((candidate, reference), rounds, number)])
+
+
+def overhead_ratio(
+    candidate: Sequence[Callable[[], object]],
+    reference: Sequence[Callable[[], object]],
+    rounds: int,
+    number: int,
+) -> Ratio:
+    """Returns the ratio of what two functions cost beside a part of each, as `paired_ratio` does.
+
+    Args:
+        candidate: a function, and the part of it that does not count.
+        reference: the same.
+        rounds: how many pairs of timings; at least 2.
+        number: calls in one timing.
+    """
+    timings = _timings((*candidate, *reference), rounds, number)
+    return Ratio.of([(a - b, c - d) for a, b, c, d in timings])
+
+
+def _timings(
+    functions: Sequence[Callable[[], object]], rounds: int, number: int
+) -> list[list[float]]:
+    """Returns the seconds that each function takes, one list a round."""
+    for function in functions:
+        function()  # what is done at the first call only shall not count
     gc_was_on = gc.isenabled()
     gc.disable()
     try:
-        for turn in range(rounds):
-            if turn % 2:
-                second = _seconds(reference, number)
-                first = _seconds(candidate, number)
-            else:
-                first = _seconds(candidate, number)
-                second = _seconds(reference, number)
-            timings.append((first, second))
+        return [_round(functions, number, backwards=turn % 2 == 1) for turn in range(rounds)]
     finally:
         if gc_was_on:
             gc.enable()
-    return Ratio.of(timings)
+
+
+def _round(functions: Sequence[Callable[[], object]], number: int, backwards: bool) -> list[float]:
+    if backwards:
+        return _round(functions[::-1], number, backwards=False)[::-1]
+    return [_seconds(function, number) for function in functions]
 
 
 def _seconds(function: Callable[[], object], number: int) -> float:
