@@ -20,10 +20,10 @@ Mask = NDArray[np.bool_]
 
 
 class MaskingWrapper(RankingWrapper):
-    """A wrapper that masks actions; it may add actions that are always masked.
+    """A wrapper that masks actions, and may add actions that are always masked.
 
-    An observation that is a dict gets one more key, `mask` [B, K] bool. Any other becomes the dict
-    of `observation` and `mask`. The wrapper remembers the mask that the last action met.
+    The observation, if it is a dict, gets a `mask` [B, K] bool. Any other becomes a dict of
+    `observation` and `mask`. The wrapper remembers the mask that the last action met.
     """
 
     def __init__(self, env: PyEnvironment, num_extra_actions: int, name: str | None) -> None:
@@ -31,7 +31,7 @@ class MaskingWrapper(RankingWrapper):
         self._num_wrapped = self._num_actions
         self._num_actions += num_extra_actions
         mask_spec = ArraySpec((self._num_actions,), np.bool_, "mask")
-        self._observation_spec = self._with_mask(env.observation_spec(), mask_spec)
+        self._observation_spec = _with_mask(env.observation_spec(), mask_spec)
 
     @property
     def num_actions(self) -> int:
@@ -58,14 +58,19 @@ class MaskingWrapper(RankingWrapper):
 
     @abc.abstractmethod
     def _draw_mask(self, available: Mask | None) -> Mask:
-        """Draws the mask [B, K] of a time step, of what is `available` when it is not masked."""
+        """Draws a mask [B, K]; `available` are the actions of the wrapped environment that are."""
 
     def _reset(self) -> tuple[None, TimeStep]:
-        return None, self._with_new_mask(self._env.reset())
+        return None, self._masked_time_step(self._env.reset())
 
     def _step(self, action: Nest) -> tuple[Mask, TimeStep]:
         met = self._state.time_step.observation["mask"]
-        return met, self._with_new_mask(self._env.step(action))
+        return met, self._masked_time_step(self._env.step(action))
+
+    def _masked_time_step(self, time_step: TimeStep) -> TimeStep:
+        observation = time_step.observation
+        mask = self._draw_mask(available_actions(observation, self._num_wrapped))
+        return time_step._replace(observation=_with_mask(observation, mask))
 
     def _check_action(self, action: Nest) -> NDArray[np.intp]:
         checked = check_indices(action, self._batch_size, self._num_actions)
@@ -75,21 +80,10 @@ class MaskingWrapper(RankingWrapper):
         choice = self._bandit()._last_choice()
         return None if choice is None else (self._masked(choice[0], self._state.latent), choice[1])
 
-    def _with_new_mask(self, time_step: TimeStep) -> TimeStep:
-        observation = time_step.observation
-        mask = self._draw_mask(available_actions(observation, self._num_wrapped))
-        return time_step._replace(observation=self._with_mask(observation, mask))
-
-    @staticmethod
-    def _with_mask(observation: Nest, mask: Any) -> dict[str, Any]:
-        parts = observation if isinstance(observation, dict) else {"observation": observation}
-        return {**parts, "mask": mask}
-
     def _masked(self, means: NDArray[Any], mask: Mask) -> NDArray[Any]:
         masked = np.full((*mask.shape, *means.shape[2:]), -np.inf, means.dtype)
-        known = masked[:, : self._num_wrapped]
-        shown = mask[:, : self._num_wrapped].reshape(known.shape[:2] + (1,) * (known.ndim - 2))
-        np.copyto(known, means, where=shown)
+        known = mask[:, : self._num_wrapped]
+        masked[:, : self._num_wrapped][known] = means[known]
         return read_only(masked)
 
     def _check_content(self, content: Any) -> None:
@@ -99,19 +93,20 @@ class MaskingWrapper(RankingWrapper):
             self._masked(np.zeros((self._batch_size, self._num_wrapped)), mask)
 
 
-class RandomActionMask(MaskingWrapper):
-    """Makes each action available with a probability, drawn anew for each time step.
+def _with_mask(observation: Nest, mask: Any) -> dict[str, Any]:
+    parts = observation if isinstance(observation, dict) else {"observation": observation}
+    return {**parts, "mask": mask}
 
-    Of a row in which no action would be available, one is, drawn uniformly. So with K actions,
+
+class RandomActionMask(MaskingWrapper):
+    """Makes each action available with a probability, anew for each time step.
+
+    If none of a row's K actions would be available, one is, drawn uniformly. So
 
         P(available) = p + (1 - p)^K / K        p = action_probability
 
-    Actions that the wrapped environment's observation makes unavailable stay so. `mask` then
-    replaces its own, and has precedence over its `num_actions`.
-
-    Shapes:
-        B: batch_size.
-        K: the number of actions. `mask` is [B, K] bool.
+    Actions that are unavailable in the wrapped environment stay so. The wrapper's `mask` takes the
+    place of a `mask` in the observation, and precedence over `num_actions`.
 
     Args:
         env: a bandit whose action is one integer.
@@ -144,21 +139,12 @@ class RandomActionMask(MaskingWrapper):
 
 
 class ExtraDisabledActions(MaskingWrapper):
-    """Adds actions that are never available, after those of the wrapped environment.
-
-    Shapes:
-        B: batch_size.
-        K: the number of actions, the added ones included. `mask` is [B, K] bool.
-
-    Args:
-        env: a bandit whose action is one integer.
-        num_extra_actions: how many are added.
-        name: as for `Wrapper`.
+    """Adds `num_extra_actions` actions that are never available, after those that there are.
 
     Source: TF-Agents' `ExtraDisabledActionsWrapper`.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> env = ExtraDisabledActions(KArmedTestbed(k=2, seed=0), 3)
+    >>> env = ExtraDisabledActions(KArmedTestbed(k=2, seed=0), num_extra_actions=3)
     >>> env.reset().observation["mask"].tolist(), env.num_actions
     ([[True, True, False, False, False]], 5)
     """

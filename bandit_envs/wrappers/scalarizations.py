@@ -18,18 +18,14 @@ Array = NDArray[Any]
 
 
 class Scalarization(RankingWrapper):
-    """A wrapper that pays one number for a vector of rewards.
+    """A wrapper that pays one number for a vector of R rewards.
 
-    The mean of a function that is not linear does not follow from the mean of its argument. With
-    such a function, the expected rewards are known only if the rewards of `env` always equal their
-    means, which `deterministic` says.
-
-    Shapes:
-        R: rewards at a time.
+    The mean of a function that is not linear does not follow from the mean of its argument. Such a
+    scalarization knows its expected rewards only of deterministic rewards.
 
     Args:
         env: a bandit with rewards [B, R], whose action is one integer.
-        deterministic: whether the rewards of `env` equal their means.
+        deterministic: whether the rewards of `env` always equal their means.
         name: as for `Wrapper`.
     """
 
@@ -63,13 +59,16 @@ class Scalarization(RankingWrapper):
 
 
 class LinearScalarization(Scalarization):
-    """Pays weights . R. The expected rewards follow from those of the wrapped environment.
-
-    Args:
-        env, name: as for `Scalarization`.
-        weights: [R].
+    """Pays weights . R, for `weights` [R]. Its expected rewards are known if those of R are.
 
     Source: TF-Agents' `LinearScalarizer`.
+
+    >>> from bandit_envs import StationaryStochasticPyEnvironment, rewards, sampling
+    >>> model = rewards.LinearActionReward(np.ones((5, 3, 2)), noise_std=0.0)  # of 2 rewards
+    >>> vectors = StationaryStochasticPyEnvironment(sampling.Normal(3), model, batch_size=4)
+    >>> env = LinearScalarization(vectors, weights=[0.5, 0.5])
+    >>> env.reset().reward.shape, env.expected_rewards().shape
+    ((4,), (4, 5))
     """
 
     def __init__(self, env: PyEnvironment, weights: ArrayLike, *, name: str | None = None) -> None:
@@ -81,13 +80,16 @@ class LinearScalarization(Scalarization):
 
 
 class ChebyshevScalarization(Scalarization):
-    """Pays min_i weights_i (R_i - reference_i).
-
-    Args:
-        env, deterministic, name: as for `Scalarization`.
-        weights, reference: [R]; no reward is worse than its reference.
+    """Pays min_i weights_i (R_i - reference_i), for `weights` and `reference` [R].
 
     Source: TF-Agents' `ChebyshevScalarizer`; Drugan & Nowe (2013), section III.
+
+    >>> from bandit_envs import StationaryStochasticPyEnvironment, rewards, sampling
+    >>> model = rewards.LinearActionReward(np.ones((5, 3, 2)), noise_std=0.0)  # of 2 rewards
+    >>> vectors = StationaryStochasticPyEnvironment(sampling.Normal(3), model, batch_size=4)
+    >>> env = ChebyshevScalarization(vectors, [0.5, 0.5], [-9.0, -9.0], deterministic=True)
+    >>> env.reset().reward.shape, env.expected_rewards().shape
+    ((4,), (4, 5))
     """
 
     def __init__(
@@ -110,12 +112,16 @@ class ChebyshevScalarization(Scalarization):
 class HypervolumeScalarization(Scalarization):
     """Pays min_i max(slopes_i R_i + offsets_i, 0) / v_i, over the i with v_i > 0.
 
-    Args:
-        env, deterministic, name: as for `Scalarization`.
-        direction: [R] numbers of 0 or more; v is this vector, scaled to length 1.
-        slopes, offsets: [R]; what they map to 0 or less counts as nothing.
+    `slopes` and `offsets` are [R]; v is `direction` [R], of no negative numbers, made of length 1.
 
     Source: TF-Agents' `HyperVolumeScalarizer`; Zhang & Golovin (2020).
+
+    >>> from bandit_envs import StationaryStochasticPyEnvironment, rewards, sampling
+    >>> model = rewards.LinearActionReward(np.ones((5, 3, 2)), noise_std=0.0)  # of 2 rewards
+    >>> vectors = StationaryStochasticPyEnvironment(sampling.Normal(3), model, batch_size=4)
+    >>> env = HypervolumeScalarization(vectors, [3, 4], [1, 1], [9, 9], deterministic=True)
+    >>> env.reset().reward.shape, env.expected_rewards().shape
+    ((4,), (4, 5))
     """
 
     def __init__(
