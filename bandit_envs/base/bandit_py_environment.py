@@ -306,7 +306,7 @@ class BanditPyEnvironment(PyEnvironment):
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        return self._known_means(bandit.previous), bandit.action
+        return self._mean_memo.of(bandit.previous, self._masked_means), bandit.action
 
     def _check_action(self, action: Nest) -> Any:
         """Returns `action` as the hooks take it; a subclass may add rules for it, as for slates."""
