@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import rewards
-from bandit_envs.rewards import Law, as_law
+from bandit_envs.rewards import as_law
 
 N = 100_000
 
@@ -146,15 +146,3 @@ def test_the_spec_has_the_bounds_of_all_arms():
 def test_bad_parameters_are_refused_by_name(make, name):
     with pytest.raises((TypeError, ValueError), match=name):
         make()
-
-
-def test_a_law_of_ones_own_needs_moments_and_draw():
-    class Two(Law):
-        def __init__(self):
-            super().__init__(mean=[2.0, 2.0], std=0.0)
-
-        def draw(self, rng, action):
-            return np.full(len(action), 2.0)
-
-    assert as_law("arms", Two()).std.tolist() == [0.0, 0.0]
-    assert as_law("arms", [rewards.Normal(0.0, 0.0), rewards.Normal(1.0, 0.0)]).mean.shape == (2,)

@@ -49,8 +49,8 @@ class Law(abc.ABC):
         """Returns the means of all arms of all rows: [batch_size, K]."""
         mean = np.atleast_2d(self.mean)
         if self.mean.ndim == 2 and len(mean) != batch_size:
-            raise ValueError(f"batch_size is {batch_size}; expected {len(mean)}, the rows of arms")
-        return np.array(np.broadcast_to(mean, (batch_size, mean.shape[1])))
+            raise ValueError(f"batch_size is {batch_size}, but the arms have {len(mean)} rows")
+        return np.array(np.broadcast_to(mean, (batch_size, mean.shape[1])), np.float64)
 
     @abc.abstractmethod
     def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:

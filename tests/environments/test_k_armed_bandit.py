@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bandit_envs import KArmedBandit, RescaleReward, rewards
+from bandit_envs import KArmedBandit, RandomActionMask, RescaleReward, rewards
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.testing import EnvironmentContract
 
@@ -41,6 +41,23 @@ def test_rewards_have_the_expected_rewards_as_means(law):
         mean = env.expected_rewards()[arm, arm]
         assert abs(values.mean() - mean) < 5 * values.std() / np.sqrt(len(values))
     assert (env.optimal_action() == law.mean.reshape(-1, 2)[0].argmax()).all()
+
+
+class Twos(rewards.Law):
+    """A law of one's own, of two arms that always pay 2."""
+
+    def __init__(self):
+        super().__init__(mean=[2, 2], std=0)
+
+    def draw(self, rng, action):
+        return np.full(len(action), 2)
+
+
+def test_a_law_of_ones_own_may_be_masked_though_its_means_are_integers():
+    env = RandomActionMask(KArmedBandit(Twos(), 3, seed=0), 0.5)
+    mask = env.reset().observation["mask"]
+    assert np.array_equal(env.expected_rewards(), np.where(mask, 2.0, -np.inf))
+    assert env.step(mask.argmax(axis=1)).reward.tolist() == [2.0] * 3
 
 
 def test_one_law_of_one_arm_is_a_bandit_of_one_arm():
