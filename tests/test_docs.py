@@ -1,49 +1,59 @@
-"""The documentation: every page is run as it stands, and every link in it leads somewhere."""
+"""The documentation: every code block runs, every link leads somewhere, and the site builds."""
 
 import importlib
 import pkgutil
 import re
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
 
 import bandit_envs
-from bandit_envs.studies.specs import EnvironmentSpec, PolicySpec
-from tests import documents
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies.registry import POLICIES
 
-DOCS = documents.ROOT / "colab" / "docs"
-PAGES = sorted(DOCS.rglob("*.md"))
-TEXTS = [*PAGES, *sorted(documents.ROOT.glob("*.md"))]
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "colab" / "docs"
+README = ROOT / "README.md"
+PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+SLOW = ("coming_from_tf_agents", "coming_from_rlberry")
 LINK = re.compile(r"\[[^]]*\]\((?P<target>[^)\s]+)\)")
 
 
 def name(path: Path) -> str:
-    return str(path.relative_to(documents.ROOT))
+    return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [*PAGES, documents.ROOT / "README.md"], ids=name)
-def test_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in PAGES],
+    ids=name,
+)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    pytest.importorskip("sybil")
+    documents = importlib.import_module("tests.documents")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    documents.run(page, tmp_path)
+    documents.run(page)
 
 
-def test_the_environment_that_the_page_makes_passes_all_of_the_contract(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for block in documents.blocks(DOCS / "add_your_own_environment.md"):
-        documents.write(block, tmp_path)
-    said = documents.run_command("pytest test_news_page.py", tmp_path)
-    assert re.search(r"\d+ passed in", said), said  # and none skipped
+def test_the_readme_names_every_environment_and_policy():
+    text = README.read_text(encoding="utf-8")
+    for entry in ENVIRONMENTS.values():
+        assert f"`{entry.environment.__name__}`" in text
+    for entry in POLICIES.values():
+        assert entry.title in text
 
 
-def test_the_page_on_sweeps_names_what_a_study_may():
-    text = (DOCS / "sweeps.md").read_text(encoding="utf-8")
-    for families in (EnvironmentSpec.families, PolicySpec.families):
-        for name, family in families.items():
-            parameters = ", ".join(f"`{key}`" for key in family.parameters())
-            assert f"| `{name}` | {parameters} |".replace("|  |", "| |") in text
+def test_the_address_of_the_repository_is_the_same_everywhere():
+    setup_cfg = ConfigParser()
+    setup_cfg.read(ROOT / "setup.cfg")
+    for text in [*TEXTS, *sorted((ROOT / "colab").glob("*.ipynb"))]:
+        addresses = re.findall(r"https://github\.com/[\w./-]*\w", text.read_text(encoding="utf-8"))
+        assert set(addresses) <= {setup_cfg["metadata"]["url"]}, text
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=name)
