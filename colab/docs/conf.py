@@ -67,7 +67,9 @@ html_theme_options = {"source_repository": setup_cfg["metadata"]["url"]}
 copybutton_exclude = ".linenos, .gp, .go"
 
 
-def rest_markup(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def rest_markup(  # noqa: PLR0917 - Sphinx's order
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     """Rewrites the three things in docstrings that reStructuredText and napoleon misread."""
     text = re.sub(r"(?m)^(\S.*\n)\n(?=    )", r"\1\n::\n\n", "\n".join(lines))  # equations
     text = re.sub(r"(?m)(: [A-Z])\.(?= |$)", r"\1\\.", text)  # "B." would start a list
