@@ -56,7 +56,9 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_inherit_docstrings = False  # a subclass shows what it adds
 maximum_signature_line_length = 80
-napoleon_custom_sections = [("Shapes", "params_style"), ("Fields", "params_style")]
+napoleon_custom_sections = [
+    (section, "params_style") for section in ("Shapes", "Fields", "Override also")
+]
 napoleon_use_rtype = False
 default_role = "code"  # single backticks in docstrings
 highlight_language = "none"
