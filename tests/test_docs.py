@@ -19,7 +19,7 @@ DOCS = ROOT / "colab" / "docs"
 README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-SLOW = ("coming_from_tf_agents", "coming_from_rlberry")
+SLOW = ("coming_from_tf_agents", "coming_from_rlberry", "studies")
 LINK = re.compile(r"\[[^]]*\]\((?P<target>[^)\s]+)\)")
 
 
