@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 _LEGACY = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
-if not _LEGACY and tf.__version__ >= "2.16":
+if not _LEGACY and tuple(map(int, tf.__version__.split(".")[:2])) >= (2, 16):
     warnings.warn("set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported", stacklevel=2)
 elif _LEGACY and importlib.util.find_spec("tf_keras") is None:
     raise ImportError("unset TF_USE_LEGACY_KERAS, or install tf_keras", name="tf_keras")
