@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import bandit_envs
-from bandit_envs.base.registry import Entry
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
 
@@ -35,18 +34,19 @@ myst_enable_extensions = ["deflist", "substitution"]
 myst_heading_anchors = 3
 
 
-def table(entries: Iterable[Entry]) -> str:
-    """Returns a Markdown table of a registry."""
-    rows = ["| id | parameters | |", "|---|---|---|"]
-    for entry in entries:
+def table(entries: Mapping[str, Any], heading: str = "", column: str = "title") -> str:
+    """Returns a registry as a Markdown table."""
+    lines = [f"| id | parameters | {heading} | |", "|---|---|---|---|"]
+    for entry in entries.values():
         parameters = ", ".join(f"`{name}`" for name in entry.parameters())
-        rows.append(f"| `{entry.id}` | {parameters} | {entry.summary} |")
-    return "\n".join(rows)
+        cells = f"`{entry.id}`", parameters, getattr(entry, column) or "", entry.summary
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 myst_substitutions = {
-    "environments": table(ENVIRONMENTS.values()),
-    "policies": table(POLICIES.values()),
+    "environments": table(ENVIRONMENTS, "TF-Agents' name", "upstream"),
+    "policies": table(POLICIES, "name"),
 }
 
 # The frameworks need not be installed to build the pages of their adapters.
