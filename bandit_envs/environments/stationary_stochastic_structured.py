@@ -39,7 +39,8 @@ class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
         K: num_actions. The leaves of `global` are [B, ...], those of `per_arm` [B, K, ...].
 
     Args:
-        global_context_sampling_fn: a nest of `ContextSampler` objects, or a function without arguments.
+        global_context_sampling_fn: a nest of `ContextSampler` objects, or a function without
+            arguments.
         arm_context_sampling_fn: the same, for an item.
         num_actions: K.
         reward_fn: a `RewardModel` that takes nests in the place of arrays, such as `FlatReward`; or
