@@ -51,7 +51,7 @@ def is_bandit(env: PyEnvironment) -> TypeGuard[Bandit]:
 def available_actions(observation: Nest, num_actions: int) -> NDArray[np.bool_] | None:
     """Returns which actions an observation makes available: [B, K], or None for all of them.
 
-    It says so in a dict: those in `mask` [B, K], or else the first `num_actions` [B] of them.
+    In a dict, these are those in `mask` [B, K], or else the first `num_actions` [B].
     """
     if isinstance(observation, dict):
         if "mask" in observation:
@@ -108,9 +108,9 @@ class BanditPyEnvironment(PyEnvironment):
     LAST at step H, all with discount 1 (it is cut off, not over); the `step` after a LAST resets
     and ignores its action.
 
-    The base refuses unavailable actions, and their expected reward is -inf. Policies learn of them
-    from the observation: a dict with `num_actions` [B], or with `mask` [B, K] beside `observation`.
-    The default observation of a bandit with an `_available` is such a dict.
+    The base refuses unavailable actions, and their expected reward is -inf. Policies learn from the
+    observation what is available: it is a dict with `num_actions` [B], or with `mask` [B, K] beside
+    `observation`. The default observation of a bandit with an `_available` is such a dict.
 
     Shapes:
         B: batch_size.
@@ -147,7 +147,7 @@ class BanditPyEnvironment(PyEnvironment):
         self._horizon = None if horizon is None else check_integer("horizon", horizon, minimum=1)
         super().__init__(horizon is not None, batch_size=batch_size, seed=seed, name=name)
         if (num_actions is None) == (action_spec is None):
-            raise TypeError("num_actions or action_spec is expected, and not both")
+            raise TypeError("expected num_actions or action_spec, and not both")
         if action_spec is None:
             last = check_integer("num_actions", num_actions, 1, 2**31) - 1
             action_spec = BoundedArraySpec((), np.int32, 0, last, "action")
@@ -248,7 +248,7 @@ class BanditPyEnvironment(PyEnvironment):
         """Draws a reward for each row's `action` in `state`: a nest of arrays [B, ...]."""
 
     def _observe(self, state: Any) -> Nest:
-        """Returns what is seen of `state`: a nest of arrays [B, ...]."""
+        """Returns the observation of `state`: a nest of arrays [B, ...]."""
         if isinstance(self._observation_spec, ArraySpec):
             return self._constant_feature
         return {"observation": self._constant_feature, "mask": self._available(state)}

@@ -146,7 +146,7 @@ def check_available(action: NDArray[np.intp], available: NDArray[np.bool_]) -> N
 
 
 def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
-    """Returns `reward` as an array [batch_size] of numbers of a size of at most 1e100."""
+    """Returns `reward` as an array [batch_size] of numbers from -1e100 to 1e100."""
     array = as_numbers("reward is", reward)
     if array.shape != (batch_size,):
         raise ValueError(f"reward has shape {array.shape}; expected {(batch_size,)}")

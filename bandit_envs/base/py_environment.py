@@ -50,11 +50,9 @@ class PyEnvironment(Stateful, abc.ABC):
         _reset()       -> latent, time_step
         _step(action)  -> latent, time_step
 
-    Each hook returns what the environment has to remember, which the next one finds in
-    `self._state.latent`, and the time step. It draws from `self.np_random` and assigns nothing.
-
-    `step` refuses a bad action before anything changes. After an exception in a hook, restore a
-    saved state or reset.
+    Each hook returns what the environment has to remember, and the time step. It finds what the
+    hook before it remembered in `self._state.latent`, draws from `self.np_random`, and assigns
+    nothing. After an exception in a hook, restore a saved state or reset.
 
     Args:
         handle_auto_reset: whether `step` resets, and ignores its action, once all rows are LAST.
@@ -152,8 +150,8 @@ class PyEnvironment(Stateful, abc.ABC):
         """Takes one action in every row and returns the next time step, in read-only arrays.
 
         If there is no time step yet, or `should_reset` is true of the current one, this is
-        `reset()` and the action is ignored. An action, a nest of arrays [B, ...], that does not fit
-        `action_spec()` raises TypeError or ValueError, and nothing changes.
+        `reset()` and the action is ignored. Otherwise an action that does not fit `action_spec()`
+        raises TypeError or ValueError, and nothing changes.
         """
         if self._state.time_step is None or self._is_over():
             return self.reset()
@@ -223,15 +221,8 @@ class PyEnvironment(Stateful, abc.ABC):
 
 def _read_only_time_step(time_step: TimeStep) -> TimeStep:
     step_type, reward, discount, observation = time_step
-    if type(reward) is np.ndarray and type(observation) is np.ndarray:  # as of most bandits
-        fields = (
-            read_only(step_type),
-            read_only(reward),
-            read_only(discount),
-            read_only(observation),
-        )
-    else:
-        nests = read_only_nest(reward), read_only_nest(observation)
-        fields = read_only(step_type), nests[0], read_only(discount), nests[1]
+    plain = type(reward) is np.ndarray and type(observation) is np.ndarray  # as of most bandits
+    show = read_only if plain else read_only_nest
+    fields = read_only(step_type), show(reward), read_only(discount), show(observation)
     shown: TimeStep = new_tuple(TimeStep, fields)
     return shown

@@ -51,7 +51,7 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
 def load_state(path: str | os.PathLike[str]) -> Any:
     """Reads what `save_state` wrote, for `set_state`.
 
-    Nothing is unpickled or imported: construct the object that the state is for first.
+    Nothing is unpickled or imported. So construct first the object that the state is for.
 
     Raises:
         OSError: the file cannot be read.
@@ -124,9 +124,9 @@ def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
 
 
 def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:
-    """Returns `value` as JSON, in which a list is a tag and what it is applied to.
+    """Returns `value` as JSON, in which every list is a tag and its parts.
 
-    Arrays are put into `arrays`, each once, under the names that the JSON has for them.
+    Arrays go into `arrays`, each once; the JSON holds their names.
     """
     kind = type(value)
     if value is None or kind in (bool, int, float, str):

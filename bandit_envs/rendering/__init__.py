@@ -11,7 +11,7 @@ __all__ = ["Arms", "close", "render"]
 
 
 def render(arms: Arms, mode: str, window: Transient) -> Any:
-    """Shows arms: "rgb_array" and "ansi" are returned, "human" keeps its figure in `window`."""
+    """Returns an image or a text of arms, or shows them in a window, which `window` keeps."""
     if mode == "ansi":
         return text(arms)
     if mode not in ("rgb_array", "human"):

@@ -39,7 +39,7 @@ class RewardModel(abc.ABC):
     def mean(self, global_features: Array, arm_features: Array) -> Array:
         """Returns the mean reward, or raises NotImplementedError if it is unknown.
 
-        For users [B, G] it is [B] if there is one arm in each row, [B, P], and [B, K] for all arms,
+        It is [B] for users [B, G] and one arm in each row, [B, P]; or [B, K] for all arms,
         [B, K, P].
         """
         raise NotImplementedError(f"{type(self).__name__} has no mean")

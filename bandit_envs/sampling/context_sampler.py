@@ -26,7 +26,7 @@ class ContextSampler(abc.ABC):
     """
 
     trusted: ClassVar[bool] = False
-    """Whether `sample` need not check what this class, without its subclasses, draws."""
+    """Whether `sample` trusts this class, but not its subclasses, to draw what the spec says."""
 
     def __init__(self, dim: int, dtype: DTypeLike = np.float32) -> None:
         self._dim = check_integer("dim", dim, minimum=0)
@@ -98,8 +98,9 @@ class BatchFunction(ContextSampler):
 class RowFunction(ContextSampler):
     """A function of TF-Agents' kind: without arguments, it returns one context.
 
-    It is called once when it is wrapped, to learn its dimension and dtype, and then once a context,
-    row by row. It has its own source of randomness, which seeds and saved states do not reproduce.
+    It is called once when it is wrapped, to learn its dimension and dtype, and then once for each
+    context, row by row. It has its own source of randomness, which seeds and saved states do not
+    reproduce.
 
     Args:
         function: returns a vector: an array, list or tuple; or a number, a vector of one.

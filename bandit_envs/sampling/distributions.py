@@ -102,7 +102,7 @@ class Integers(ContextSampler):
         shape, width = (*size, self._dim), self._high - self._low
         if width > SMALL or math.prod(shape) > SMALL:
             return rng.integers(self._low, self._high, shape, np.int32)
-        # Small draws take half the time of `integers`; probabilities are exact to 2**-53.
+        # This takes half the time of `integers`. The probabilities are exact to 2**-53.
         return (rng.random(shape) * width).astype(np.int32) + np.int32(self._low)
 
 

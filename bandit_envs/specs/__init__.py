@@ -1,7 +1,6 @@
-"""Specs: the shapes, dtypes and bounds of what an environment takes and returns.
+"""Specs: the shapes, dtypes and bounds of the arrays that environments take and return.
 
-An `ArraySpec` describes one array without its batch dimension. A *nest* of specs is a spec, or a
-dict, list, tuple or named tuple of nests.
+A *nest* of specs is a spec, or a dict, list, tuple or named tuple of nests.
 
 Source: TF-Agents' `tf_agents.specs.array_spec`, whose names and meaning are kept.
 """

@@ -21,7 +21,7 @@ SpecType = TypeVar("SpecType", bound="ArraySpec")
 class ArraySpec:
     """Shape and dtype of an array.
 
-    Two specs are equal if their shapes and dtypes are; the name does not count.
+    Two specs are equal if their shapes and dtypes are equal; the name does not count.
 
     Args:
         shape: the dimensions, without the batch dimension.
