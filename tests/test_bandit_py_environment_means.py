@@ -67,5 +67,5 @@ def test_a_bandit_that_does_not_know_its_means_says_so(ask):
 
 
 def test_a_token_of_another_horizon_is_refused():
-    with pytest.raises(ValueError, match=r"horizon=2\); expected .* horizon=None\)$"):
+    with pytest.raises(ValueError, match=r"'horizon': 2}; expected .*'horizon': None}$"):
         Table(MEANS).set_state(Table(MEANS, horizon=2).get_state())

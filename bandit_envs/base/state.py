@@ -60,10 +60,8 @@ class Stateful:
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
         expected = type(self).__name__, self._sizes()
         if (state.owner, state.sizes) != expected:
-            raise ValueError(
-                f"state belongs to {_described(state.owner, state.sizes)}; "
-                f"expected {_described(*expected)}"
-            )
+            found = f"state belongs to a {state.owner} with {state.sizes}"
+            raise ValueError(f"{found}; expected a {expected[0]} with {expected[1]}")
         content = copy.deepcopy(state.content)
         try:
             self._check_content(content)
@@ -73,11 +71,6 @@ class Stateful:
 
     def _check_content(self, content: Any) -> None:
         """Raises an exception if `content` does not fit the object."""
-
-
-def _described(owner: Any, sizes: Any) -> str:
-    items = sizes.items() if isinstance(sizes, dict) else ()
-    return f"{owner}({', '.join(f'{name}={size}' for name, size in items)})"
 
 
 class Transient:

@@ -40,7 +40,7 @@ class Arms(NamedTuple):
         return f"{steps}; last action {self.action}, reward {self.reward:.2f}"
 
     def reward_limits(self, num_stds: float) -> tuple[float, float]:
-        """Returns the ends of an axis: 0 and all means, plus and minus `num_stds` deviations, fit."""
+        """Returns the ends of an axis that shows 0 and all means, with `num_stds` deviations."""
         spread = num_stds * (self.reward_std or 0.0)
         known = self.expected_rewards[np.isfinite(self.expected_rewards)]
         shown = [0.0, known.min() - spread, known.max() + spread]
