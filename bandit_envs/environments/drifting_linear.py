@@ -12,6 +12,7 @@ from bandit_envs.base.arrays import read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
 from bandit_envs.base.state import Seed
+from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
 
 CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
@@ -98,10 +99,10 @@ class DriftingLinearBandit(BanditPyEnvironment):
         return read_only(self._current().state.weights)
 
     def _of_actions(self, name: str, value: ArrayLike, minimum: float) -> NDArray[np.float32]:
-        numbers = [check_number(name, number, minimum, MAX_PARAMETER) for number in np.ravel(value)]
-        if np.shape(value) not in ((), (self.num_actions,)):
-            raise ValueError(f"{name} has shape {np.shape(value)}; expected () or [K]")
-        return np.broadcast_to(np.array(numbers, np.float32), self.num_actions)
+        (numbers,) = check_parameters(**{name: (value, minimum, MAX_PARAMETER)})
+        if numbers.shape not in ((), (self.num_actions,)):
+            raise ValueError(f"{name} has shape {numbers.shape}; expected () or (K,)")
+        return np.broadcast_to(numbers.astype(np.float32), self.num_actions)
 
     def _initial_state(self, rng: np.random.Generator) -> DriftingLinearState:
         context = self._sampler.sample(rng, self._batch_shape, CONTEXT)
@@ -168,17 +169,6 @@ def drifting_linear(  # noqa: PLR0917 - as the class
     """Contextual bandit with linear rewards, whose weights rotate at every step.
 
     Contexts and weights are standard normal, as in TF-Agents' example.
-
-    Args:
-        context_dim: d, at least 2.
-        num_actions: K.
-        drift_mean: mean of the angle of a step, in radians.
-        drift_std: its standard deviation.
-        additive_std: standard deviation of the additive rewards, whose mean is 0.
-        batch_size: B.
-        shared_noise: whether all rows get the same additive rewards.
-        seed: as for `BanditPyEnvironment`.
-        horizon: as for `BanditPyEnvironment`.
     """
     return DriftingLinearBandit(
         Normal(context_dim),

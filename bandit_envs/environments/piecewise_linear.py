@@ -169,15 +169,6 @@ def piecewise_linear(
     """Contextual bandit with linear rewards, whose parameters are redrawn at regular intervals.
 
     Contexts and weights are standard normal, as in TF-Agents' example.
-
-    Args:
-        context_dim: d.
-        num_actions: K.
-        interval: steps in a piece.
-        additive_std: standard deviation of the additive rewards b, whose mean is 0.
-        batch_size: B.
-        seed: as for `BanditPyEnvironment`.
-        horizon: as for `BanditPyEnvironment`.
     """
     return PiecewiseLinearBandit(
         Normal(context_dim),

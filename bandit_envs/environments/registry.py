@@ -25,6 +25,7 @@ from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit, pie
 from bandit_envs.environments.piecewise_problems import piecewise_bernoulli
 from bandit_envs.environments.stationary_stochastic import (
     StationaryStochasticPyEnvironment,
+    split_seed,
     stationary_stochastic,
 )
 from bandit_envs.environments.stationary_stochastic_per_arm import (
@@ -34,7 +35,7 @@ from bandit_envs.environments.stationary_stochastic_structured import (
     StationaryStochasticStructuredPyEnvironment,
     structured,
 )
-from bandit_envs.environments.wheel import WheelPyEnvironment
+from bandit_envs.environments.wheel import WheelPyEnvironment, wheel
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Normal
 
@@ -94,12 +95,11 @@ def per_arm(
         seed: whatever `numpy.random.SeedSequence` takes, or a SeedSequence.
         horizon: as for `BanditPyEnvironment`.
     """
-    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    theta_seed, env_seed = sequence.spawn(2)
+    theta_rng, env_seed = split_seed(seed)
     users = Normal(check_integer("global_dim", global_dim, minimum=0))
     items = Normal(check_integer("arm_dim", arm_dim, minimum=0))
     dim = global_dim + arm_dim
-    theta = np.random.default_rng(theta_seed).standard_normal(dim) / np.sqrt(max(dim, 1))
+    theta = theta_rng.standard_normal(dim) / np.sqrt(max(dim, 1))
     return StationaryStochasticPerArmPyEnvironment(
         users,
         items,
@@ -151,7 +151,7 @@ ENVIRONMENTS = {
             structured,
             upstream="StationaryStochasticStructuredPyEnvironment",
         ),
-        _entry("wheel", "wheel bandit", WheelPyEnvironment, upstream="WheelPyEnvironment"),
+        _entry("wheel", "wheel bandit", WheelPyEnvironment, wheel, upstream="WheelPyEnvironment"),
         _entry("drifting_linear", "drifting linear bandit", DriftingLinearBandit, drifting_linear),
         _entry(
             "piecewise_linear", "piecewise linear bandit", PiecewiseLinearBandit, piecewise_linear

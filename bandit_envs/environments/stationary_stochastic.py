@@ -159,14 +159,6 @@ def stationary_stochastic(
     """Contextual bandit without features of the actions: linear rewards, normal contexts.
 
     The weights of the actions are drawn from `seed` so that the mean rewards have variance 1.
-
-    Args:
-        context_dim: d.
-        num_actions: K.
-        noise_std: standard deviation of a reward about its mean.
-        batch_size: B.
-        seed: whatever `numpy.random.SeedSequence` takes, or a SeedSequence.
-        horizon: as for `BanditPyEnvironment`.
     """
     theta_rng, env_seed = split_seed(seed)
     contexts = Normal(check_integer("context_dim", context_dim, minimum=1))

@@ -131,15 +131,6 @@ def structured(
     """Contextual bandit with nests of features: a user in a session, items with prices.
 
     The reward is linear in all features, with weights that are drawn from `seed`.
-
-    Args:
-        global_dim: features of a user, and of a session.
-        arm_dim: features of an item; a price from 0 to 1 comes with them.
-        num_actions: K.
-        noise_std: standard deviation of a reward about its mean.
-        batch_size: B.
-        seed: whatever `numpy.random.SeedSequence` takes, or a SeedSequence.
-        horizon: as for `BanditPyEnvironment`.
     """
     theta_rng, env_seed = split_seed(seed)
     feature_count = check_integer("global_dim", global_dim, minimum=0)

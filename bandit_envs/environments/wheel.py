@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers
-from bandit_envs.base.py_environment import new_tuple
+from bandit_envs.base.checks import MAX_PARAMETER, check_number
 from bandit_envs.base.state import Seed
+from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.specs import ArraySpec
 
 NUM_ACTIONS = 5
 TURN = np.float32(2.0 * np.pi)
-ONE, TWO, FIVE = np.int8(1), np.int8(2), np.int8(NUM_ACTIONS)
 
 
 class WheelState(NamedTuple):
@@ -49,19 +48,19 @@ class WheelPyEnvironment(BanditPyEnvironment):
     Source: TF-Agents' `WheelPyEnvironment`; Riquelme et al., Deep Bayesian Bandits Showdown (2018),
     section 5.4, where the quadrants belong to the actions 0 to 3.
 
-    >>> env = WheelPyEnvironment(0.5, batch_size=3, seed=0)
+    >>> env = WheelPyEnvironment(0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.1] * 5, 50.0, 0.1, seed=0)
     >>> observation = env.reset().observation
-    >>> bool((env.optimal_action() == compute_optimal_action(observation, 0.5)).all())
-    True
+    >>> env.optimal_action() == compute_optimal_action(observation, 0.5)
+    array([ True])
     """
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,
-        delta: float = 0.5,
-        mu_base: ArrayLike = (1.2, 1.0, 1.0, 1.0, 1.0),
-        std_base: ArrayLike = (0.01, 0.01, 0.01, 0.01, 0.01),
-        mu_high: float = 50.0,
-        std_high: float = 0.01,
+        delta: float,
+        mu_base: ArrayLike,
+        std_base: ArrayLike,
+        mu_high: float,
+        std_high: float,
         batch_size: int | None = None,
         name: str | None = "wheel",
         *,
@@ -71,19 +70,18 @@ class WheelPyEnvironment(BanditPyEnvironment):
         self._delta = check_number("delta", delta)
         if not 0.0 < self._delta < 1.0:
             raise ValueError(f"Delta must be in (0, 1), but saw delta: {self._delta:g}")
-        means = check_numbers("mu_base", mu_base, ndim=1)
-        if len(means) != NUM_ACTIONS:
+        low, high = -MAX_PARAMETER, MAX_PARAMETER
+        means, stds = check_parameters(mu_base=(mu_base, low, high), std_base=(std_base, 0.0, high))
+        if means.shape != (NUM_ACTIONS,):
             raise ValueError(f"The length of 'mu_base' must be 5, but saw 'mu_base': {means}")
-        stds = check_numbers("std_base", std_base, ndim=1)
-        if len(stds) != NUM_ACTIONS:
-            raise ValueError(f"The length of 'std_base' must be 5. It is {len(stds)}.")
-        for index, (mean, std) in enumerate(zip(means, stds)):
-            check_number(f"mu_base[{index}]", mean, -MAX_PARAMETER, MAX_PARAMETER)
-            check_number(f"std_base[{index}]", std, 0.0, MAX_PARAMETER)
+        if stds.shape != (NUM_ACTIONS,):
+            raise ValueError(f"The length of 'std_base' must be 5. It is {stds}.")
         if means[0] != means.max():
             raise ValueError(
                 f"The first action in mu_base should have the highest reward; got {means}"
             )
+        self._mean_table = _table(means, check_number("mu_high", mu_high, low, high))
+        self._std_table = _table(stds, check_number("std_high", std_high, 0.0, high))
         super().__init__(
             ArraySpec((2,), np.float32, "observation"),
             NUM_ACTIONS,
@@ -92,9 +90,6 @@ class WheelPyEnvironment(BanditPyEnvironment):
             horizon=horizon,
             name=name,
         )
-        mean = check_number("mu_high", mu_high, -MAX_PARAMETER, MAX_PARAMETER)
-        self._mean_table = _table(means, mean)
-        self._std_table = _table(stds, check_number("std_high", std_high, 0.0, MAX_PARAMETER))
 
     def _initial_state(self, rng: np.random.Generator) -> WheelState:
         radius, angle = rng.random((2, self._batch_size), np.float32)
@@ -106,8 +101,7 @@ class WheelPyEnvironment(BanditPyEnvironment):
         return self._state_of(columns.T)
 
     def _state_of(self, observation: NDArray[np.float32]) -> WheelState:
-        state: WheelState = new_tuple(WheelState, (observation, _best(observation, self._delta)))
-        return state
+        return WheelState(observation, _best(observation, self._delta))
 
     def _observe(self, state: WheelState) -> NDArray[np.float32]:
         return state.context
@@ -118,7 +112,7 @@ class WheelPyEnvironment(BanditPyEnvironment):
     def _draw_rewards(
         self, rng: np.random.Generator, state: WheelState, action: NDArray[np.intp]
     ) -> NDArray[np.float32]:
-        cell = action + state.best * FIVE
+        cell = state.best * NUM_ACTIONS + action
         rewards = rng.standard_normal(self._batch_size, np.float32)
         rewards *= self._std_table.take(cell, mode="wrap")
         rewards += self._mean_table.take(cell, mode="wrap")
@@ -131,35 +125,40 @@ class WheelPyEnvironment(BanditPyEnvironment):
 
 
 def compute_optimal_action(observation: ArrayLike, delta: float) -> NDArray[np.int32]:
-    """Returns the optimal actions [B] under an observation [B, 2] of a wheel with this delta."""
+    """Returns the actions [B] that pay most under contexts [B, 2]."""
     return _best(np.asarray(observation), delta).astype(np.int32)
 
 
 def compute_optimal_reward(
     observation: ArrayLike, delta: float, mu_inside: float, mu_high: float
 ) -> NDArray[np.float32]:
-    """Returns the means of the optimal actions' rewards: [B].
+    """Returns their means [B]: `mu_inside` up to the radius `delta`, and `mu_high` outside."""
+    is_outside = _best(np.asarray(observation), delta) > 0
+    return np.where(is_outside, mu_high, mu_inside).astype(np.float32)
 
-    Args:
-        observation: [B, 2].
-        delta: radius of the inner circle.
-        mu_inside: mean of the reward of action 0.
-        mu_high: mean of the high reward.
-    """
-    inside = _best(np.asarray(observation), delta) == 0
-    return np.where(inside, mu_inside, mu_high).astype(np.float32)
+
+def wheel(  # noqa: PLR0917 - as the class
+    delta: float = 0.5,
+    mu_base: ArrayLike = (1.2, 1.0, 1.0, 1.0, 1.0),
+    std_base: ArrayLike = (0.01, 0.01, 0.01, 0.01, 0.01),
+    mu_high: float = 50.0,
+    std_high: float = 0.01,
+    batch_size: int = 100,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> WheelPyEnvironment:
+    """The wheel bandit: a high reward outside a circle, for another action in each quadrant."""
+    numbers = delta, mu_base, std_base, mu_high, std_high
+    return WheelPyEnvironment(*numbers, batch_size, seed=seed, horizon=horizon)
 
 
 def _best(observation: NDArray[Any], delta: float) -> NDArray[np.int8]:
     columns = observation.T
     squares = columns * columns
-    outside = squares[0] + squares[1] > delta * delta
-    negative = (columns < 0.0).view(np.int8)
-    best: NDArray[np.int8] = negative[0] * TWO
-    best += negative[1]
-    best += ONE
-    best *= outside.view(np.int8)
-    return best
+    is_outside = squares[0] + squares[1] > delta * delta
+    is_negative = (columns < 0.0).view(np.int8)
+    return np.asarray((2 * is_negative[0] + is_negative[1] + 1) * is_outside)
 
 
 def _table(base: NDArray[Any], high: float) -> NDArray[np.float32]:

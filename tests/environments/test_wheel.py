@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from bandit_envs import WheelPyEnvironment
-from bandit_envs.environments.wheel import compute_optimal_action, compute_optimal_reward
+from bandit_envs.environments.wheel import (
+    compute_optimal_action,
+    compute_optimal_reward,
+    wheel,
+)
 from bandit_envs.testing import EnvironmentContract
 
 B = 200_000
@@ -12,13 +16,11 @@ B = 200_000
 
 class TestEpisodesOfABatch(EnvironmentContract):
     def make_environment(self, seed):
-        return WheelPyEnvironment(
-            0.8, std_base=[0.5] * 5, std_high=2.0, batch_size=50, seed=seed, horizon=3
-        )
+        return wheel(0.8, std_base=[0.5] * 5, std_high=2.0, batch_size=50, seed=seed, horizon=3)
 
 
-def wheel(**parameters):
-    env = WheelPyEnvironment(batch_size=B, seed=0, **parameters)
+def started(**parameters):
+    env = wheel(batch_size=B, seed=0, **parameters)
     env.reset()
     return env
 
@@ -30,7 +32,7 @@ def is_near(values, mean):
 
 
 def test_contexts_are_uniform_in_the_unit_disc():
-    x, y = wheel().current_time_step().observation.astype(np.float64).T
+    x, y = started().current_time_step().observation.astype(np.float64).T
     assert (x * x + y * y).max() < 1 + 1e-6
     squares = np.sort(x * x + y * y)  # uniform from 0 to 1, and so is the angle
     turns = np.sort(np.arctan2(y, x) / (2 * np.pi) + 0.5)
@@ -42,7 +44,7 @@ def test_contexts_are_uniform_in_the_unit_disc():
 
 @pytest.mark.parametrize("delta", [0.5, 0.8, 0.99])
 def test_the_optimum_and_a_uniform_policy_earn_what_the_formula_says(delta):
-    env = wheel(delta=delta)
+    env = started(delta=delta)
     inside, outside = delta**2, 1 - delta**2
     assert is_near(env.optimal_reward(), 1.2 * inside + 50 * outside)
     uniform = inside * (1.2 + 4) / 5 + outside * (1.2 + 3 + 50) / 5
@@ -51,14 +53,14 @@ def test_the_optimum_and_a_uniform_policy_earn_what_the_formula_says(delta):
 
 
 def test_at_delta_one_half_the_optimum_is_37_8_and_a_uniform_policy_earns_8_39():
-    env = wheel(delta=0.5)
+    env = started(delta=0.5)
     assert is_near(env.optimal_reward(), 37.8)
     assert is_near(env.expected_rewards().mean(axis=1), 8.39)
 
 
 def test_rewards_have_the_means_and_deviations_of_their_region():
     means, stds = [5.0, 1.0, 2.0, 3.0, 4.0], [0.1, 0.2, 0.3, 0.4, 0.5]
-    env = wheel(mu_base=means, std_base=stds, mu_high=9.0, std_high=0.7)
+    env = started(mu_base=means, std_base=stds, mu_high=9.0, std_high=0.7)
     best = env.expected_rewards().argmax(axis=1)
     action = np.arange(B) % 5
     reward = env.step(action).reward.astype(np.float64)
@@ -85,12 +87,12 @@ def test_a_context_on_an_axis_or_on_the_circle_belongs_to_one_region():
     axes = np.array([[0.7, 0.0], [0.0, 0.7], [-0.7, -0.0], [-0.0, -0.7], [0.0, 0.0]], np.float32)
     assert compute_optimal_action(axes, 0.5).tolist() == [1, 1, 3, 2, 0]
     assert compute_optimal_action([[0.3, 0.4]], 0.5).tolist() == [0]
-    means = WheelPyEnvironment().expected_rewards_for(axes)
+    means = wheel().expected_rewards_for(axes)
     assert means.argmax(axis=1).tolist() == [1, 1, 3, 2, 0]
 
 
 def test_the_observation_determines_the_means():
-    env = wheel()
+    env = started()
     observation = env.current_time_step().observation
     np.testing.assert_array_equal(env.expected_rewards_for(observation), env.expected_rewards())
     np.testing.assert_array_equal(env.optimal_action(), compute_optimal_action(observation, 0.5))
@@ -114,7 +116,7 @@ def test_the_observation_determines_the_means():
 )
 def test_bad_parameters_are_refused_in_the_words_of_tf_agents(parameters, message):
     with pytest.raises(ValueError, match=message):
-        WheelPyEnvironment(**parameters)
+        wheel(**parameters)
 
 
 def test_parameters_may_be_given_in_the_order_of_tf_agents():
