@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from bandit_envs import __version__
 from bandit_envs.environments.registry import ENVIRONMENTS
@@ -22,21 +22,11 @@ ENV and SPEC are ids that `bandit-envs list` shows, or MODULE:CLASS of your own 
 folder, then parameters as key=value,key=value. Values are written as in TOML."""
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {printable(message)}\n")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command with the arguments given, or those of the command line.
-
-    Returns:
-        The exit code: 0; 1 if something failed while it ran; 2 for wrong input; 130 after Ctrl-C.
-    """
+    """Runs the command and returns 0; 1 after failures, 2 for wrong input, 130 after Ctrl-C."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # ± and ε are not in every encoding
         sys.stdout.reconfigure(errors="replace")
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
         if options.command == "list":
             print(f"environments:\n{_listing(ENVIRONMENTS)}\n\npolicies:\n{_listing(POLICIES)}")
@@ -47,17 +37,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except ModuleNotFoundError as error:
         extra = {"distributed": "dask", "ray": "ray"}.get(str(error.name), "cli")
-        parser.error(f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"')
+        problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
     except (TypeError, ValueError, OSError) as error:
-        parser.error(str(error))
+        problem = printable(error)
     except KeyboardInterrupt:
         print("interrupted: the same command resumes it", file=sys.stderr)
         return 130
+    print(f"bandit-envs: {problem}", file=sys.stderr)
+    return 2
 
 
-def _parser() -> _Parser:
+def _parser() -> argparse.ArgumentParser:
     style: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": EXAMPLES}
-    parser = _Parser(prog="bandit-envs", description="Run policies in bandits.", **style)
+    parser = argparse.ArgumentParser(
+        prog="bandit-envs", description="Run policies in bandits.", **style
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(required=True, dest="command", metavar="COMMAND")
 

@@ -25,16 +25,12 @@ MINE = "tests.studies.mine"
         (["testbed", "--policy", "ucb"], "needs a value for c"),
         (["testbed", "--policy", "greedy", "--policy", "greedy"], "greedy is listed twice"),
         (["testbed", "--figure", "2.2", "--policy", "greedy"], "greedy is listed twice"),
-        (["testbed", "--figure", "2.7"], "--figure"),
         (["testbed", "--runs", "0"], "runs is 0"),
-        (["testbed", "--runs", "1.5"], "--runs"),
         (["testbed", "--steps", "-3"], "steps is -3"),
         (["testbed", "--arms", "0"], "k is 0"),
         (["testbed", "--seed", "-1"], "seed is -1"),
         (["testbed", "--panel", "loss"], "panels is .*loss"),
-        (["testbed", "--speed", "1"], "--speed"),
         (["testbed", "--workers", "0"], "workers is 0"),
-        (["testbed", "--backend", "mpi"], "--backend"),
         (["testbed", "--backend", "loky", "--address", "somewhere:1"], "address is somewhere:1"),
         (["run", "testbd"], "did you mean testbed"),
         (["run", "testbed:k=0"], "environment testbed:k=0: k is 0"),
@@ -48,12 +44,9 @@ MINE = "tests.studies.mine"
         (["run", "testbed", "--policy", f"{MINE}:Bernoulli"], "not a subclass of Policy"),
         (["run", "testbed", "--policy", f"{MINE}:Always:action=99"], "in environment testbed: "),
         (["run", "testbed", "--policy", "\x1b[31m"], "policy is"),
-        (["run"], "ENV"),
         (["report", "nowhere"], "nowhere"),
         (["sweep", "nowhere.toml"], "nowhere.toml"),
         (["sweep", "."], "directory"),
-        ([], "COMMAND"),
-        (["test-bed"], "test-bed"),
     ],
 )
 def test_wrong_input_ends_with_one_line_and_no_file(tmp_path, monkeypatch, arguments, message):
@@ -65,6 +58,24 @@ def test_wrong_input_ends_with_one_line_and_no_file(tmp_path, monkeypatch, argum
     assert err[:-1].isprintable()
     assert len(err) < 1500
     assert re.search(message, err)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        *(([], "COMMAND"), (["test-bed"], "test-bed"), (["run"], "ENV")),
+        (["testbed", "--figure", "2.7"], "--figure"),
+        (["testbed", "--runs", "1.5"], "--runs"),
+        (["testbed", "--speed", "1"], "--speed"),
+        (["testbed", "--backend", "mpi"], "--backend"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -29,10 +29,7 @@ SYMBOLS = {  # how legends write parameters; the others by name
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """An id, or a user's `module:Class` that is found in `folder`, with parameters.
-
-    A float without a fraction becomes an integer, so that 1 and 1.0 are one parameter.
-    """
+    """An id, or a user's `module:Class` that is found in `folder`, with parameters."""
 
     what: ClassVar[str]
     table: ClassVar[Mapping[str, Any]]
@@ -55,10 +52,7 @@ class Choice:
 
     @classmethod
     def expand(cls, item: Any) -> Iterator[Any]:
-        """Yields the choices that a table, or `name:key=value,key=value` with TOML values, makes.
-
-        In a table, a list stands for each of its items; several lists, for all combinations.
-        """
+        """Yields the choices of `name:key=value`, or of a table with lists for "each of these"."""
         if isinstance(item, str):
             name, _, values = item.partition(":")
             path, _, rest = values.partition(":")
@@ -81,10 +75,6 @@ class Choice:
                 yield cls(parameters.pop("name"), parameters)
         else:
             raise ValueError(f"{cls.what} is {shown(item)}; expected a table with a name")
-
-    def value(self, key: str) -> Any:
-        """Returns the value of a parameter, or its default."""
-        return self.parameters.get(key, self.entry.parameters()[key].default)
 
     def parts(self, without: str = "") -> list[str]:
         """Returns the parts of a label, such as `ε-greedy` and `ε=0.1`, without one parameter."""
@@ -109,11 +99,7 @@ class EnvironmentChoice(Choice):
 
 
 class PolicyChoice(Choice):
-    """A policy.
-
-    >>> str(next(PolicyChoice.expand("epsilon_greedy:step_size=1.0,epsilon=1e-1")))
-    'epsilon_greedy:epsilon=0.1,step_size=1'
-    """
+    """A policy."""
 
     what, table, find = "policy", POLICIES, find_policy
 
@@ -146,7 +132,6 @@ def _plain(name: str, value: Any) -> Any:
 
 def printable(value: Any) -> str:
     """Returns text, or what an exception says, as a short line without control characters."""
-    if isinstance(value, Exception) and not isinstance(value, (TypeError, ValueError)):
-        value = f"{type(value).__name__}: {value}"
-    line = "".join(c if c.isprintable() else "?" for c in " ".join(str(value).split()))
-    return line if len(line) <= 500 else f"{line[:500]}..."
+    is_plain = not isinstance(value, Exception) or isinstance(value, (TypeError, ValueError))
+    words = str(value if is_plain else f"{type(value).__name__}: {value}").split()
+    return "".join(filter(str.isprintable, " ".join(words)))[:500]

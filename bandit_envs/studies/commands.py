@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import dataclasses
 import functools
 import itertools
 import warnings
@@ -17,7 +16,7 @@ from rich.table import Column, Table
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import Results, columns, read_config, versions
+from bandit_envs.studies.results import VERSIONS, Results, columns, read_config
 from bandit_envs.studies.run import backend, try_task
 from bandit_envs.studies.study import QUANTITIES, Study
 
@@ -39,32 +38,30 @@ def testbed(options: argparse.Namespace) -> int:
         values["title"] += f" ({options.arms} arms)"
         values["environment"][0]["k"] = options.arms
     values["policy"] += options.policy or []
-    study = Study.of({**values, **_given(options)})
-    return _run(study, f"testbed-{figure or 'policies'}", options)
+    return _run(values, f"testbed-{figure or 'policies'}", options)
 
 
 def run(options: argparse.Namespace) -> int:
     """Runs policies in an environment."""
     environment = next(EnvironmentChoice.expand(options.environment))
     runs = 2000 if environment.entry.independent_rows else 10
-    title = ", ".join(environment.parts())
-    values: dict[str, Any] = {"title": title, "environment": [options.environment]}
-    values |= {"runs": runs, "steps": 1000, **_given(options)}
-    is_contextual = _fits(values, CONTEXTUAL[0])
-    default = CONTEXTUAL if is_contextual else [p for p in CONTEXT_FREE if _fits(values, p)]
-    study = Study.of({**values, "policy": options.policy or default or CONTEXT_FREE})
-    if is_contextual and "regret" in study.metrics and not options.panels:
-        study = dataclasses.replace(study, panels=("regret", "cumulative_regret"))
-    return _run(study, environment.name.replace(":", "."), options)
+    values: dict[str, Any] = {"environment": [options.environment], "runs": runs, "steps": 1000}
+    values["title"] = ", ".join(environment.parts())
+    metrics = _metrics(values, CONTEXTUAL[0])
+    default = CONTEXTUAL if metrics else [p for p in CONTEXT_FREE if _metrics(values, p)]
+    values["policy"] = options.policy or default or CONTEXT_FREE
+    if "regret" in metrics:
+        values["panels"] = ["regret", "cumulative_regret"]
+    return _run(values, environment.name.replace(":", "."), options)
 
 
 def sweep(options: argparse.Namespace) -> int:
     """Runs a study file."""
     try:
-        study = Study.of(parse_toml(options.study.read_text("utf-8")))
+        values = parse_toml(options.study.read_text("utf-8"))
+        return _run(values, options.study.stem, options)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{options.study}: {error}") from error
-    return _run(study, options.study.stem, options)
 
 
 def report(options: argparse.Namespace) -> int:
@@ -78,19 +75,17 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
-def _given(options: argparse.Namespace) -> dict[str, Any]:
-    given = {key: getattr(options, key) for key in ("runs", "steps", "seed", "panels")}
-    return {key: value for key, value in given.items() if value is not None}
-
-
-def _fits(values: dict[str, Any], policy: str) -> bool:
+def _metrics(values: dict[str, Any], policy: str) -> tuple[str, ...]:
+    """Returns the metrics of a study of one policy; none if it cannot act in the environment."""
     with contextlib.suppress(ValueError):
-        return bool(Study.of({**values, "policy": [policy]}))
-    return False
+        return Study.of({**values, "policy": [policy]}).metrics
+    return ()
 
 
-def _run(study: Study, name: str, options: argparse.Namespace) -> int:
+def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
+    given = {key: getattr(options, key, None) for key in ("runs", "steps", "seed", "panels")}
+    study = Study.of({**values, **{key: given[key] for key in given if given[key] is not None}})
     if options.dry_run:
         OUT.print(f"{len(list(study.tasks()))} tasks")
         return 0
@@ -121,7 +116,7 @@ def _free_folder(study: Study, name: str) -> Results:
 def _run_missing(results: Results, apply: Any) -> int:
     """Runs the missing tasks and returns how many failed."""
     tasks, failures = results.missing(), 0
-    function = functools.partial(try_task, results.files, versions())
+    function = functools.partial(try_task, results.files, VERSIONS)
     with warnings.catch_warnings(), contextlib.closing(apply(function, tasks)) as outcomes:
         warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
         for task, error in track(outcomes, f"{len(tasks)} tasks", len(tasks), console=ERR):

@@ -19,10 +19,9 @@ Rows = Iterable[tuple[Task, Result]]
 
 
 def study_figure(study: Study, results: Rows) -> bytes:
-    """Returns a PNG of a study's results, with bands of one standard error to each side.
+    """Returns a PNG: curves over steps, or without panels, mean rewards over what varies.
 
-    With panels, it has curves over steps, as Figure 2.2 of the book; without, the mean reward over
-    the last parameter in which policies differ, as Figure 2.6. It has as many lines as STYLES.
+    Bands reach one standard error to each side.
     """
     panels = max(len(study.panels), 1)
     size = (8.0, 0.8 + 3.4 * panels if study.panels else 4.6)
@@ -66,7 +65,7 @@ def _draw_parameters(study: Study, results: Rows, axes: Any) -> int:
     lines: dict[tuple[str, str], list[Any]] = {}
     for task, result in results:
         key, mean = varied[task.policy.name], result["reward"].mean
-        point = key and task.policy.value(key), mean.mean, mean.standard_error
+        point = task.policy.parameters.get(key), mean.mean, mean.standard_error
         lines.setdefault((study.label(task, without=key), key), []).append(point)
     values, symbols = [], {}
     for ((label, key), points), style in zip(lines.items(), STYLES):
@@ -90,10 +89,10 @@ def _draw_parameters(study: Study, results: Rows, axes: Any) -> int:
 def _varied(study: Study, name: str) -> str:
     """Returns the last parameter of numbers in which policies of a name differ, or ""."""
     policies = [policy for policy in study.policy if policy.name == name]
-    for key in reversed(policies[0].entry.parameters()):
-        values = [policy.value(key) for policy in policies]
+    for key in reversed(list(policies[0].parameters)):
+        values = [policy.parameters.get(key) for policy in policies]
         if all(type(value) in (int, float) for value in values) and len(set(values)) > 1:
-            return str(key)
+            return key
     return ""
 
 

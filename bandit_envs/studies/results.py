@@ -1,11 +1,4 @@
-"""A folder of results, which one run at a time writes to.
-
-config.json    all that reruns the study: what it is, and the versions it is run with
-tasks/         a file for each finished task
-summary.csv    a row for each finished policy
-curves.csv     a row for each of its steps
-figure.png     the figure
-"""
+"""Folders of results: a file for each finished task, and what is written of them."""
 
 import contextlib
 import csv
@@ -30,12 +23,8 @@ from bandit_envs.studies.choice import printable
 from bandit_envs.studies.study import QUANTITIES, Study, Task
 
 FORMAT = 2  # raised whenever the layout of the files, or the numbers of an unchanged study, change
+VERSIONS = {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
 Result = dict[str, MetricResult]
-
-
-def versions() -> dict[str, Any]:
-    """Returns what results depend on besides the study, to the last bit."""
-    return {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
 
 
 def columns(result: Result, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
@@ -85,7 +74,7 @@ class Results:
         own = [c.entry.make for c in (*study.environment, *study.policy) if ":" in c.name]
         code = {make.__module__: Path(inspect.getfile(make)).read_bytes() for make in own}
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in code.items()}
-        self._config = {"study": study.to_dict(), "versions": {**versions(), **digests}}
+        self._config = {"study": study.to_dict(), "versions": {**VERSIONS, **digests}}
         text = json.dumps(self._config, sort_keys=True)
         # Absolute, as workers may be in another folder.
         self.files = TaskFiles(path.absolute() / "tasks", hashlib.sha256(text.encode()).hexdigest())
@@ -120,7 +109,7 @@ class Results:
             yield
 
     def missing(self) -> list[Task]:
-        """Returns the tasks that have no result, in order."""
+        """Returns the tasks that have no result."""
         return [task for task in self.study.tasks() if self.files.load(task) is None]
 
     def __iter__(self) -> Iterator[tuple[Task, Result]]:

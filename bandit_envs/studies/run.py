@@ -16,7 +16,7 @@ import threadpoolctl
 from bandit_envs.base.checks import check_integer
 from bandit_envs.drivers import StepDriver
 from bandit_envs.studies.choice import printable
-from bandit_envs.studies.results import Result, TaskFiles, versions
+from bandit_envs.studies.results import VERSIONS, Result, TaskFiles
 from bandit_envs.studies.study import METRICS, Task
 
 # Results of linear algebra may depend on the number of threads.
@@ -40,8 +40,8 @@ def run_task(task: Task) -> Result:
 def try_task(files: TaskFiles, expected: dict[str, Any], task: Task) -> tuple[Task, str | None]:
     """Runs a task and writes its file; returns what went wrong, so that the others go on."""
     use_one_thread()
-    if versions() != expected:
-        return task, f"{platform.node()} has {versions()}; expected {expected}"
+    if expected != VERSIONS:
+        return task, f"{platform.node()} has {VERSIONS}; expected {expected}"
     try:
         result = run_task(task)
     except Exception as error:  # users' classes raise any

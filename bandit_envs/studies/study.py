@@ -65,10 +65,9 @@ class Task(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Every policy meets every environment for a number of runs, and all meet the same problems.
+    """Every policy meets every environment, and all policies meet the same problems.
 
-    `metrics` are measured, and `panels` are the quantities that are drawn over steps. Without
-    panels, the mean reward is drawn over the parameter that varies.
+    Without `panels`, the mean reward is drawn over the parameter that varies.
     """
 
     title: str
@@ -84,21 +83,15 @@ class Study:
     def of(cls, values: Mapping[str, Any]) -> Study:
         """Returns the study that a study file describes, once every policy has taken a step.
 
-        `environment` and `policy` are lists of items for `Choice.expand`. By default, `seed` is 0,
-        `metrics` are all that the environments know, and `panels` are reward and percent_optimal.
-
-        Raises:
-            TypeError, ValueError: a key is unknown or missing, a value is out of its range, or a
-                policy cannot act in an environment.
+        By default, `metrics` are all that the environments know, and `panels` are reward and
+        percent_optimal. TypeError or ValueError names the key that is wrong.
         """
         values = {"seed": 0, "metrics": None, "panels": None, **values}
         keys = [field.name for field in dataclasses.fields(cls)]
         for key in [*values, *keys]:
             if key not in keys or key not in values:
                 problem = "has an unknown key" if key in values else "needs a value for"
-                raise ValueError(
-                    f"the study {problem} {shown(key)}; its keys are {', '.join(keys)}"
-                )
+                raise ValueError(f"the study {problem} {shown(key)}; expected {', '.join(keys)}")
         for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
             check_integer(key, values[key], minimum)
         environment = _choices(EnvironmentChoice, values["environment"])
@@ -107,9 +100,10 @@ class Study:
         metrics = _names("metrics", values["metrics"] or known, known)
         drawable = [name for name, q in QUANTITIES.items() if q.axis and q.metric in metrics]
         default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
-        panels = _names(
-            "panels", default if values["panels"] is None else values["panels"], drawable
-        )
+        panels = values["panels"]
+        panels = _names("panels", default if panels is None else panels, drawable)
+        if not panels and "reward" not in metrics:
+            raise ValueError(f"panels is empty; expected a list of {', '.join(drawable)}")
         new = {"environment": environment, "policy": policy, "metrics": metrics, "panels": panels}
         return cls(**{**values, **new, "title": printable(values["title"])})
 

@@ -132,8 +132,7 @@ def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(tm
 
 
 def test_a_worker_with_another_numpy_does_nothing(tmp_path, monkeypatch):
-    here = running.versions()
-    monkeypatch.setattr(running, "versions", lambda: {**here, "numpy": "0.9"})
+    monkeypatch.setattr(running, "VERSIONS", {**running.VERSIONS, "numpy": "0.9"})
     code, _, err = sweep(tmp_path, TINY)
     assert code == 1
     assert err.count("failed: ") == 20
