@@ -18,8 +18,8 @@ EXAMPLES = """examples:
   bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1
   bandit-envs run mine:Bernoulli:means=[0.1,0.9] --policy mine:Greedy
 
-ENV and SPEC are ids that `bandit-envs list` shows, or MODULE:CLASS of your own in the current
-folder, then parameters as key=value,key=value. Values are written as in TOML."""
+ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the current folder.
+Parameters follow as key=value,key=value, with values as in TOML."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,8 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         from bandit_envs.studies import commands  # noqa: PLC0415 - needs more than NumPy
 
-        code: int = getattr(commands, options.command)(options)
-        return code
+        return int(getattr(commands, options.command)(options))
     except ModuleNotFoundError as error:
         extra = {"distributed": "dask", "ray": "ray"}.get(str(error.name), "cli")
         problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
@@ -49,9 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     style: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": EXAMPLES}
-    parser = argparse.ArgumentParser(
-        prog="bandit-envs", description="Run policies in bandits.", **style
-    )
+    parser = argparse.ArgumentParser("bandit-envs", description="Compare policies.", **style)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(required=True, dest="command", metavar="COMMAND")
 
@@ -84,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         backends = ("loky", "threading", "dask", "ray")
         text = "processes (loky), threads, or a cluster (default: loky)"
         each.add_argument("--backend", choices=backends, default="loky", help=text)
-        text = "processes or threads (default: one a core)"
+        text = "processes or threads (default: one per core)"
         each.add_argument("--workers", **number, default=os.cpu_count() or 1, help=text)
         each.add_argument("--address", help="address of a running Dask or Ray cluster")
         text = "folder of the results (default: one in results/)"

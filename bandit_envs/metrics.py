@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -246,3 +247,44 @@ class OptimalActionMetric(RegretMetric):
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
         return np.asarray(100.0 * (super()._values(trajectory) <= 0.0))
+
+
+METRICS: dict[str, Callable[[Any], Metric]] = {
+    "reward": lambda env: AverageRewardMetric(),
+    "percent_optimal": OptimalActionMetric,
+    "regret": RegretMetric,
+}
+"""How each metric of studies is made for an environment."""
+
+
+class Quantity(NamedTuple):
+    """A statistic of a metric, as studies show it: in panels of figures and in the summary.
+
+    Fields:
+        metric: its name in `METRICS`.
+        statistics: returns the statistics, [T] or of the mean over all T steps.
+        axis: the title of the panel's axis; "" if there is no panel.
+        heading: of the column of the summary, which has the last step; "" if there is none.
+        form: how the summary writes a number.
+        limits: of the panel's axis; None to fit the curves.
+    """
+
+    metric: str
+    statistics: Callable[[MetricResult], Statistics]
+    axis: str = ""
+    heading: str = ""
+    form: str = "{:.3f}"
+    limits: tuple[float, float] | None = None
+
+
+_STEP, _SUM, _MEAN = attrgetter("per_step"), attrgetter("cumulative"), attrgetter("mean")
+QUANTITIES = {
+    "reward": Quantity("reward", _STEP, "Average reward", "reward"),
+    "percent_optimal": Quantity(
+        "percent_optimal", _STEP, "% Optimal action", "% optimal", "{:.1f}", (0, 100)
+    ),
+    "regret": Quantity("regret", _STEP, "Average regret"),
+    "mean_reward": Quantity("reward", _MEAN, heading="mean reward"),
+    "cumulative_regret": Quantity("regret", _SUM, "Cumulative regret", "regret", "{:.1f}"),
+}
+"""Everything that the tables and figures of studies show, by name."""

@@ -14,13 +14,13 @@ from rich.progress import track
 from rich.table import Column, Table
 
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.figures import study_figure
 from bandit_envs.studies.results import VERSIONS, Results, columns, read_config
 from bandit_envs.studies.run import backend, try_task
-from bandit_envs.studies.study import QUANTITIES, Study
+from bandit_envs.studies.study import Study
 
-MAX_ROWS = 60
 CONTEXTUAL = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
 CONTEXT_FREE = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
 OUT = Console(markup=False, emoji=False)  # titles may have brackets
@@ -140,7 +140,7 @@ def _show(results: Results, study: Study) -> None:
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
-    for task, result in itertools.islice(results, MAX_ROWS):
+    for task, result in itertools.islice(results, 60):
         so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""
         found = {name: column[-1] for name, column in columns(result, shown).items()}
         cells = []
@@ -151,4 +151,5 @@ def _show(results: Results, study: Study) -> None:
     if table.rows:
         atomic_write(results.path / "figure.png", [study_figure(study, results)])
         OUT.print(table)
-    OUT.print(f"Results: {results.path}", soft_wrap=True)
+    more = ", with more rows than these" if len(table.rows) == 60 else ""
+    OUT.print(f"Results: {results.path}{more}", soft_wrap=True)

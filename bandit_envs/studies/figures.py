@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
+from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.choice import SYMBOLS
 from bandit_envs.studies.results import Result, columns
-from bandit_envs.studies.study import QUANTITIES, Study, Task
+from bandit_envs.studies.study import Study, Task
 
 # Okabe & Ito's palette, which readers who do not see all colours can tell apart.
 COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from bandit_envs import __version__
 from bandit_envs.base import saving
-from bandit_envs.metrics import MetricResult, Statistics
-from bandit_envs.studies.choice import printable
-from bandit_envs.studies.study import QUANTITIES, Study, Task
+from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
+from bandit_envs.studies.study import Study, Task
 
 FORMAT = 2  # raised whenever the layout of the files, or the numbers of an unchanged study, change
 VERSIONS = {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
@@ -83,10 +82,10 @@ class Results:
         """Raises ValueError unless the folder is empty, or holds results of the same study."""
         if any(self.path.absolute().glob("[!.]*")):
             found = read_config(self.path)
-            is_other = found["study"] != self._config["study"]
-            if is_other or found["versions"] != self._config["versions"]:
-                of = "other arguments" if is_other else printable(found["versions"])
-                raise refusal(self.path, f"holds results of {of}")
+            if found["study"] != self._config["study"]:
+                raise _refusal(self.path, "holds results of other arguments")
+            if found["versions"] != self._config["versions"]:
+                raise _refusal(self.path, f"holds results of other versions: {found['versions']}")
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
@@ -96,7 +95,7 @@ class Results:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
-            raise refusal(self.path, "is in use by another run") from None
+            raise _refusal(self.path, "is in use by another run") from None
         except OSError as error:
             raise OSError(f"output folder {self.path} cannot be written: {error}") from error
         with lock:
@@ -127,10 +126,9 @@ class Results:
     def write_tables(self) -> None:
         """Writes `summary.csv` and `curves.csv` of what has finished all of its runs."""
         summed_up = [name for name, quantity in QUANTITIES.items() if quantity.heading]
+        curves = self._csv(self.study.metrics, self.study.steps)
         saving.atomic_write(self.path / "summary.csv", self._csv(summed_up, 1))
-        saving.atomic_write(
-            self.path / "curves.csv", self._csv(self.study.metrics, self.study.steps)
-        )
+        saving.atomic_write(self.path / "curves.csv", curves)
 
     def _csv(self, names: Iterable[str], steps: int) -> Iterator[bytes]:
         """Yields a table of quantities in the last steps."""
@@ -150,8 +148,7 @@ class Results:
             text.truncate()
 
 
-def refusal(path: Path, problem: str) -> ValueError:
-    """Returns the error of a folder that cannot be used."""
+def _refusal(path: Path, problem: str) -> ValueError:
     return ValueError(f"output folder {path} {problem}; expected another folder (--output)")
 
 
@@ -161,7 +158,7 @@ def read_config(path: Path) -> dict[str, Any]:
         config: dict[str, Any] = json.loads((path / "config.json").read_bytes())
         found = config["versions"]["results"]
     except (OSError, KeyError, TypeError, ValueError, RecursionError):
-        raise refusal(path, "holds no results of a study") from None
+        raise _refusal(path, "holds no results of a study") from None
     if found != FORMAT:
-        raise refusal(path, f"holds {'older' if found in range(FORMAT) else 'newer'} results")
+        raise _refusal(path, f"holds {'older' if found in range(FORMAT) else 'newer'} results")
     return config

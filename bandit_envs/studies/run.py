@@ -15,11 +15,11 @@ import threadpoolctl
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.drivers import StepDriver
+from bandit_envs.metrics import METRICS
 from bandit_envs.studies.choice import printable
 from bandit_envs.studies.results import VERSIONS, Result, TaskFiles
-from bandit_envs.studies.study import METRICS, Task
+from bandit_envs.studies.study import Task
 
-# Results of linear algebra may depend on the number of threads.
 use_one_thread = functools.cache(lambda: threadpoolctl.threadpool_limits(1))
 
 
@@ -38,8 +38,8 @@ def run_task(task: Task) -> Result:
 
 
 def try_task(files: TaskFiles, expected: dict[str, Any], task: Task) -> tuple[Task, str | None]:
-    """Runs a task and writes its file; returns what went wrong, so that the others go on."""
-    use_one_thread()
+    """Runs a task and writes its file; returns it with what went wrong, or None."""
+    use_one_thread()  # results of linear algebra may depend on their number
     if expected != VERSIONS:
         return task, f"{platform.node()} has {VERSIONS}; expected {expected}"
     try:
@@ -52,10 +52,7 @@ def try_task(files: TaskFiles, expected: dict[str, Any], task: Task) -> tuple[Ta
 
 @contextlib.contextmanager
 def backend(name: str, workers: int, address: str | None) -> Iterator[Callable[..., Any]]:
-    """Starts workers, or joins a cluster, and gives what yields a function's results on tasks.
-
-    Workers ignore Ctrl-C, which a terminal sends to them too: this process ends them.
-    """
+    """Starts workers, which ignore Ctrl-C, or joins a cluster; gives what maps tasks on them."""
     check_integer("workers", workers, minimum=1)
     if name == "dask":
         distributed = importlib.import_module("distributed")

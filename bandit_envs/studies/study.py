@@ -1,50 +1,19 @@
 """Studies: which policies meet which environments, and what is measured."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs import metrics as m
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.drivers import StepDriver
+from bandit_envs.metrics import METRICS, QUANTITIES
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
 
 RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
-METRICS: dict[str, Callable[[Any], m.Metric]] = {
-    "reward": lambda env: m.AverageRewardMetric(),
-    "percent_optimal": m.OptimalActionMetric,
-    "regret": m.RegretMetric,
-}
-
-
-class Quantity(NamedTuple):
-    """A statistic of a metric, which a panel shows over steps and the summary at the last step."""
-
-    metric: str
-    statistics: Callable[[m.MetricResult], m.Statistics]
-    axis: str = ""  # title of a panel's axis; "" for no panel
-    heading: str = ""  # of the summary's column; "" for none
-    form: str = "{:.3f}"
-    limits: tuple[float, float] | None = None
-
-
-STEP, SUM, MEAN = attrgetter("per_step"), attrgetter("cumulative"), attrgetter("mean")
-QUANTITIES = {
-    "reward": Quantity("reward", STEP, "Average reward", "reward"),
-    "percent_optimal": Quantity(
-        "percent_optimal", STEP, "% Optimal action", "% optimal", "{:.1f}", (0, 100)
-    ),
-    "regret": Quantity("regret", STEP, "Average regret"),
-    "mean_reward": Quantity("reward", MEAN, heading="mean reward"),
-    "cumulative_regret": Quantity("regret", SUM, "Cumulative regret", "regret", "{:.1f}"),
-}
 
 
 class Task(NamedTuple):
@@ -80,7 +49,7 @@ class Study:
     panels: tuple[str, ...]
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Study:
+    def of(cls, values: Mapping[str, Any]) -> "Study":
         """Returns the study that a study file describes, once every policy has taken a step.
 
         By default, `metrics` are all that the environments know, and `panels` are reward and
@@ -109,8 +78,7 @@ class Study:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns what `of` makes this study of again, as JSON has it."""
-        items = vars(self).items()
-        return {k: list(map(str, v)) if isinstance(v, tuple) else v for k, v in items}
+        return {k: list(map(str, v)) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
     def tasks(self) -> Iterator[Task]:
         """Yields the tasks of each policy in each environment."""
