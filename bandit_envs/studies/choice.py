@@ -1,6 +1,7 @@
 """Environments and policies with parameters, as users write them: `ucb:c=2`."""
 
 import dataclasses
+import importlib
 import itertools
 import os
 import sys
@@ -13,18 +14,17 @@ from bandit_envs.base.checks import shown
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
 from bandit_envs.policies.registry import POLICIES, find_policy
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-parse_toml = tomllib.loads
-
 SYMBOLS = {  # how legends write parameters; the others by name
     **{"epsilon": "ε", "initial_value": "Q₁", "step_size": "α", "alpha": "α", "gamma": "γ"},
     **{"tikhonov_weight": "λ", "prior_mean": "μ₀", "prior_std": "σ₀", "reward_std": "σ"},
     **{"batch_size": "B"},
 }
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Returns what TOML says; Python 3.10 needs a package for it."""
+    module = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    return dict(module.loads(text))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +132,6 @@ def _plain(name: str, value: Any) -> Any:
 
 def printable(value: Any) -> str:
     """Returns text, or what an exception says, as a short line without control characters."""
-    is_plain = not isinstance(value, Exception) or isinstance(value, (TypeError, ValueError))
-    words = str(value if is_plain else f"{type(value).__name__}: {value}").split()
+    plain = isinstance(value, (str, TypeError, ValueError, OSError))
+    words = str(value if plain else f"{type(value).__name__}: {value}").split()
     return "".join(filter(str.isprintable, " ".join(words)))[:500]

@@ -74,7 +74,7 @@ class Study:
         if not panels and "reward" not in metrics:
             raise ValueError(f"panels is empty; expected a list of {', '.join(drawable)}")
         new = {"environment": environment, "policy": policy, "metrics": metrics, "panels": panels}
-        return cls(**{**values, **new, "title": printable(values["title"])})
+        return cls(**{**values, **new, "title": printable(str(values["title"]))})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns what `of` makes this study of again, as JSON has it."""
