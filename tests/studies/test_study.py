@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+pytest.importorskip("joblib")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.studies.choice import parse_toml
