@@ -95,7 +95,7 @@ class OfAnotherShape(ActionRewardModel):
     ("make", "error", "argument"),
     [
         (lambda: LinearActionReward([1.0, 2.0]), ValueError, "theta"),
-        (lambda: LinearActionReward([["a"]]), ValueError, "theta"),
+        (lambda: LinearActionReward([["a"]]), TypeError, "theta"),
         (lambda: LinearActionReward([[np.nan]]), ValueError, "theta"),
         (lambda: LinearActionReward([[1.0]], -1.0), ValueError, "noise_std"),
         (lambda: LinearActionReward(np.ones((0, 2))), ValueError, "actions"),

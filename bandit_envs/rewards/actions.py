@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS, as_numbers, check_array
+from bandit_envs.base.arrays import as_numbers, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, shown
+from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.specs import ArraySpec
 
 Array = NDArray[Any]
@@ -19,7 +20,7 @@ Array = NDArray[Any]
 class ActionRewardModel(abc.ABC):
     """The distribution of the reward of each of K actions, given a context.
 
-    A subclass implements `draw`, and `mean` if it knows it; neither may change what it is given.
+    A subclass implements `draw`, and `mean` if it is known; neither changes its arguments.
 
     Shapes:
         B: batch size.
@@ -49,7 +50,7 @@ class LinearActionReward(ActionRewardModel):
 
         R ~ N(x . theta[a], noise_std^2)
 
-    One float32 normal is drawn a reward, even if `noise_std` is 0.
+    Each reward draws one float32 normal, even if `noise_std` is 0.
 
     Args:
         theta: [K, d], the weights of each action; or [K, d, R] for R rewards at a time.
@@ -63,13 +64,11 @@ class LinearActionReward(ActionRewardModel):
     """
 
     def __init__(self, theta: ArrayLike, noise_std: float = 1.0) -> None:
-        array = np.array(theta)
-        if array.dtype.kind not in NUMBERS or array.ndim not in (2, 3):
-            raise ValueError(f"theta is {shown(theta)}; expected numbers [K, d] or [K, d, R]")
-        if not (np.abs(array) <= MAX_PARAMETER).all():
-            raise ValueError(f"theta is {shown(array)}; expected sizes up to {MAX_PARAMETER:g}")
+        (array,) = check_parameters(theta=(theta, -MAX_PARAMETER, MAX_PARAMETER))
+        if array.ndim not in (2, 3):
+            raise ValueError(f"theta has shape {array.shape}; expected (K, d) or (K, d, R)")
         self._shape = array.shape[:1] + array.shape[2:]
-        self._columns = np.moveaxis(array, 1, 0).reshape(array.shape[1], -1).astype(np.float64)
+        self._columns = np.moveaxis(array, 1, 0).reshape(array.shape[1], -1)
         self._narrow_columns = self._columns.astype(np.float32)
         self._noise_std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
         super().__init__(len(array), ArraySpec(self._shape[1:], np.float32, "reward"))
@@ -77,10 +76,8 @@ class LinearActionReward(ActionRewardModel):
     def mean(self, context: Array) -> Array:
         columns = self._narrow_columns if context.dtype == np.float32 else self._columns
         if context.shape[1:] != columns.shape[:1]:
-            raise ValueError(
-                f"theta has {len(columns)} weights an action; expected {context.shape[1]}, one for "
-                "each feature of the context"
-            )
+            expected = f"{context.shape[1]}, one for each feature of the context"
+            raise ValueError(f"theta has {len(columns)} weights an action; expected {expected}")
         return np.asarray(context.dot(columns).reshape(-1, *self._shape))
 
     def draw(self, rng: np.random.Generator, context: Array, action: NDArray[np.intp]) -> Array:
@@ -93,10 +90,10 @@ class LinearActionReward(ActionRewardModel):
 
 
 class RowActionReward(ActionRewardModel):
-    """Functions of TF-Agents' kind, one an action: each draws a reward from one context.
+    """Functions of TF-Agents' kind, one for each action, that draw a reward from one context.
 
-    One is called for each row, in order. The means are unknown. The functions have their own source
-    of randomness, so seeds and saved states do not reproduce them.
+    They are called row by row. The means are unknown. The functions have their own source of
+    randomness, which seeds and saved states do not reproduce.
 
     Args:
         functions: each takes a context, which it may keep or change, and returns a number, or a
@@ -115,9 +112,7 @@ class RowActionReward(ActionRewardModel):
         self, functions: Sequence[Callable[[Array], Any]], context: Array, name: str = "functions"
     ) -> None:
         if not isinstance(functions, Sequence) or not all(map(callable, functions)):
-            raise TypeError(
-                f"{name} is {shown(functions)}; expected a model or a list of functions"
-            )
+            raise TypeError(f"{name} is {shown(functions)}; expected functions, or a model")
         self._functions, self._name = tuple(functions), name
         shape = np.shape(functions[0](context.copy())) if functions else ()
         super().__init__(len(functions), ArraySpec(shape, np.float32, "reward"))
