@@ -190,7 +190,7 @@ class _ObservedTestbed(environments.KArmedTestbed):
         self._nothing = None if observe_best_arm else np.zeros(self._batch_size, np.int32)
 
     def _observe(self, state: NDArray[Any]) -> NDArray[Any]:
-        return self._best(state)[0] if self._nothing is None else self._nothing
+        return self._find_optimum(state)[0] if self._nothing is None else self._nothing
 
 
 class KArmedTestbed(GymnasiumEnv):

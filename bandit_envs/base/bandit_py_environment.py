@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs import rendering
-from bandit_envs.base.arrays import check_result, read_only
+from bandit_envs.base.arrays import check_array, check_result, read_only
 from bandit_envs.base.checks import check_action, check_available, check_indices, check_integer
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.state import Memo, Seed, Transient, check_fields
@@ -161,15 +161,16 @@ class BanditPyEnvironment(PyEnvironment):
         self._row_offsets = np.arange(size) * (self._num_actions or 1)
         self._mid_step_type = np.full(size, StepType.MID, np.int32)
         self._last_step_type = np.full(size, StepType.LAST, np.int32)
-        self._discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
+        self._step_discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
         self._constant_feature = np.ones((size, 1), np.float32)
         self._has_mask = type(self)._available is not BanditPyEnvironment._available
         if observation_spec is None and self._has_mask:
             mask = ArraySpec((self.num_actions,), np.bool_, "mask")
             observation_spec = {"observation": NO_CONTEXT, "mask": mask}
         self._observation_spec = NO_CONTEXT if observation_spec is None else observation_spec
-        self._mean_memo, self._optimum_memo, self._info_memo = Memo(), Memo(), Memo()
-        self._window = Transient()
+        self._mean_memo, self._mask_memo = Memo(), Memo()
+        self._optimum_memo, self._info_memo = Memo(), Memo()
+        self._render_window = Transient()
 
     @property
     def num_actions(self) -> int:
@@ -198,7 +199,7 @@ class BanditPyEnvironment(PyEnvironment):
         This and the next methods raise NotImplementedError if the means are unknown, and
         ValueError before the first reset.
         """
-        return read_only(self._mean_memo.of(self._current().state, self._masked_means))
+        return read_only(self._mean_memo.of(self._bandit_state().state, self._masked_means))
 
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
         """Returns the mean of the reward of every action under an observation: [batch, K].
@@ -210,16 +211,18 @@ class BanditPyEnvironment(PyEnvironment):
         batch = np.shape(leaves[0])[:1] if leaves else (self._batch_size,)
         spec = add_outer_dims_nest(self._observation_spec, batch)
         assert_arrays_nest(observation, spec, f"observation does not fit {self._name}: ")
-        return read_only(self._masked_means(self._state_of(observation)))
+        return read_only(self._masked_means(self._state_of(observation), *batch))
 
     def optimal_action(self) -> NDArray[np.int32]:
         """Returns the first action with the largest expected reward now: [B, ...]."""
-        action: NDArray[np.int32] = self._optimum_memo.of(self._current().state, self._best)[0]
+        action: NDArray[np.int32] = self._optimum_memo.of(
+            self._bandit_state().state, self._find_optimum
+        )[0]
         return read_only_nest(action)  # type: ignore[no-any-return]
 
     def optimal_reward(self) -> NDArray[Any]:
         """Returns the expected reward of the optimal action now: [B]."""
-        return read_only(self._optimum_memo.of(self._current().state, self._best)[1])
+        return read_only(self._optimum_memo.of(self._bandit_state().state, self._find_optimum)[1])
 
     def get_info(self) -> dict[str, NDArray[Any]] | None:
         """Describes the last step by arrays [B, ...]; None before the first step of an episode.
@@ -230,14 +233,16 @@ class BanditPyEnvironment(PyEnvironment):
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        info: dict[str, NDArray[Any]] = read_only_nest(self._info_memo.of(bandit, self._describe))
+        info: dict[str, NDArray[Any]] = read_only_nest(
+            self._info_memo.of(bandit, self._describe_step)
+        )
         return info
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
-        return rendering.render(self._arms(row), mode, self._window)
+        return rendering.render(self._rendered_arms(row), mode, self._render_window)
 
     def close(self) -> None:
-        rendering.close(self._window)
+        rendering.close(self._render_window)
 
     @abc.abstractmethod
     def _initial_state(self, rng: np.random.Generator) -> Any:
@@ -251,7 +256,7 @@ class BanditPyEnvironment(PyEnvironment):
         """Returns the observation of `state`: a nest of arrays [B, ...]."""
         if isinstance(self._observation_spec, ArraySpec):
             return self._constant_feature
-        return {"observation": self._constant_feature, "mask": self._available(state)}
+        return {"observation": self._constant_feature, "mask": self._known_availability(state)}
 
     def _available(self, state: Any) -> NDArray[np.bool_] | None:
         """Returns which actions are available in `state`: [B, K]; None for all of them."""
@@ -288,13 +293,13 @@ class BanditPyEnvironment(PyEnvironment):
         # Flat offsets are three times as fast as an index of rows and actions.
         return values.take(self._row_offsets + action, mode="wrap")
 
-    def _arms(self, row: int) -> rendering.Arms:
+    def _rendered_arms(self, row: int) -> rendering.Arms:
         """Returns what `render` shows of one row; a subclass may add to it."""
         index = check_integer("row", row, 0, self._batch_size - 1)
-        bandit, reward = self._current(), self._state.time_step.reward
+        bandit, reward = self._bandit_state(), self._state.time_step.reward
         return rendering.Arms(
             title=self._name if self._batch_size == 1 else f"{self._name}, row {index}",
-            expected_rewards=self._mean_memo.of(bandit.state, self._masked_means)[index],
+            expected_rewards=self._table_of_means(bandit.state)[index],
             reward_std=None,
             steps=bandit.steps,
             action=None if bandit.action is None else int(bandit.action[index]),
@@ -323,7 +328,7 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _check_available(self, action: Any) -> None:
         """Raises ValueError if a row's `action` is not available in the current state."""
-        available = self._available(self._state.latent.state)
+        available = self._known_availability(self._state.latent.state)
         if available is not None:
             check_available(action, available)
 
@@ -331,7 +336,9 @@ class BanditPyEnvironment(PyEnvironment):
         rng, _, bandit = self._state
         first = bandit is None
         state = self._initial_state(rng) if first else self._next_episode(rng, bandit.state)
-        time_step = restart(self._observe(state), self._batch_size, self._reward_spec)
+        observation = self._observe(state)
+        self._check_observation(self._observation_spec, observation)
+        time_step = restart(observation, self._batch_size, self._reward_spec)
         return BanditState(state, 0, None, None), time_step
 
     def _step(self, action: Any) -> tuple[BanditState, TimeStep]:
@@ -343,7 +350,7 @@ class BanditPyEnvironment(PyEnvironment):
         ends = self._horizon is None or steps >= self._horizon
         step_type = self._last_step_type if ends else self._mid_step_type
         observation = self._observe(next_state)
-        time_step = new_tuple(TimeStep, (step_type, reward, self._discounts, observation))
+        time_step = new_tuple(TimeStep, (step_type, reward, self._step_discounts, observation))
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
 
     def _is_over(self) -> bool:
@@ -355,9 +362,39 @@ class BanditPyEnvironment(PyEnvironment):
             return check_result(self._rewards_returned, reward, spec.dtype, shape)
         return map_structure(self._checked_reward, spec, reward)
 
-    def _masked_means(self, state: Any) -> NDArray[Any]:
-        means = self._expected_rewards(state)
-        available = self._available(state) if self._has_mask else None
+    def _check_observation(self, spec: Nest, observation: Nest) -> None:
+        """Raises ValueError for a wrong shape or NaN. Checked at a reset, where it costs little."""
+        if isinstance(spec, ArraySpec):
+            what, shape = f"{self._name}._observe returned", self._batch_shape + spec.shape
+            check_array(what, np.asarray(observation), shape)
+        else:
+            map_structure(self._check_observation, spec, observation)
+
+    def _known_availability(self, state: Any) -> NDArray[np.bool_] | None:
+        """Returns `_available(state)`, checked and computed once a state."""
+        if not self._has_mask:
+            return None
+        available: NDArray[np.bool_] | None = self._mask_memo.of(state, self._find_availability)
+        return available
+
+    def _find_availability(self, state: Any) -> NDArray[np.bool_] | None:
+        available = self._available(state)
+        if available is not None:
+            shape, expected = np.shape(available), f"[B, {self._num_actions}]"
+            if available.dtype != np.bool_ or len(shape) != 2 or shape[1] != self._num_actions:
+                found = f"{available.dtype} of shape {shape}"
+                raise ValueError(f"{self._name}._available returned {found}; expected {expected}")
+            if not available.any(axis=1).all():
+                row = int(available.any(axis=1).argmin())
+                raise ValueError(f"{self._name}._available returned no action for row {row}")
+        return available
+
+    def _masked_means(self, state: Any, rows: int | None = None) -> NDArray[Any]:
+        means = np.asarray(self._expected_rewards(state))
+        count = self._num_actions or means.shape[1]
+        shape = (self._batch_size if rows is None else rows, count, *means.shape[2:])
+        check_array(f"{self._name}._expected_rewards returned", means, shape)
+        available = self._known_availability(state)
         if available is None:
             return means
         mask = available.reshape(available.shape + (1,) * (means.ndim - 2))  # for vector rewards
@@ -370,21 +407,21 @@ class BanditPyEnvironment(PyEnvironment):
             raise NotImplementedError(f"{self._name} does not know the means of its actions")
         return means
 
-    def _best(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _find_optimum(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns an optimal action, as the spec says, and its expected reward."""
         best = self._optimal_action(state)
         action = map_structure(lambda leaf, spec: leaf.astype(spec.dtype), best, self._action_spec)
         return action, self._expected_reward(state, best)
 
-    def _describe(self, bandit: BanditState) -> dict[str, NDArray[Any]]:
-        optimal_action, optimal_reward = self._optimum_memo.of(bandit.previous, self._best)
+    def _describe_step(self, bandit: BanditState) -> dict[str, NDArray[Any]]:
+        optimal_action, optimal_reward = self._optimum_memo.of(bandit.previous, self._find_optimum)
         return {
             "expected_reward": self._expected_reward(bandit.previous, bandit.action),
             "optimal_reward": optimal_reward,
             "optimal_action": optimal_action,
         }
 
-    def _current(self) -> BanditState:
+    def _bandit_state(self) -> BanditState:
         bandit: BanditState | None = self._state.latent
         if bandit is None:
             raise ValueError(f"{self._name} has no state yet; call reset() first")
@@ -400,16 +437,15 @@ class BanditPyEnvironment(PyEnvironment):
             return
         check_fields(content, EnvironmentState, time_step=TimeStep, latent=BanditState)
         check_fields(bandit, BanditState, steps=int)
+        check_integer("steps", bandit.steps, 0, self._horizon or 2**63 - 1)
         observation = add_outer_dims_nest(self._observation_spec, self._batch_shape)
         assert_arrays_nest(self._observe(bandit.state), observation)
         if bandit.action is not None:
             self._converted_action(bandit.action)
             with contextlib.suppress(NotImplementedError):
-                self._describe(bandit)
+                self._describe_step(bandit)
         with contextlib.suppress(NotImplementedError):
-            shape = np.shape(self._expected_rewards(bandit.state))
-            if shape[:2] != (self._batch_size, self._num_actions):
-                raise ValueError(f"the expected rewards have shape {shape}")
+            self._masked_means(bandit.state)
 
 
 def _count(spec: Nest) -> int | None:

@@ -110,8 +110,11 @@ def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
     content = path.read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+            members = archive.infolist()
+            if any(member.compress_type != zipfile.ZIP_STORED for member in members):
                 raise ValueError("it is compressed")
+            if sum(member.file_size for member in members) > len(content):
+                raise ValueError("its parts overlap")
             arrays = {
                 name.removesuffix(".npy"): np.lib.format.read_array(
                     io.BytesIO(archive.read(name)), allow_pickle=False

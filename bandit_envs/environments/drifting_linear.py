@@ -96,7 +96,7 @@ class DriftingLinearBandit(BanditPyEnvironment):
     @property
     def weights(self) -> NDArray[np.float64]:
         """The weights W of the coming reward: [d, K]."""
-        return read_only(self._current().state.weights)
+        return read_only(self._bandit_state().state.weights)
 
     def _of_actions(self, name: str, value: ArrayLike, minimum: float) -> NDArray[np.float32]:
         (numbers,) = check_parameters(**{name: (value, minimum, MAX_PARAMETER)})

@@ -74,8 +74,8 @@ class KArmedBandit(BanditPyEnvironment):
     ) -> NDArray[Any]:
         return self._law.draw(rng, action)
 
-    def _arms(self, row: int) -> Arms:
-        arms = super()._arms(row)
+    def _rendered_arms(self, row: int) -> Arms:
+        arms = super()._rendered_arms(row)
         stds = self._law.std[row] if self._law.std.ndim == 2 else self._law.std
         if isinstance(self._law, Normal) and np.ptp(stds) == 0.0:
             return arms._replace(reward_std=float(stds.flat[0]))

@@ -111,5 +111,5 @@ class KArmedTestbed(BanditPyEnvironment):
             values *= std
         return values
 
-    def _arms(self, row: int) -> Arms:
-        return super()._arms(row)._replace(reward_std=self._reward_std)
+    def _rendered_arms(self, row: int) -> Arms:
+        return super()._rendered_arms(row)._replace(reward_std=self._reward_std)

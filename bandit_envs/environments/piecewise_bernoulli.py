@@ -91,12 +91,12 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
     @property
     def current_piece(self) -> int:
         """The index of the piece that the next action meets."""
-        return self._piece(self._current().state)
+        return self._piece(self._bandit_state().state)
 
     @property
     def change_points(self) -> NDArray[np.int64]:
         """The times at which pieces ended so far, in steps: [changes]."""
-        return np.unique(self._current().state.ends[:-1])[1:]
+        return np.unique(self._bandit_state().state.ends[:-1])[1:]
 
     def _initial_state(self, rng: np.random.Generator) -> PiecewiseState:
         return PiecewiseState(0, self._durations.ends(rng, 0, np.zeros(1, np.int64)))

@@ -107,12 +107,12 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
     @property
     def weights(self) -> NDArray[np.float64]:
         """The weights W of the present piece: [d, K]."""
-        return read_only(self._current().state.weights)
+        return read_only(self._bandit_state().state.weights)
 
     @property
     def piece(self) -> int:
         """The number of the present piece, from 0."""
-        piece: int = self._current().state.piece
+        piece: int = self._bandit_state().state.piece
         return piece
 
     def _initial_state(self, rng: np.random.Generator) -> PiecewiseLinearState:

@@ -67,7 +67,10 @@ class EpsilonGreedyPolicy(IndexPolicy):
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> ActionValues:
-        values, counts = np.full(self._shape, self._initial_value), np.zeros(self._shape, np.int64)
+        values, counts = (
+            np.full(self._table_shape, self._initial_value),
+            np.zeros(self._table_shape, np.int64),
+        )
         greedy, rivals = np.zeros(self._batch_size, np.intp), np.full(self._batch_size, np.inf)
         return ActionValues(values, counts, greedy, rivals)
 

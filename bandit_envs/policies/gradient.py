@@ -57,20 +57,20 @@ class GradientBanditPolicy(Policy):
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> Preferences:
-        uniform = np.full(self._shape, 1.0 / self._num_actions)
-        return Preferences(np.zeros(self._shape), uniform, np.zeros(self._batch_size), 0)
+        uniform = np.full(self._table_shape, 1.0 / self._num_actions)
+        return Preferences(np.zeros(self._table_shape), uniform, np.zeros(self._batch_size), 0)
 
     def _probabilities(self, learned: Preferences, time_step: TimeStep) -> Floats:
         return learned.probabilities
 
     def _learn(self, learned: Preferences, trajectory: Trajectory) -> Preferences:
         preferences, probabilities, mean_reward, steps = learned
+        chosen_from = self._restricted(probabilities, trajectory.observation)
         advantage = trajectory.reward.astype(np.float64)
         if self._baseline:
             mean_reward += (trajectory.reward - mean_reward) / (steps + 1)
             advantage -= mean_reward
         advantage *= self._step_size
-        chosen_from = self._restricted(probabilities, trajectory.observation)
         preferences -= advantage[:, np.newaxis] * chosen_from
         preferences.reshape(-1)[self._row_offsets + trajectory.action] += advantage
         # Softmax does not change when a row is shifted; shifted to a largest of 0, exp is safe.

@@ -84,7 +84,7 @@ class LinearPolicy(Policy):
             context, arms = np.asarray(observation["global"]), np.asarray(observation["per_arm"])
         except (LookupError, TypeError):
             raise ValueError("observation does not have the keys global and per_arm") from None
-        shapes = (self._batch_size, self._global_dim), (*self._shape, self._arm_dim)
+        shapes = (self._batch_size, self._global_dim), (*self._table_shape, self._arm_dim)
         kind = np.result_type(context, arms).kind
         if (context.shape, arms.shape) != shapes or kind not in NUMBERS:
             raise ValueError(

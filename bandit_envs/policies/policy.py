@@ -51,7 +51,7 @@ class Policy(Stateful, abc.ABC):
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
-        self._shape = self._batch_size, self._num_actions
+        self._table_shape = self._batch_size, self._num_actions
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
         self._state = PolicyState(generator(seed), self._initial())
 
@@ -68,7 +68,10 @@ class Policy(Stateful, abc.ABC):
     @property
     def knows_probabilities(self) -> bool:
         """Whether `probabilities` is implemented."""
-        return type(self)._probabilities is not Policy._probabilities
+        names = ("_probabilities", "_select")
+        first = next(kind for kind in type(self).__mro__ if not vars(kind).keys().isdisjoint(names))
+        # A class that only chooses in another way does not choose with inherited probabilities.
+        return first is not Policy and "_probabilities" in vars(first)
 
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
@@ -99,7 +102,7 @@ class Policy(Stateful, abc.ABC):
         self._check_rows("time_step", time_step, TimeStep)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator")
-        counts = np.zeros(self._shape)
+        counts = np.zeros(self._table_shape)
         for _ in range(check_integer("samples", samples, minimum=1)):
             action = self._select(rng, self._state.learned, time_step)
             counts.reshape(-1)[self._row_offsets + action] += 1.0
@@ -113,7 +116,7 @@ class Policy(Stateful, abc.ABC):
                 1e100. Nothing has changed.
         """
         self._check_rows("trajectory", trajectory, Trajectory)
-        action = check_indices(trajectory.action, *self._shape)
+        action = check_indices(trajectory.action, *self._table_shape)
         reward = check_rewards(trajectory.reward, self._batch_size)
         rng, learned = self._state
         learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
@@ -144,11 +147,11 @@ class Policy(Stateful, abc.ABC):
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
         mask = available_actions(observation, self._num_actions)
-        if mask is None or (mask.shape == self._shape and mask.any(axis=1).all()):
+        if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
             return mask
         raise ValueError(
             f"observation makes actions {shown(mask)} available; "
-            f"expected shape {self._shape} and at least one action in each row"
+            f"expected shape {self._table_shape} and at least one action in each row"
         )
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
@@ -172,9 +175,9 @@ class Policy(Stateful, abc.ABC):
     def _check_rows(self, name: str, value: Any, kind: type[Any]) -> None:
         if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
             raise TypeError(f"{name} is {shown(value)}; expected a {kind.__name__}")
-        if np.shape(value.step_type) != self._shape[:1]:
+        if np.shape(value.step_type) != self._table_shape[:1]:
             raise ValueError(
-                f"{name} has shape {np.shape(value.step_type)}; expected {self._shape[:1]}"
+                f"{name} has shape {np.shape(value.step_type)}; expected {self._table_shape[:1]}"
             )
 
 
@@ -209,7 +212,7 @@ class IndexPolicy(Policy):
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         available = self._available(time_step.observation)
         if available is None:
-            available = np.ones(self._shape, np.bool_)
+            available = np.ones(self._table_shape, np.bool_)
         scores = np.where(available, self._scores(learned, time_step), -np.inf)
         best = scores == scores.max(axis=1, keepdims=True)
         return (1.0 - self._epsilon) * _normalized(best) + self._epsilon * _normalized(available)

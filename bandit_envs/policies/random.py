@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs.policies.policy import Actions, Floats, Policy, Rng
+from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, argmax_random_ties
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -25,9 +25,10 @@ class RandomPolicy(Policy):
         return None
 
     def _probabilities(self, learned: None, time_step: TimeStep) -> Floats:
-        return np.full(self._shape, 1.0 / self._num_actions)
+        return np.full(self._table_shape, 1.0 / self._num_actions)
 
     def _select(self, rng: Rng, learned: None, time_step: TimeStep) -> Actions:
-        if self._available(time_step.observation) is not None:
-            return super()._select(rng, learned, time_step)
+        available = self._available(time_step.observation)
+        if available is not None:
+            return argmax_random_ties(rng, available)
         return rng.integers(self._num_actions, size=self._batch_size)

@@ -56,12 +56,12 @@ class GaussianThompsonSamplingPolicy(Policy):
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> Posterior:
-        shape = self._shape
+        shape = self._table_shape
         return Posterior(np.full(shape, self._prior_mean), np.full(shape, self._prior_std))
 
     def _select(self, rng: Rng, learned: Posterior, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
-        values = rng.standard_normal(self._shape)
+        values = rng.standard_normal(self._table_shape)
         values *= learned.std
         values += learned.mean
         return argmax_random_ties(rng, values, available)

@@ -47,8 +47,8 @@ class UCBPolicy(IndexPolicy):
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self) -> ConfidenceBounds:
-        values, counts = np.zeros(self._shape), np.zeros(self._shape, np.int64)
-        return ConfidenceBounds(values, counts, np.full(self._shape, np.inf), 0)
+        values, counts = np.zeros(self._table_shape), np.zeros(self._table_shape, np.int64)
+        return ConfidenceBounds(values, counts, np.full(self._table_shape, np.inf), 0)
 
     def _scores(self, learned: ConfidenceBounds, time_step: TimeStep) -> Floats:
         # At the first step every bound is infinite, whatever the factor, as long as it is not 0.

@@ -123,11 +123,12 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
                 subject = f"policy {choice} in environment {environment}"
                 policy = choice.make(env, 0)
                 StepDriver(env, policy, (policy,)).run()
+            subject = f"environment {environment}"
+            for name in tuple(known):
+                try:
+                    StepDriver(env, policy, (METRICS[name](env),)).run()
+                except NotImplementedError:
+                    known.remove(name)
         except Exception as error:  # users' classes raise any
             raise ValueError(f"{subject}: {printable(error)}") from error
-        for name in tuple(known):
-            try:
-                StepDriver(env, policy, (METRICS[name](env),)).run()
-            except NotImplementedError:
-                known.remove(name)
     return known

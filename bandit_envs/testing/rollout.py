@@ -107,7 +107,8 @@ def availability(environment: PyEnvironment) -> NDArray[np.bool_] | None:
     bare: Any = environment.unwrapped
     if not is_bandit(environment) or not bare._takes_indices:
         return None
-    for bandit in (environment, bare):
+    outermost: Any = environment
+    for bandit in (outermost, bare):
         observation = bandit.current_time_step().observation
         available = available_actions(observation, bandit.num_actions)
         if available is not None:

@@ -168,8 +168,9 @@ class Wrapper(PyEnvironment):
         return TimeStep(step_type, reward, discount, self._map_observation(observation))
 
     def _mapped_means(self, means: NDArray[Any]) -> NDArray[Any]:
-        what = f"{self._name}._map_means returned"
-        return read_only(cast(what, self._map_means(means), self.reward_spec().dtype))
+        mapped = np.asarray(self._map_means(means))
+        # Not in the rewards' dtype: float32 could round different means to one number.
+        return read_only(mapped if mapped is means else mapped.astype(np.float64, copy=False))
 
     def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
         choice = self._bandit()._last_choice()
