@@ -238,3 +238,42 @@ def test_rewards_of_another_shape_are_refused():
     with pytest.raises(ValueError) as error:
         reset(Column()).step([0, 0, 0])
     assert str(error.value) == "Column._draw_rewards returned shape (3, 1); expected (3,)"
+
+
+def test_means_of_a_wrong_shape_or_nan_are_refused():
+    for wrong in (np.ones((3, 3)), np.ones((1, 2)), np.full((3, 2), np.nan)):
+        env = reset(Table(np.ones((3, 2))))
+        env._expected_rewards = lambda state, wrong=wrong: wrong
+        with pytest.raises(ValueError, match="_expected_rewards returned"):
+            env.optimal_action()
+
+
+def test_an_observation_of_a_wrong_shape_is_refused_at_the_reset():
+    class Wrong(Preferences):
+        def _observe(self, state):
+            return np.full((self.batch_size, 7), np.nan)
+
+    with pytest.raises(ValueError, match="Wrong._observe returned"):
+        Wrong().reset()
+
+
+def test_a_mask_without_an_action_is_refused():
+    class Asleep(Preferences):
+        def _available(self, state):
+            return np.zeros((self.batch_size, self.num_actions), np.bool_)
+
+    env = reset(Asleep())
+    with pytest.raises(ValueError, match="no action for row 0"):
+        env.step([0] * env.batch_size)
+
+
+def test_natural_names_are_free_for_subclasses():
+    class Named(Preferences):
+        def __init__(self):
+            self._means = self._arms = self._best = self._window = self._discounts = 7
+            super().__init__()
+
+    env = reset(Named())
+    env.optimal_action()
+    env.close()
+    assert (env._means, env._arms, env._best, env._window, env._discounts) == (7,) * 5

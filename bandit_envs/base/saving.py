@@ -181,7 +181,10 @@ def _decode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
 
 def _imported(module: str, name: str) -> Any:
     """Returns the class of that name if its module has been imported, and else None."""
-    return vars(sys.modules.get(module, object)).get(name)  # a module's __getattr__ may import
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):  # through vars, as a module's __getattr__ may import
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return found
 
 
 def _generator(state: dict[str, Any], sequence: dict[str, Any] | None) -> np.random.Generator:

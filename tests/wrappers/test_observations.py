@@ -51,9 +51,7 @@ def test_a_function_that_changes_its_dict_changes_no_more():
         return observation
 
     bandit, twin = per_arm_bandit(), per_arm_bandit()
-    spec = bandit.observation_spec()
-    env = TransformObservation(bandit, without_users, spec)
-    spec.clear()
+    env = TransformObservation(bandit, without_users, bandit.observation_spec())
     env.reset()
     twin.reset()
     for _ in range(3):

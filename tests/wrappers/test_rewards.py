@@ -254,3 +254,11 @@ def test_rewards_of_several_arrays_are_refused():
 
     with pytest.raises(TypeError, match="env has reward_spec"):
         AffineReward(Nested([1.0]))
+
+
+def test_means_are_not_rounded_to_the_dtype_of_rewards():
+    env = AffineReward(KArmedTestbed(10, batch_size=100, seed=1), 1.0, 1e8)
+    env.reset()
+    env.step(np.zeros(100, int))
+    info = env.get_info()
+    assert (info["expected_reward"] < info["optimal_reward"]).mean() > 0.5
