@@ -253,7 +253,7 @@ def test_an_observation_of_a_wrong_shape_is_refused_at_the_reset():
         def _observe(self, state):
             return np.full((self.batch_size, 7), np.nan)
 
-    with pytest.raises(ValueError, match="Wrong._observe returned"):
+    with pytest.raises(ValueError, match="_observe returned"):
         Wrong().reset()
 
 

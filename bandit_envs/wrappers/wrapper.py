@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import cast, check_result, read_only
+from bandit_envs.base.arrays import check_result, read_only
 from bandit_envs.base.bandit_py_environment import Bandit, is_bandit
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
 from bandit_envs.base.state import Seed
