@@ -16,7 +16,7 @@ from bandit_envs.studies.choice import printable, written
 EXAMPLES = """examples:
   bandit-envs testbed --figure 2.6
   bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1
-  bandit-envs run mine:Bernoulli:means=[0.1,0.9] --policy mine:Greedy
+  bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy
 
 ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the current folder.
 Parameters follow as key=value,key=value, with values as in TOML."""
