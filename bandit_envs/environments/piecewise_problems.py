@@ -34,7 +34,7 @@ STARTS = {4: (0.0, 0.5, 0.625, 0.75, 0.875)}
 
 def piecewise_bernoulli(
     problem: int = 1,
-    steps: int = 5000,
+    steps: int = 1000,
     batch_size: int = 1,
     *,
     seed: Seed = None,

@@ -91,8 +91,14 @@ class Policy(Stateful, abc.ABC):
             NotImplementedError: it has no closed form; use `estimated_probabilities`.
         """
         self._check_rows("time_step", time_step, TimeStep)
-        probabilities = self._probabilities(self._state.learned, time_step)
-        return self._restricted(probabilities, time_step.observation).copy()
+        table = self._probabilities(self._state.learned, time_step)
+        if np.shape(table) != self._table_shape or (table < 0.0).any():
+            expected = f"probabilities of shape {self._table_shape}"
+            raise ValueError(f"_probabilities returned {shown(table)}; expected {expected}")
+        restricted = self._restricted(table, time_step.observation).copy()
+        if not np.allclose(restricted.sum(axis=1), 1.0):
+            raise ValueError(f"_probabilities returned {shown(table)}; expected rows that sum to 1")
+        return restricted
 
     def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
         """Returns the frequencies of actions in `samples` choices, which `rng` draws: [B, K].

@@ -89,7 +89,7 @@ class AffineReward(Wrapper):
     >>> testbed = KArmedTestbed(seed=0)
     >>> env = AffineReward(testbed, scale=2.0, shift=-1.0)
     >>> time_step = env.reset()
-    >>> bool(np.all(env.expected_rewards() == 2.0 * testbed.expected_rewards() - 1.0))
+    >>> np.allclose(env.expected_rewards(), 2.0 * testbed.expected_rewards() - 1.0)
     True
     """
 
