@@ -50,6 +50,15 @@ def test_the_address_of_the_repository_is_the_same_everywhere():
         assert set(addresses) <= {setup_cfg["metadata"]["url"]}, text
 
 
+def test_the_map_in_contributing_is_the_real_tree():
+    lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```")[1].splitlines()
+    mapped = {word for line in lines if re.match("  [a-z_]", line) for word in line[:30].split()}
+    package = Path(bandit_envs.__file__).parent
+    modules = {file.name for file in package.glob("*.py")}
+    packages = {f"{file.parent.name}/" for file in package.glob("*/__init__.py")}
+    assert mapped == modules | packages
+
+
 @pytest.mark.parametrize("text", TEXTS, ids=name)
 def test_links_to_files_lead_somewhere(text):
     for match in LINK.finditer(text.read_text(encoding="utf-8")):
