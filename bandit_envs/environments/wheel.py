@@ -82,6 +82,7 @@ class WheelPyEnvironment(BanditPyEnvironment):
             )
         self._mean_table = _table(means, check_number("mu_high", mu_high, low, high))
         self._std_table = _table(stds, check_number("std_high", std_high, 0.0, high))
+        self._std = None if np.ptp(self._std_table) else self._std_table[0]  # of all, if one
         super().__init__(
             ArraySpec((2,), np.float32, "observation"),
             NUM_ACTIONS,
@@ -114,7 +115,7 @@ class WheelPyEnvironment(BanditPyEnvironment):
     ) -> NDArray[np.float32]:
         cell = state.best * NUM_ACTIONS + action
         rewards = rng.standard_normal(self._batch_size, np.float32)
-        rewards *= self._std_table.take(cell, mode="wrap")
+        rewards *= self._std_table.take(cell, mode="wrap") if self._std is None else self._std
         rewards += self._mean_table.take(cell, mode="wrap")
         return rewards
 

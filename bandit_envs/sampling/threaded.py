@@ -15,7 +15,7 @@ from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.sampling.context_sampler import ContextSampler, RowFunction
 
 MIN_NUMBERS = 100_000
-BLOCK = 1 << 15
+BLOCK = 1 << 16
 """Numbers in a block: large beside the cost of its generator, small beside a processor's cache."""
 
 
