@@ -1,0 +1,1 @@
+"""Logged bandit data: logs, replay and off-policy estimators."""

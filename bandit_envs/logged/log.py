@@ -1,0 +1,251 @@
+"""Logged bandit data: what was observed, done and paid, and how probable the action was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.specs import Nest, map_structure
+
+COLUMNS = {
+    "action": ("iu", np.int64, 1),
+    "reward": ("fiub", np.float64, 1),
+    "propensity": ("fiu", np.float64, 1),
+    "action_probabilities": ("fiu", np.float64, 2),
+    "available": ("b", np.bool_, 2),
+    "expected_rewards": ("fiu", np.float64, 2),
+    "step": ("iu", np.int64, 1),
+    "row": ("iu", np.int64, 1),
+}
+"""The columns other than the observation: accepted kinds of dtype, stored dtype, dimensions."""
+
+
+class BanditLog:
+    """A table of n past decisions, as named columns. It is constant.
+
+    Shapes:
+        n: decisions.
+        K: num_actions.
+
+    Args:
+        observation: a nest of arrays [n, ...], from which the action was chosen.
+        action: [n], integers from 0 to K - 1.
+        reward: [n], the reward of the action.
+        propensity: [n], the probability with which the action was chosen, above 0 and at most 1.
+        num_actions: K; by default what a column [n, K] says, or else the largest action plus 1.
+        action_probabilities: [n, K], the probability of every action; rows sum to 1.
+        available: [n, K] bool, which actions were available.
+        expected_rewards: [n, K], the true mean of every action's reward, where it is known.
+        step: [n], the step of the run that the decision was made in.
+        row: [n], the row of the batch.
+
+    Raises:
+        TypeError, ValueError: a column has a wrong type, shape or value; the message names the
+            column and its first bad row.
+
+    Source: the record formats of the Open Bandit Pipeline and of Vowpal Wabbit.
+
+    >>> log = BanditLog(np.ones((3, 1)), [0, 1, 1], [1.0, 0.0, 1.0], [0.5, 0.25, 0.25])
+    >>> log[1:]
+    BanditLog(2 rows, 2 actions, mean reward 0.5, propensities 0.25 to 0.25)
+    """
+
+    def __init__(
+        self,
+        observation: Nest,
+        action: ArrayLike,
+        reward: ArrayLike,
+        propensity: ArrayLike,
+        num_actions: int | None = None,
+        *,
+        action_probabilities: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        expected_rewards: ArrayLike | None = None,
+        step: ArrayLike | None = None,
+        row: ArrayLike | None = None,
+    ) -> None:
+        given = {
+            "action": action,
+            "reward": reward,
+            "propensity": propensity,
+            "action_probabilities": action_probabilities,
+            "available": available,
+            "expected_rewards": expected_rewards,
+            "step": step,
+            "row": row,
+        }
+        columns = {name: _column(name, value) for name, value in given.items() if value is not None}
+        size = len(columns["action"])
+        if num_actions is None:
+            tables = [column for column in columns.values() if column.ndim == 2]
+            largest = int(columns["action"].max(initial=0)) + 1
+            num_actions = tables[0].shape[1] if tables else largest
+        self._num_actions = check_integer("num_actions", num_actions, minimum=1)
+        for name, column in columns.items():
+            expected = (size, self._num_actions)[: column.ndim]
+            if column.shape != expected:
+                raise ValueError(f"{name} has shape {column.shape}; expected {expected}")
+        _check_values(columns, self._num_actions)
+        self._columns = columns
+        self._observation = map_structure(lambda leaf: _features(leaf, size), observation)
+
+    @property
+    def num_actions(self) -> int:
+        """The number of actions, K."""
+        return self._num_actions
+
+    @property
+    def observation(self) -> Nest:
+        """A nest of arrays [n, ...]."""
+        return self._observation
+
+    @property
+    def action(self) -> NDArray[np.int64]:
+        """The actions, [n]."""
+        return self._columns["action"]
+
+    @property
+    def reward(self) -> NDArray[np.float64]:
+        """The rewards, [n]."""
+        return self._columns["reward"]
+
+    @property
+    def propensity(self) -> NDArray[np.float64]:
+        """The probabilities of the actions, [n]."""
+        return self._columns["propensity"]
+
+    @property
+    def action_probabilities(self) -> NDArray[np.float64] | None:
+        """The probabilities of all actions, [n, K], if they were logged."""
+        return self._columns.get("action_probabilities")
+
+    @property
+    def available(self) -> NDArray[np.bool_] | None:
+        """Which actions were available, [n, K], if that was logged."""
+        return self._columns.get("available")
+
+    @property
+    def expected_rewards(self) -> NDArray[np.float64] | None:
+        """The true means of all actions' rewards, [n, K], if they are known."""
+        return self._columns.get("expected_rewards")
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Returns the columns other than the observation that there are, by name."""
+        return dict(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns["action"])
+
+    def __getitem__(self, rows: Any) -> BanditLog:
+        """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
+        return self._made(lambda column: column[rows], self._columns, self._observation)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BanditLog) or self._columns.keys() != other._columns.keys():
+            return False
+        equal = [self._num_actions == other._num_actions]
+        equal += [_same(self._columns[key], other._columns[key]) for key in self._columns]
+        try:
+            map_structure(
+                lambda *pair: equal.append(_same(*pair)), self._observation, other._observation
+            )
+        except (TypeError, ValueError):
+            return False
+        return all(equal)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        size = f"BanditLog({len(self)} rows, {self._num_actions} actions"
+        if not len(self):
+            return f"{size})"
+        low, high = self.propensity.min(), self.propensity.max()
+        mean = f"mean reward {self.reward.mean():.4g}"
+        return f"{size}, {mean}, propensities {low:.4g} to {high:.4g})"
+
+    def _made(self, function: Callable[..., Any], columns: Any, *observations: Nest) -> BanditLog:
+        made = {name: function(column) for name, column in columns.items()}
+        observation = map_structure(function, *observations)
+        return BanditLog(observation, num_actions=self._num_actions, **made)
+
+
+def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
+    """Returns one log with the rows of several, in order.
+
+    Raises:
+        ValueError: there are no logs, or they differ in their columns or number of actions.
+    """
+    if not logs:
+        raise ValueError("logs is empty; expected at least one log")
+    first = logs[0]
+    for log in logs:
+        if (log.num_actions, log.columns().keys()) != (first.num_actions, first.columns().keys()):
+            raise ValueError("logs differ in their columns or number of actions")
+    columns = {
+        name: np.concatenate([log.columns()[name] for log in logs]) for name in first.columns()
+    }
+    observation = map_structure(
+        lambda *leaves: np.concatenate(leaves), *(log.observation for log in logs)
+    )
+    return BanditLog(observation, num_actions=first.num_actions, **columns)
+
+
+def _column(name: str, value: ArrayLike) -> NDArray[Any]:
+    kinds, dtype, ndim = COLUMNS[name]
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} has rows of different lengths") from error
+    if array.size and array.dtype.kind not in kinds:
+        raise TypeError(f"{name} is {array.dtype}; expected {np.dtype(dtype)}: {shown(value)}")
+    if array.ndim != ndim:
+        raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
+    column = np.array(array, dtype)
+    column.setflags(write=False)
+    return column
+
+
+def _features(leaf: Any, size: int) -> NDArray[Any]:
+    array = np.array(leaf)
+    if array.dtype.hasobject:
+        raise TypeError(f"observation is {array.dtype}; expected arrays of numbers or strings")
+    if array.shape[:1] != (size,):
+        raise ValueError(f"observation has shape {array.shape}; expected {size} rows")
+    if array.dtype.kind == "f":
+        _require("observation", array, ~np.isnan(array), "no NaN")
+    array.setflags(write=False)
+    return array
+
+
+def _check_values(columns: dict[str, NDArray[Any]], num_actions: int) -> None:
+    action, reward, propensity = (columns[key] for key in ("action", "reward", "propensity"))
+    _require("action", action, (action >= 0) & (action < num_actions), f"0 to {num_actions - 1}")
+    _require("reward", reward, np.isfinite(reward), "finite numbers")
+    _require("propensity", propensity, (propensity > 0) & (propensity <= 1), "above 0, at most 1")
+    available = columns.get("available")
+    if available is not None:
+        chosen = np.take_along_axis(available, action[:, np.newaxis], axis=1)[:, 0]
+        _require("action", action, chosen, "an available action")
+    table = columns.get("action_probabilities")
+    if table is not None:
+        _require("action_probabilities", table, (table >= 0) & (table <= 1), "0 to 1")
+        sums = table.sum(axis=1)
+        _require("action_probabilities", sums, np.isclose(sums, 1.0), "rows that sum to 1")
+    means = columns.get("expected_rewards")
+    if means is not None:
+        known = np.isfinite(means) if available is None else np.isfinite(means) | ~available
+        _require("expected_rewards", means, known, "finite numbers")
+
+
+def _require(name: str, values: NDArray[Any], good: NDArray[np.bool_], expected: str) -> None:
+    if not good.all():
+        index = tuple(map(int, np.argwhere(~good)[0]))
+        raise ValueError(f"{name} is {values[index]} in row {index[0]}; expected {expected}")
+
+
+def _same(left: NDArray[Any], right: NDArray[Any]) -> bool:
+    return left.dtype == right.dtype and np.array_equal(left, right)
