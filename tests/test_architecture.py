@@ -21,6 +21,7 @@ STOREYS = (
     {"studies", "adapters", "cli", "__main__"},
 )
 FOREIGN = {
+    "logged": {"pandas", "pyarrow", "sklearn"},
     "rendering": {"matplotlib"},
     "studies": {
         "distributed",

@@ -20,6 +20,7 @@ from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit, drifting_linear
 from bandit_envs.environments.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
+from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.environments.piecewise_bernoulli import PiecewiseBernoulliPyEnvironment
 from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit, piecewise_linear
 from bandit_envs.environments.piecewise_problems import piecewise_bernoulli
@@ -130,6 +131,7 @@ ENVIRONMENTS = {
             piecewise_bernoulli,
             upstream="PiecewiseBernoulliPyEnvironment",
         ),
+        _entry("logistic_context", "contextual bandit with clicks", LogisticContextBandit),
         _entry(
             "per_arm",
             "per-arm bandit",

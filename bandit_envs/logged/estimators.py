@@ -16,18 +16,20 @@ import math
 import statistics
 import warnings
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.checks import check_integer, check_number
+from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.base.state import Seed, generator
 from bandit_envs.logged.log import BanditLog
 
 LARGE_WEIGHT = 100.0
 SMALL_SAMPLE = 100.0
-SUM_TOLERANCE = 1e-6
+TOLERANCE = 1e-6
+BLOCK = 2048
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +45,8 @@ class Estimate:
         max_weight: the largest weight before any clipping.
         share_of_large_weights: the share of rows whose weight exceeds 100.
         bias: the estimated difference to the estimator with unchanged weights.
-        terms: c, u and v of the module's formula: three arrays [n].
+        terms: arrays [n]: c + u of the module's formula; or c, u and v, or u and v, of estimators
+            that normalise themselves.
     """
 
     value: float
@@ -52,7 +55,7 @@ class Estimate:
     max_weight: float
     share_of_large_weights: float
     bias: float
-    terms: tuple[Floats, Floats, Floats] = dataclasses.field(repr=False, compare=False)
+    terms: tuple[Floats, ...] = dataclasses.field(repr=False, compare=False)
 
     def interval(
         self,
@@ -82,7 +85,8 @@ class Estimate:
         if method == "normal":
             radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * self.standard_error
         elif method == "bernstein":
-            influence = _influence(*self.terms)
+            means = np.array([term.mean() for term in self.terms])
+            influence = _influence(self.terms, means)
             log_term = math.log(4.0 / (1.0 - level))
             spread = math.sqrt(2.0 * influence.var(ddof=1) * log_term / size)
             radius = spread + 7.0 * float(np.ptp(influence)) * log_term / (3.0 * (size - 1))
@@ -96,8 +100,8 @@ class Estimate:
         for index in range(resamples):
             # One product of counts and terms, in place of three gathers.
             counts = np.bincount(rng.integers(size, size=size, dtype=np.int32), minlength=size)
-            c, u, v = counts.astype(np.float64) @ columns
-            values[index] = c / size + (u / v if v else 0.0)
+            sums = counts.astype(np.float64) @ columns
+            values[index] = _combined(sums / size)
         return values
 
 
@@ -131,39 +135,64 @@ class Estimator:
             UserWarning: the effective sample size is below 100, or the policy takes an action that
                 was never logged.
         """
-        if len(log) < 2:
-            raise ValueError(f"log has {len(log)} rows; expected at least two")
-        shape = (len(log), log.num_actions)
-        chances = _table("probabilities", probabilities, shape)
-        sums = chances @ np.ones(shape[1])  # much faster than sum(axis=1), and NaN if any is
-        if not (chances.min() >= 0.0 and np.abs(sums - 1.0).max() <= SUM_TOLERANCE):
-            bad = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE) | (chances < 0.0).any(axis=1)
-            row = int(bad.argmax())
-            raise ValueError(f"probabilities of row {row} are {chances[row]}; expected a sum of 1")
-        flat = np.arange(len(log)) * log.num_actions + log.action
-        probability = chances.take(flat)
-        weights = probability / log.propensity
-        c, residual = np.zeros(len(log)), log.reward
+        size, num_actions = len(log), log.num_actions
+        if size < 2:
+            raise ValueError(f"log has {size} rows; expected at least two")
+        chances = _table("probabilities", probabilities, (size, num_actions))
+        predicted = None
         if self.needs_predictions:
             if predicted_rewards is None:
                 raise ValueError(f"{type(self).__name__} needs predicted_rewards")
-            predicted = _table("predicted_rewards", predicted_rewards, shape)
-            c = np.einsum("nk,nk->n", chances, predicted)
-            if not np.isfinite(c).all():
-                row = int(np.argmin(np.isfinite(c)))
-                raise ValueError(f"predicted_rewards of row {row} are {predicted[row]}")
-            residual = log.reward - predicted.take(flat)
-        changed = self._weights(weights, probability)
-        terms = c, changed * residual, changed if self.self_normalised else np.ones(len(log))
-        effective = float(weights.sum() ** 2 / max(float(weights @ weights), 1e-300))
+            predicted = _table("predicted_rewards", predicted_rewards, (size, num_actions))
+        count = 1 + self.self_normalised * (1 + self.needs_predictions)
+        terms = tuple(np.empty(size) for _ in range(count))
+        sums, largest = np.zeros(4), 0.0  # of w, w^2, [w > 100] and (w - changed w) residual
+        offsets = np.arange(min(size, BLOCK)) * num_actions
+        # Blocks of rows stay in the processor's cache until all is done with them.
+        for start in range(0, size, BLOCK):
+            rows = slice(start, start + BLOCK)
+            block = _checked_block(chances[rows], start)
+            flat = log.action[rows] + offsets[: len(block)]
+            probability = block.take(flat)
+            weights = probability / log.propensity[rows]
+            residual = log.reward[rows]
+            changed = self._weights(weights, probability)
+            if predicted is None:
+                u = changed * residual
+            else:
+                guess = np.asarray(predicted[rows], np.float64)
+                direct = np.einsum("nk,nk->n", block, guess)
+                residual = residual - guess.take(flat)
+                u = changed * residual
+                if self.self_normalised:
+                    terms[0][rows] = direct
+                else:
+                    u += direct
+            if self.self_normalised:
+                terms[-2][rows], terms[-1][rows] = u, changed
+            else:
+                terms[0][rows] = u
+            many = np.count_nonzero(weights > LARGE_WEIGHT)
+            lost = 0.0 if changed is weights else (weights - changed) @ residual
+            sums += np.array([weights.sum(), weights @ weights, many, lost])
+            largest = max(largest, float(weights.max()))
+        means = np.array([term.mean() for term in terms])
+        if not np.isfinite(means).all():
+            row = int(np.argmin(np.isfinite(terms[0])))
+            raise ValueError(f"predicted_rewards of row {row} are not finite: {shown(predicted)}")
+        effective = float(sums[0] ** 2 / max(sums[1], 1e-300))
         _warn(log, chances, effective)
+        variance = 0.0
+        for start in range(0, size, BLOCK):
+            influence = _influence(tuple(term[start : start + BLOCK] for term in terms), means)
+            variance += float(influence @ influence) / (size - 1)
         return Estimate(
-            _value(*terms),
-            float(_influence(*terms).std(ddof=1)) / math.sqrt(len(log)),
+            _combined(means),
+            math.sqrt(variance / size),
             effective,
-            float(weights.max()),
-            float((weights > LARGE_WEIGHT).mean()),
-            float(np.mean((weights - changed) * residual)),
+            largest,
+            float(sums[2]) / size,
+            float(sums[3]) / size,
             terms,
         )
 
@@ -200,13 +229,14 @@ class InversePropensityScoring(Estimator):
         self._max_weight = _parameter("max_weight", max_weight)
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        return np.minimum(weights, self._max_weight)
+        return weights if math.isinf(self._max_weight) else np.minimum(weights, self._max_weight)
 
 
 class SelfNormalizedIPS(Estimator):
     """sum(w r) / sum(w).
 
-    Source: Swaminathan & Joachims, The self-normalized estimator for counterfactual learning (2015).
+    Source: Swaminathan & Joachims, The self-normalized estimator for counterfactual learning
+    (2015).
     """
 
     self_normalised = True
@@ -323,30 +353,51 @@ def tuned(
     return estimators[best], estimates[best]
 
 
-def _value(c: Floats, u: Floats, v: Floats) -> float:
-    total = float(v.sum())
-    return float(c.mean()) + (float(u.sum()) / total if total else 0.0)
+def _combined(means: Floats) -> float:
+    """Returns the value that the means of the terms stand for."""
+    if len(means) == 1:
+        return float(means[0])
+    *c, u, v = means
+    return float(sum(c) + (u / v if v else 0.0))
 
 
-def _influence(c: Floats, u: Floats, v: Floats) -> Floats:
-    """Returns the influence of every row on the value: its mean is 0."""
-    mean = float(v.mean())
-    ratio = float(u.mean()) / mean if mean else 0.0
-    return np.asarray(c - c.mean() + (u - ratio * v) / (mean or 1.0))
+def _influence(terms: tuple[Floats, ...], means: Floats) -> Floats:
+    """Returns the influence of every row on the value, given the means of all rows."""
+    if len(terms) == 1:
+        return np.asarray(terms[0] - means[0])
+    *c, u, v = terms
+    mean = means[-1] or 1.0
+    influence = u - means[-2] / mean * v
+    influence /= mean
+    return influence + (c[0] - means[0]) if c else np.asarray(influence)
 
 
-def _table(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
-    table = np.asarray(value, np.float64)
+def _table(name: str, value: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
+    table = np.asarray(value)
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
+    if table.dtype.kind not in NUMBERS:
+        raise TypeError(f"{name} is {table.dtype}; expected numbers")
     return table
+
+
+def _checked_block(chances: NDArray[Any], start: int) -> Floats:
+    """Returns rows of probabilities as float64."""
+    block = np.ascontiguousarray(chances, np.float64)
+    sums = block @ np.ones(block.shape[1])  # much faster than sum(axis=1), and NaN if any is
+    if not (block.min() >= 0.0 and sums.min() >= 1.0 - TOLERANCE and sums.max() <= 1.0 + TOLERANCE):
+        row = int((~(np.abs(sums - 1.0) <= TOLERANCE) | (block < 0.0).any(axis=1)).argmax())
+        raise ValueError(
+            f"probabilities of row {start + row} are {block[row]}; expected a sum of 1"
+        )
+    return block
 
 
 def _parameter(name: str, value: float) -> float:
     return value if value == math.inf else check_number(name, value, 0.0)
 
 
-def _warn(log: BanditLog, chances: Floats, effective: float) -> None:
+def _warn(log: BanditLog, chances: NDArray[Any], effective: float) -> None:
     unlogged = np.flatnonzero(np.bincount(log.action, minlength=log.num_actions) == 0)
     unlogged = unlogged[(chances[:, unlogged] > 0.0).any(axis=0)]
     if unlogged.size:

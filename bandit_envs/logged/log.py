@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 class BanditLog:
-    """A table of n past decisions, as named columns. It is constant.
+    """A table of n past decisions; every column is a read-only attribute, or None.
 
     Shapes:
         n: decisions.
@@ -84,74 +84,49 @@ class BanditLog:
             tables = [column for column in columns.values() if column.ndim == 2]
             largest = int(columns["action"].max(initial=0)) + 1
             num_actions = tables[0].shape[1] if tables else largest
-        self._num_actions = check_integer("num_actions", num_actions, minimum=1)
+        self.num_actions = check_integer("num_actions", num_actions, minimum=1)
         for name, column in columns.items():
-            expected = (size, self._num_actions)[: column.ndim]
+            expected = (size, self.num_actions)[: column.ndim]
             if column.shape != expected:
                 raise ValueError(f"{name} has shape {column.shape}; expected {expected}")
-        _check_values(columns, self._num_actions)
+        _check_values(columns, self.num_actions)
         self._columns = columns
-        self._observation = map_structure(lambda leaf: _features(leaf, size), observation)
-
-    @property
-    def num_actions(self) -> int:
-        """The number of actions, K."""
-        return self._num_actions
-
-    @property
-    def observation(self) -> Nest:
-        """A nest of arrays [n, ...]."""
-        return self._observation
-
-    @property
-    def action(self) -> NDArray[np.int64]:
-        """The actions, [n]."""
-        return self._columns["action"]
-
-    @property
-    def reward(self) -> NDArray[np.float64]:
-        """The rewards, [n]."""
-        return self._columns["reward"]
-
-    @property
-    def propensity(self) -> NDArray[np.float64]:
-        """The probabilities of the actions, [n]."""
-        return self._columns["propensity"]
-
-    @property
-    def action_probabilities(self) -> NDArray[np.float64] | None:
-        """The probabilities of all actions, [n, K], if they were logged."""
-        return self._columns.get("action_probabilities")
-
-    @property
-    def available(self) -> NDArray[np.bool_] | None:
-        """Which actions were available, [n, K], if that was logged."""
-        return self._columns.get("available")
-
-    @property
-    def expected_rewards(self) -> NDArray[np.float64] | None:
-        """The true means of all actions' rewards, [n, K], if they are known."""
-        return self._columns.get("expected_rewards")
+        self.observation: Nest = map_structure(lambda leaf: _features(leaf, size), observation)
+        self.action: NDArray[np.int64] = columns["action"]
+        self.reward: NDArray[np.float64] = columns["reward"]
+        self.propensity: NDArray[np.float64] = columns["propensity"]
+        self.action_probabilities: NDArray[np.float64] | None = columns.get("action_probabilities")
+        self.available: NDArray[np.bool_] | None = columns.get("available")
+        self.expected_rewards: NDArray[np.float64] | None = columns.get("expected_rewards")
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Returns the columns other than the observation that there are, by name."""
         return dict(self._columns)
+
+    def drop(self, *names: str) -> BanditLog:
+        """Returns the log without some optional columns, such as those a format cannot hold."""
+        columns: dict[str, Any] = {
+            name: column for name, column in self._columns.items() if name not in names
+        }
+        return BanditLog(self.observation, num_actions=self.num_actions, **columns)
 
     def __len__(self) -> int:
         return len(self._columns["action"])
 
     def __getitem__(self, rows: Any) -> BanditLog:
         """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
-        return self._made(lambda column: column[rows], self._columns, self._observation)
+        columns: dict[str, Any] = {name: column[rows] for name, column in self._columns.items()}
+        observation = map_structure(lambda leaf: leaf[rows], self.observation)
+        return BanditLog(observation, num_actions=self.num_actions, **columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BanditLog) or self._columns.keys() != other._columns.keys():
             return False
-        equal = [self._num_actions == other._num_actions]
+        equal = [self.num_actions == other.num_actions]
         equal += [_same(self._columns[key], other._columns[key]) for key in self._columns]
         try:
             map_structure(
-                lambda *pair: equal.append(_same(*pair)), self._observation, other._observation
+                lambda *pair: equal.append(_same(*pair)), self.observation, other.observation
             )
         except (TypeError, ValueError):
             return False
@@ -160,17 +135,12 @@ class BanditLog:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        size = f"BanditLog({len(self)} rows, {self._num_actions} actions"
+        size = f"BanditLog({len(self)} rows, {self.num_actions} actions"
         if not len(self):
             return f"{size})"
         low, high = self.propensity.min(), self.propensity.max()
         mean = f"mean reward {self.reward.mean():.4g}"
         return f"{size}, {mean}, propensities {low:.4g} to {high:.4g})"
-
-    def _made(self, function: Callable[..., Any], columns: Any, *observations: Nest) -> BanditLog:
-        made = {name: function(column) for name, column in columns.items()}
-        observation = map_structure(function, *observations)
-        return BanditLog(observation, num_actions=self._num_actions, **made)
 
 
 def concatenate(logs: Sequence[BanditLog]) -> BanditLog:

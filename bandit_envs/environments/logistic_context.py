@@ -1,0 +1,112 @@
+"""The contextual bandit with clicks that off-policy estimators are compared on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_integer, check_numbers
+from bandit_envs.base.state import Seed
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
+
+REFERENCE_SIZE = 10_000
+"""Contexts by which the logits are standardised, if none are given."""
+
+
+class LogisticContextBandit(BanditPyEnvironment):
+    """Normal contexts and clicks whose logit is linear in the context, for each action.
+
+        x ~ N(0, I),    z(x, a) = f(x) M g(a) + f(x) . u + g(a) . v,    f(x) = (1, x),
+        P(R = 1 | x, a) = 1 / (1 + exp(-(z(x, a) - m) / s)),            g(a) = (1, e_a)
+
+    M, u and v are uniform from -1 to 1; m and s are the mean and the standard deviation of z over
+    all actions and the reference contexts. Rows are users of one problem. A step draws a uniform
+    number a reward, then the next contexts in float64.
+
+    Shapes:
+        B: batch_size.
+        K: num_actions.
+        D: context_dim. The observation is [B, D].
+
+    Args:
+        num_actions: K.
+        context_dim: D.
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+        problem: the seed of the coefficients, and of the reference contexts.
+        reference: the reference contexts [n, D]; by default 10,000 normal ones.
+
+    Source: Saito et al., Open Bandit Dataset and Pipeline (2021): the law of its synthetic data
+    with a logistic reward function of degree 1 and the same coefficients for a seed. Versions
+    0.5.5 to 0.5.7 standardise otherwise, by mistake.
+
+    >>> env = LogisticContextBandit(3, batch_size=2, seed=0)
+    >>> env.reset().observation.shape, env.expected_rewards().shape
+    ((2, 5), (2, 3))
+    """
+
+    def __init__(
+        self,
+        num_actions: int = 10,
+        context_dim: int = 5,
+        batch_size: int = 1,
+        problem: int = 12345,
+        reference: ArrayLike | None = None,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "logistic_context",
+    ) -> None:
+        actions = check_integer("num_actions", num_actions, minimum=1)
+        dim = check_integer("context_dim", context_dim, minimum=1)
+        source = np.random.RandomState(check_integer("problem", problem, minimum=0))
+        if reference is None:
+            reference = np.random.RandomState(problem).normal(size=(REFERENCE_SIZE, dim))
+        contexts = check_numbers("reference", reference, 2)
+        if contexts.shape[1] != dim:
+            raise ValueError(f"reference has shape {contexts.shape}; expected {dim} columns")
+        of_context = source.uniform(-1.0, 1.0, dim + 1)
+        of_action = source.uniform(-1.0, 1.0, actions + 1)
+        matrix = source.uniform(-1.0, 1.0, (dim + 1, actions + 1))
+        # With g(a) = (1, e_a), all of it is one table of coefficients [1 + D, K].
+        coefficients = matrix[:, :1] + matrix[:, 1:] + of_context[:, np.newaxis]
+        coefficients[0] += of_action[0] + of_action[1:]
+        logits = coefficients[0] + contexts @ coefficients[1:]
+        spread = logits.std() or 1.0
+        self._slope = coefficients[1:] / spread
+        self._intercept = (coefficients[0] - logits.mean()) / spread
+        super().__init__(
+            ArraySpec((dim,), np.float64, "observation"),
+            actions,
+            BoundedArraySpec((), np.float32, 0.0, 1.0, "reward"),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+        self._context_shape = (self._batch_size, dim)
+
+    def _initial_state(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        return rng.standard_normal(self._context_shape)
+
+    def _observe(self, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        return state
+
+    def _state_of(self, observation: NDArray[np.float64]) -> NDArray[np.float64]:
+        return observation
+
+    def _expected_rewards(self, state: NDArray[np.float64]) -> NDArray[Any]:
+        return np.asarray(0.5 + 0.5 * np.tanh(0.5 * (state @ self._slope + self._intercept)))
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: NDArray[np.float64], action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        means = self._of_action(self._known_means(state), action)
+        return (rng.random(self._batch_size) < means).astype(np.float32)
+
+    def _next_state(
+        self, rng: np.random.Generator, state: NDArray[np.float64], action: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        return self._initial_state(rng)

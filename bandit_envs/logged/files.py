@@ -1,0 +1,243 @@
+"""Logs in files and in data frames.
+
+Every format has one column a number: `action`, `observation.global[3]`, `available[0]` and so on. A
+layout says which columns form which arrays. It is stored with them, as JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.saving import atomic_write, load_state, save_state
+from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate
+from bandit_envs.specs import Nest
+
+KEY = "bandit_envs.log"
+SUFFIXES = ".npz", ".csv", ".parquet"
+
+
+def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
+    """Writes a log to a file; its suffix says the format.
+
+    Args:
+        path: .npz (no dependency, any observation), .csv, or .parquet (needs pyarrow).
+        log: the log.
+
+    Raises:
+        TypeError: the format cannot hold a column, which the message names.
+        ValueError: the suffix is not one of these.
+    """
+    file = Path(path)
+    if _suffix(file) == ".npz":
+        content = {"num_actions": log.num_actions, "observation": log.observation}
+        save_state(file, {KEY: {**content, **log.columns()}})
+        return
+    layout, columns = _flat(log)
+    if file.suffix == ".csv":
+        text = io.StringIO(newline="")
+        text.write(f"# {json.dumps(layout)}\n")
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values())))
+        atomic_write(file, [text.getvalue().encode()])
+        return
+    import pyarrow  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    table = pyarrow.table(
+        {name: pyarrow.array(_plain(column)) for name, column in columns.items()},
+        metadata={KEY: json.dumps(layout)},
+    )
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer)
+    atomic_write(file, [buffer.getvalue()])
+
+
+def read_log(path: str | os.PathLike[str]) -> BanditLog:
+    """Reads what `write_log` wrote, or all parts that a `LogRecorder` wrote to a folder.
+
+    Nothing is unpickled.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is damaged, or not a log; the message names the file and the column.
+    """
+    file = Path(path)
+    if file.is_dir():
+        parts = sorted(file.glob("part-*"))
+        if not parts:
+            raise ValueError(f"{path} holds no part of a log")
+        return concatenate([read_log(part) for part in parts])
+    suffix = _suffix(file)
+    try:
+        if suffix == ".npz":
+            return BanditLog(**load_state(file)[KEY])
+        return _nested(*(_read_csv(file) if suffix == ".csv" else _read_parquet(file)))
+    except (OSError, ImportError):
+        raise
+    except Exception as error:  # damaged files make the libraries raise almost anything
+        detail = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path} does not hold a log: {detail}") from error
+
+
+def to_frame(log: BanditLog) -> Any:
+    """Returns a log as a pandas DataFrame, which `from_frame` reads."""
+    import pandas  # noqa: PLC0415
+
+    layout, columns = _flat(log)
+    frame = pandas.DataFrame(columns)
+    frame.attrs[KEY] = layout
+    return frame
+
+
+def from_frame(
+    frame: Any,
+    action: str = "action",
+    reward: str = "reward",
+    propensity: str = "propensity",
+    *,
+    features: Sequence[str] | None = None,
+    num_actions: int | None = None,
+) -> BanditLog:
+    """Returns the log in a pandas DataFrame.
+
+    Args:
+        frame: one row a decision.
+        action: name of the column of actions.
+        reward: of rewards.
+        propensity: of the actions' probabilities.
+        features: names of the columns of the observation [n, d]; None for a frame of `to_frame`.
+        num_actions: K; by default, the largest action plus 1.
+
+    Raises:
+        TypeError, ValueError: a column is missing or has a wrong type or value.
+    """
+    if features is None:
+        if KEY not in frame.attrs:
+            raise ValueError("features is None, and frame was not made by to_frame()")
+        return _nested(frame.attrs[KEY], {name: frame[name].to_numpy() for name in frame})
+    missing = [name for name in (action, reward, propensity, *features) if name not in frame]
+    if missing:
+        raise ValueError(f"frame has no column {missing[0]!r}; it has {list(frame)[:20]}")
+    observation = frame[list(features)].to_numpy()
+    if observation.dtype.hasobject:
+        raise TypeError("features are not all numbers; encode them first")
+    actions, rewards, chances = (frame[name].to_numpy() for name in (action, reward, propensity))
+    return BanditLog(observation, actions, rewards, chances, num_actions)
+
+
+def _suffix(file: Path) -> str:
+    if file.suffix not in SUFFIXES:
+        raise ValueError(f"path is {file}; expected a name that ends in {', '.join(SUFFIXES)}")
+    return file.suffix
+
+
+def _flat(log: BanditLog) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Returns the layout of a log, and its columns [n]."""
+    arrays: dict[str, NDArray[Any]] = log.columns()
+    tree = _named("observation", log.observation, arrays)
+    shapes = {name: [array.dtype.str, array.shape[1:]] for name, array in arrays.items()}
+    columns: dict[str, NDArray[Any]] = {}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biufU" or array.dtype == np.longdouble != np.float64:
+            raise TypeError(f"{name} is {array.dtype}; expected numbers or strings")
+        for label, index in _labels(name, array.shape[1:]):
+            if label in columns:
+                raise ValueError(f"observation has two features with the name {label}")
+            columns[label] = array[(..., *index)]
+    layout = {"rows": len(log), "num_actions": log.num_actions}
+    return {**layout, "observation": tree, "arrays": shapes}, columns
+
+
+def _nested(layout: Any, columns: Mapping[str, ArrayLike]) -> BanditLog:
+    """Returns the log of a layout and columns [n]."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, (kind, shape) in layout["arrays"].items():
+        dtype = np.dtype(kind)
+        array = np.empty((layout["rows"], *shape), dtype)
+        for label, index in _labels(name, shape):
+            array[(..., *index)] = _converted(label, columns[label], dtype, len(array))
+        arrays[name] = array
+    observation = _tree(layout["observation"], arrays)
+    known = {name: array for name, array in arrays.items() if name in COLUMNS}
+    return BanditLog(observation, num_actions=layout["num_actions"], **known)
+
+
+def _converted(label: str, column: ArrayLike, dtype: np.dtype[Any], rows: int) -> NDArray[Any]:
+    values = np.asarray(column)
+    if len(values) != rows:
+        raise ValueError(f"{label} has {len(values)} rows; expected {rows}")
+    if dtype.kind == "b" and values.dtype.kind == "U":
+        if not np.isin(values, ("True", "False")).all():
+            raise ValueError(f"{label} is not True or False everywhere")
+        return np.asarray(values == "True")
+    try:
+        return values.astype(dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{label} does not hold {dtype}: {error}") from error
+
+
+def _labels(name: str, shape: Sequence[int]) -> list[tuple[str, tuple[Any, ...]]]:
+    if len(shape) == 0:
+        return [(name, ())]
+    indices = itertools.product(*map(range, shape))
+    return [(f"{name}[{','.join(map(str, index))}]", index) for index in indices]
+
+
+def _named(name: str, nest: Nest, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Returns a nest as JSON with the names of its arrays, which are put into `arrays`."""
+    if type(nest) is dict and all(type(key) is str for key in nest):
+        return {"dict": {key: _named(f"{name}.{key}", leaf, arrays) for key, leaf in nest.items()}}
+    if type(nest) in (list, tuple):
+        items = [_named(f"{name}.{index}", leaf, arrays) for index, leaf in enumerate(nest)]
+        return {type(nest).__name__: items}
+    if not isinstance(nest, np.ndarray) or name in arrays:
+        raise TypeError(f"{name} is a {type(nest).__name__}; expected dicts, lists and tuples")
+    arrays[name] = nest
+    return name
+
+
+def _tree(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Nest:
+    if isinstance(tree, str):
+        return arrays[tree]
+    ((kind, items),) = tree.items()
+    if kind == "dict":
+        return {key: _tree(item, arrays) for key, item in items.items()}
+    return {"list": list, "tuple": tuple}[kind](_tree(item, arrays) for item in items)
+
+
+def _plain(column: NDArray[Any]) -> Any:
+    return column.tolist() if column.dtype.kind == "U" else np.ascontiguousarray(column)
+
+
+def _read_csv(file: Path) -> tuple[Any, dict[str, Any]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        first = lines.readline()
+        if not first.startswith("# {"):
+            raise ValueError("its first line is not a layout; use from_frame(pandas.read_csv(...))")
+        names, *rows = csv.reader(lines, strict=True)
+    for index, row in enumerate(rows):
+        if len(row) != len(names):
+            raise ValueError(f"row {index} has {len(row)} columns; expected {len(names)}")
+    columns = zip(*rows) if rows else [[] for _ in names]
+    return json.loads(first[2:]), {
+        name: np.array(column, np.str_) for name, column in zip(names, columns)
+    }
+
+
+def _read_parquet(file: Path) -> tuple[Any, dict[str, Any]]:
+    from pyarrow import parquet  # noqa: PLC0415
+
+    table = parquet.read_table(io.BytesIO(file.read_bytes()))
+    layout = json.loads((table.schema.metadata or {})[KEY.encode()])
+    return layout, {name: table[name].to_numpy() for name in table.column_names}

@@ -1,0 +1,179 @@
+"""What estimators take besides a log: a policy's probabilities, and predicted rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.checks import check_integer, check_positive
+from bandit_envs.base.state import Seed, generator
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.policies import Policy
+from bandit_envs.specs import map_structure
+from bandit_envs.trajectories import restart
+
+Floats = NDArray[np.float64]
+
+
+def probabilities_of(
+    policy: Policy, log: BanditLog, samples: int | None = None, seed: Seed = 0
+) -> Floats:
+    """Returns the probabilities with which a policy would have chosen: [n, K].
+
+    The policy does not learn. It sees batches of its own size; row i of the log is shown to its row
+    i modulo B, as a `LogRecorder` wrote them. The larger B, the faster. Results are rounded as
+    recorded propensities are, so the policy that made a log gets weights of exactly 1.
+
+    Args:
+        policy: of the log's number of actions.
+        log: n decisions.
+        samples: choices to count, if the policy does not know its probabilities.
+        seed: of these choices.
+    """
+    if policy.num_actions != log.num_actions:
+        raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
+    rng, size = generator(seed), policy.batch_size
+    table = np.empty((len(log), log.num_actions))
+    for start in range(0, len(log), size):
+        rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
+        time_step = restart(log[rows].observation, size)
+        found = (
+            policy.probabilities(time_step)
+            if samples is None
+            else policy.estimated_probabilities(time_step, samples, rng)
+        )
+        table[start : start + size] = found[: len(log) - start]
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(np.log(table)))
+
+
+class RidgeRegression:
+    """Linear least squares with an intercept and a penalty on the other weights.
+
+    Args:
+        penalty: times the squared weights; above 0.
+    """
+
+    def __init__(self, penalty: float = 1.0) -> None:
+        self._penalty = check_positive("penalty", penalty)
+
+    def fit(
+        self, features: Floats, targets: Floats, sample_weight: Floats | None = None
+    ) -> RidgeRegression:
+        """Fits the weights to features [m, d] and targets [m]."""
+        weight = np.ones(len(targets)) if sample_weight is None else sample_weight
+        total = weight.sum() or 1.0
+        centre, level = weight @ features / total, float(weight @ targets / total)
+        centred = features - centre
+        gram = (centred * weight[:, np.newaxis]).T @ centred
+        gram += self._penalty * np.eye(len(centre))
+        self._slope = np.linalg.solve(gram, centred.T @ (weight * (targets - level)))
+        self._intercept = level - centre @ self._slope
+        return self
+
+    def predict(self, features: Floats) -> Floats:
+        """Returns the predictions for features [m, d]: [m]."""
+        return np.asarray(features @ self._slope + self._intercept)
+
+
+class RewardRegression:
+    """Cross-fitted predictions of the reward of every action.
+
+    The rows are split at random into folds; the model of each fold learns from the other folds.
+    Features are the observation's, flattened, and which action it is; of an observation with
+    `global` and `per_arm`, they are those of the row and of the action's item.
+
+    Args:
+        model: a regressor or classifier of scikit-learn. By default a `RidgeRegression`, one for
+            every action unless items have features.
+        folds: at least 2.
+        seed: of the split.
+
+    Source: Chernozhukov et al., Double/debiased machine learning (2018), for cross-fitting.
+
+    >>> log = BanditLog(np.eye(4), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
+    >>> RewardRegression(folds=2).predict(log).shape
+    (4, 2)
+    """
+
+    def __init__(self, model: Any = None, folds: int = 3, seed: Seed = 0) -> None:
+        self._model, self._folds = model, check_integer("folds", folds, minimum=2)
+        self._seed = seed
+
+    def predict(self, log: BanditLog, probabilities: ArrayLike | None = None) -> Floats:
+        """Returns predicted rewards [n, K].
+
+        Args:
+            log: n decisions.
+            probabilities: [n, K] of the policy to be evaluated. With them, the model minimises the
+                variance of `DoublyRobust` (MRDR) rather than its own error.
+
+        Source: Farajtabar et al., More robust doubly robust off-policy evaluation (2018).
+        """
+        size, num_actions = len(log), log.num_actions
+        if size < self._folds:
+            raise ValueError(f"log has {size} rows; expected at least {self._folds}, one a fold")
+        weights = None
+        if probabilities is not None:
+            chosen = np.asarray(probabilities, np.float64)[np.arange(size), log.action]
+            weights = chosen**2 * (1.0 - log.propensity) / log.propensity**2
+        fold = generator(self._seed).permutation(size) % self._folds
+        predicted = np.empty((size, num_actions))
+        for index in range(self._folds):
+            test = np.flatnonzero(fold == index)
+            for actions, model in self._fitted(log, np.flatnonzero(fold != index), weights):
+                for action in actions:
+                    features = _features(log, test, np.full(len(test), action), len(actions) > 1)
+                    predicted[test, action] = _predictions(model, features)
+        return predicted
+
+    def _fitted(
+        self, log: BanditLog, rows: NDArray[Any], weights: Floats | None
+    ) -> Iterator[tuple[range, Any]]:
+        """Yields models, each with the actions that it is for."""
+        shared = self._model is not None or _has_items(log) or log.num_actions == 1
+        groups = (
+            [range(log.num_actions)]
+            if shared
+            else [range(k, k + 1) for k in range(log.num_actions)]
+        )
+        for actions in groups:
+            own = rows if shared else rows[log.action[rows] == actions[0]]
+            model = RidgeRegression()
+            if self._model is not None:
+                from sklearn.base import clone  # noqa: PLC0415
+
+                model = clone(self._model)
+            options = {} if weights is None else {"sample_weight": weights[own]}
+            features = _features(log, own, log.action[own], len(actions) > 1)
+            yield actions, model.fit(features, log.reward[own], **options)
+
+
+def _has_items(log: BanditLog) -> bool:
+    return isinstance(log.observation, Mapping) and "per_arm" in log.observation
+
+
+def _features(
+    log: BanditLog, rows: NDArray[Any], action: NDArray[Any], with_action: bool
+) -> Floats:
+    """Returns the features of actions [m] in rows [m]: [m, d]."""
+    if _has_items(log):
+        parts = [log.observation["global"][rows], log.observation["per_arm"][rows, action]]
+    else:
+        parts = []
+        map_structure(lambda leaf: parts.append(leaf[rows]), log.observation)
+        if with_action:
+            parts.append(np.eye(log.num_actions)[action])
+    return np.concatenate([part.reshape(len(rows), -1) for part in parts], axis=1, dtype=np.float64)
+
+
+def _predictions(model: Any, features: Floats) -> Floats:
+    if not isinstance(model, RidgeRegression):
+        from sklearn.base import is_classifier  # noqa: PLC0415
+
+        if is_classifier(model):
+            return np.asarray(model.predict_proba(features) @ model.classes_)
+    return np.asarray(model.predict(features))

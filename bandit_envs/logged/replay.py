@@ -1,0 +1,186 @@
+"""Replay: a log as an environment, for policies that learn."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import shown
+from bandit_envs.base.state import SavedState, Seed
+from bandit_envs.drivers import StepDriver
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.policies import Policy
+from bandit_envs.specs import ArraySpec, map_structure
+from bandit_envs.trajectories import Trajectory
+
+
+class ReplayState(NamedTuple):
+    """Where each row is: its permutation [B, n], the place in it, and which events count [B]."""
+
+    order: NDArray[np.int64]
+    place: int
+    accepted: NDArray[np.bool_]
+
+
+class ReplayEnvironment(BanditPyEnvironment):
+    """A log as an environment. Each row walks through a random permutation of its own.
+
+    A step pays the logged reward where the action is the logged one, and 0 elsewhere; `get_info`
+    says where, as `matched`. If propensities differ, an event with propensity p counts with
+    probability min(propensities) / p, as if the logging policy had been uniform. After n steps,
+    the next permutations begin. It holds B n integers.
+
+    Let a policy learn through `MatchedRows`, which leaves out what did not match.
+
+    Args:
+        log: at least one row.
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+
+    Source: Li et al., Unbiased offline evaluation of contextual-bandit-based news article
+    recommendation algorithms (2011), algorithm 2, for a log of finite length.
+
+    >>> log = BanditLog(np.ones((3, 1)), [1, 1, 1], [4.0, 4.0, 4.0], [0.5] * 3)
+    >>> env = ReplayEnvironment(log, batch_size=2, seed=0)
+    >>> time_step = env.reset()
+    >>> env.step([0, 1]).reward, env.get_info()["matched"]
+    (array([0., 4.]), array([False,  True]))
+    """
+
+    independent_rows = True
+
+    def __init__(
+        self,
+        log: BanditLog,
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "replay",
+    ) -> None:
+        if not isinstance(log, BanditLog) or not len(log):
+            raise ValueError(f"log is {shown(log)}; expected a BanditLog with rows")
+        self._log = log
+        self._acceptance = log.propensity.min() / log.propensity
+        spec = map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.observation)
+        super().__init__(
+            spec,
+            log.num_actions,
+            ArraySpec((), np.float64, "reward"),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    def _initial_state(self, rng: np.random.Generator) -> ReplayState:
+        order = np.tile(np.arange(len(self._log)), (self._batch_size, 1))
+        return self._at(rng, rng.permuted(order, axis=1), 0)
+
+    def _next_state(
+        self, rng: np.random.Generator, state: ReplayState, action: NDArray[np.intp]
+    ) -> ReplayState:
+        if state.place + 1 == len(self._log):
+            return self._initial_state(rng)
+        return self._at(rng, state.order, state.place + 1)
+
+    def _at(self, rng: np.random.Generator, order: NDArray[np.int64], place: int) -> ReplayState:
+        drawn = rng.random(self._batch_size)
+        return ReplayState(order, place, drawn < self._acceptance[order[:, place]])
+
+    def _observe(self, state: ReplayState) -> Any:
+        rows = state.order[:, state.place]
+        return map_structure(lambda leaf: leaf[rows], self._log.observation)
+
+    def _available(self, state: ReplayState) -> NDArray[np.bool_] | None:
+        available = self._log.available
+        return None if available is None else available[state.order[:, state.place]]
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: ReplayState, action: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        rewards = self._log.reward[state.order[:, state.place]]
+        return np.where(self._matched(state, action), rewards, 0.0)
+
+    def _matched(self, state: ReplayState, action: NDArray[np.intp]) -> NDArray[np.bool_]:
+        logged = self._log.action[state.order[:, state.place]]
+        return np.asarray(state.accepted & (logged == action))
+
+    def _describe(self, bandit: Any) -> dict[str, NDArray[Any]]:
+        return {"matched": self._matched(bandit.previous, bandit.action)}
+
+
+class MatchedRows:
+    """An observer that lets a policy learn only where its action was the logged one.
+
+    Args:
+        env: the environment that the driver steps.
+        policy: learns. If its batch size is above 1, it must learn row by row.
+
+    Raises:
+        ValueError: when called, something that changed belongs to no single row.
+    """
+
+    def __init__(self, env: ReplayEnvironment, policy: Policy) -> None:
+        self._env, self._policy = env, policy
+
+    def __call__(self, trajectory: Trajectory) -> None:
+        """Learns from the rows that matched in the last step."""
+        matched = (self._env.get_info() or {})["matched"]
+        if matched.all():
+            self._policy(trajectory)
+        elif matched.any():
+            before: SavedState = self._policy.get_state()
+            self._policy(trajectory)
+            after: SavedState = self._policy.get_state()
+
+            def merged(old: Any, new: Any) -> Any:
+                if np.shape(new)[:1] == matched.shape:
+                    return np.where(matched.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old)
+                if np.array_equal(old, new):
+                    return new
+                raise ValueError("policy does not learn row by row; expected batch_size 1")
+
+            learned = map_structure(merged, before.content.learned, after.content.learned)
+            content = after.content._replace(learned=learned)
+            self._policy.set_state(after._replace(content=content))
+
+
+class ReplayResult(NamedTuple):
+    """What a learning policy earned on a log.
+
+    Fields:
+        value: the mean reward of the events that matched, over all rows.
+        standard_error: of one row's mean, from the spread of its rewards; rows share one log, so
+            more of them do not make it smaller.
+        matches: [B], how many events matched in each row.
+    """
+
+    value: float
+    standard_error: float
+    matches: NDArray[np.int64]
+
+
+def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> ReplayResult:
+    """Lets a policy learn from a log, as if it had chosen itself; each of its rows is a run.
+
+    Source: as for `ReplayEnvironment`.
+    """
+    env = ReplayEnvironment(log, policy.batch_size, seed=seed)
+    sums, squares = np.zeros(policy.batch_size), np.zeros(policy.batch_size)
+    matches = np.zeros(policy.batch_size, np.int64)
+
+    def count(trajectory: Trajectory) -> None:
+        nonlocal sums, squares, matches
+        sums += trajectory.reward
+        squares += trajectory.reward**2
+        matches += (env.get_info() or {})["matched"]
+
+    StepDriver(env, policy, [MatchedRows(env, policy), count], len(log)).run()
+    if not matches.all():
+        raise ValueError("log has no event with an action that the policy took, in some row")
+    means = sums / matches
+    variances = np.maximum(squares / matches - means**2, 0.0) / np.maximum(matches - 1, 1)
+    return ReplayResult(float(means.mean()), float(np.sqrt(variances.mean())), matches)

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from bandit_envs.environments.logistic_context import LogisticContextBandit
+
+SIZE = 100_000
+
+
+@pytest.fixture(scope="module")
+def published():
+    """The contexts, and the environment, of the published example: batches one and two."""
+    source = np.random.RandomState(12345)
+    first = source.normal(size=(SIZE, 5))
+    env = LogisticContextBandit(10, 5, reference=first)
+    means = env.expected_rewards_for(first)
+    chances = np.exp(means)
+    chances /= chances.sum(axis=1, keepdims=True)
+    drawn = np.random.RandomState(12345).uniform(size=(SIZE, 1))
+    action = (chances.cumsum(axis=1) > drawn).argmax(axis=1)
+    source.binomial(1, means[np.arange(SIZE), action])
+    return means, source.normal(size=(SIZE, 5))
+
+
+def test_the_first_expected_rewards_are_the_published_ones(published):
+    assert np.allclose(published[0][0, :3], [0.816903, 0.62620894, 0.38626891], atol=5e-9)
+
+
+def test_the_uniform_policy_is_worth_the_published_value(published):
+    env = LogisticContextBandit(10, 5, reference=published[1])
+    truth = env.expected_rewards_for(published[1]).mean()
+    assert truth == pytest.approx(0.49990989791058, abs=1e-13)
+
+
+def test_rewards_have_their_expected_mean():
+    env = LogisticContextBandit(3, 2, batch_size=200_000, seed=0)
+    env.reset()
+    for action in range(3):
+        expected = env.expected_rewards()[:, action].mean()
+        reward = env.step(np.full(200_000, action)).reward
+        assert set(np.unique(reward)) == {0.0, 1.0}
+        assert abs(reward.mean(dtype=float) - expected) < 5 * 0.5 / np.sqrt(200_000)
+
+
+def test_contexts_are_normal_and_new_in_every_step():
+    env = LogisticContextBandit(3, 2, batch_size=100_000, seed=0)
+    first = env.reset().observation
+    second = env.step(np.zeros(100_000, int)).observation
+    assert np.allclose(second.mean(axis=0), 0.0, atol=0.02)
+    assert np.allclose(np.cov(second.T), np.eye(2), atol=0.02)
+    assert abs(np.corrcoef(first[:, 0], second[:, 0])[0, 1]) < 0.02
+
+
+def test_the_problem_depends_on_its_own_seed_alone():
+    contexts = np.eye(5)
+    same = [LogisticContextBandit(4, problem=1, seed=seed) for seed in (0, 1)]
+    first, second = (env.expected_rewards_for(contexts) for env in same)
+    assert np.array_equal(first, second)
+    other = LogisticContextBandit(4, problem=2).expected_rewards_for(contexts)
+    assert not np.allclose(first, other)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"num_actions": 0}, {"problem": -1}, {"reference": [[1.0, 2.0]]}]
+)
+def test_bad_arguments_are_refused(arguments):
+    with pytest.raises(ValueError, match=next(iter(arguments))):
+        LogisticContextBandit(**arguments)

@@ -1,0 +1,243 @@
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver
+from bandit_envs.logged import (
+    BanditLog,
+    LogRecorder,
+    from_frame,
+    from_obp,
+    read_dsjson,
+    read_log,
+    read_open_bandit_dataset,
+    read_vw,
+    to_frame,
+    to_obp,
+    write_dsjson,
+    write_log,
+    write_vw,
+)
+from tests.logged.logs import logs, small_log
+
+anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+FILES = [".npz", ".csv", ".parquet"]
+
+
+def needs(suffix):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+
+
+@pytest.mark.parametrize("suffix", FILES)
+@given(log=logs())
+@anywhere
+def test_a_file_gives_back_the_log(suffix, log, tmp_path):
+    needs(suffix)
+    path = tmp_path / f"log{suffix}"
+    write_log(path, log)
+    assert read_log(path) == log
+
+
+@given(log=logs())
+def test_a_frame_gives_back_the_log(log):
+    pytest.importorskip("pandas")
+    assert from_frame(to_frame(log)) == log
+
+
+def test_a_users_frame_becomes_a_log():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [1, 2], "arm": [0, 1], "paid": [1.0, 0.0], "p": [0.5, 0.5]})
+    log = from_frame(frame, action="arm", reward="paid", propensity="p", features=["age"])
+    assert log == BanditLog(np.array([[1], [2]]), [0, 1], [1.0, 0.0], [0.5, 0.5])
+    with pytest.raises(ValueError, match="'prob'"):
+        from_frame(frame, action="arm", reward="paid", propensity="prob", features=["age"])
+    with pytest.raises(ValueError, match="features"):
+        from_frame(frame)
+
+
+@given(log=logs(["array"], ["action_probabilities", "expected_rewards"]))
+def test_a_feedback_dict_gives_back_the_log(log):
+    feedback = to_obp(log)
+    assert feedback["n_rounds"] == len(log)
+    assert from_obp(feedback) == log
+
+
+@given(log=logs(["array", "items"], ["action_probabilities"]))
+@anywhere
+def test_dsjson_gives_back_the_log(log, tmp_path):
+    write_dsjson(tmp_path / "log.json", log)
+    assert read_dsjson(tmp_path / "log.json", leaf(log).dtype) == log
+
+
+@given(log=logs(["array", "items"], []))
+@anywhere
+def test_vw_text_gives_back_the_log(log, tmp_path):
+    write_vw(tmp_path / "log.txt", log)
+    assert read_vw(tmp_path / "log.txt", leaf(log).dtype) == log
+
+
+def leaf(log):
+    return log.observation["global"] if isinstance(log.observation, dict) else log.observation
+
+
+def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path):
+    full = small_log(available=np.ones((6, 3), bool), step=np.arange(6))
+    for write in (to_obp, lambda log: write_vw(tmp_path / "log", log)):
+        with pytest.raises(ValueError, match="available"):
+            write(full)
+        with pytest.raises(ValueError, match="step"):
+            write(full.drop("available"))
+        with pytest.raises(ValueError, match="observation"):
+            write(BanditLog((np.ones((6, 1)),), full.action, full.reward, full.propensity))
+    for key, value in (("position", [0, 1, 0, 0, 0, 0]), ("action_context", np.ones((3, 2)))):
+        with pytest.raises(ValueError, match=key):
+            from_obp({**to_obp(small_log()), key: value})
+    with pytest.raises(ValueError, match="pscore"):
+        from_obp({key: value for key, value in to_obp(small_log()).items() if key != "pscore"})
+    with pytest.raises(ValueError, match="path"):
+        write_log(tmp_path / "log.pkl", small_log())
+
+
+def test_dsjson_of_the_service_is_read(tmp_path):
+    line = {
+        "_label_cost": -1.0,
+        "_label_probability": 0.8,
+        "_label_Action": 2,
+        "_labelIndex": 1,
+        "Timestamp": "2020-01-01",
+        "a": [2, 1],
+        "c": {"User": {"age": 3, "team": "red"}, "_multi": [{"A": {"f": 1}}, {"A": {"f": 2}}]},
+        "p": [0.8, 0.2],
+    }
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(line) + "\n")
+    log = read_dsjson(path)
+    assert (log.action[0], log.reward[0], log.propensity[0]) == (1, 1.0, 0.8)
+    assert log.action_probabilities.tolist() == [[0.2, 0.8]]
+    assert log.observation["global"].tolist() == [[3.0, 1.0]]
+    assert log.observation["per_arm"].tolist() == [[[1.0], [2.0]]]
+
+
+DATASET = """,timestamp,item_id,position,click,propensity_score,user_feature_0,user_feature_1,\
+user-item_affinity_0,user-item_affinity_1
+0,2019-11-24 00:00:00,1,3,0,0.5,aa,x,0.0,1.0
+1,2019-11-24 00:00:01,0,1,1,0.25,bb,x,2.0,0.0
+"""
+
+
+def test_the_open_bandit_dataset_is_read(tmp_path):
+    path = tmp_path / "all.csv"
+    path.write_text(DATASET)
+    log = read_open_bandit_dataset(path)
+    assert (log.num_actions, log.action.tolist(), log.reward.tolist()) == (2, [1, 0], [0.0, 1.0])
+    assert log.propensity.tolist() == [0.5, 0.25]
+    assert log.observation["user"].tolist() == [[1, 0, 1], [0, 1, 1]]
+    assert log.observation["affinity"].tolist() == [[0, 1], [2, 0]]
+    for old, new in (("propensity_score", "action_prob"), ("0.25", "0.0"), ("0.25", "much")):
+        path.write_text(DATASET.replace(old, new))
+        with pytest.raises(ValueError, match=r"all\.csv"):
+            read_open_bandit_dataset(path)
+
+
+@pytest.mark.parametrize("suffix", [*FILES, ".json", ".txt"])
+def test_damaged_files_are_refused_by_name(suffix, tmp_path):
+    needs(suffix)
+    path = tmp_path / f"log{suffix}"
+    write, read = {".json": (write_dsjson, read_dsjson), ".txt": (write_vw, read_vw)}.get(
+        suffix, (write_log, read_log)
+    )
+    write(path, small_log())
+    content = path.read_bytes()
+    for bad in (
+        b"",
+        content[:20],
+        content[: 20 if suffix == ".txt" else len(content) // 2 - 9],
+        b"\x00" * 50,
+        b"a,b\n1,2\n",
+        b"{}\n",
+        b"x | y\n",
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match=f"log{suffix}"):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column"),
+    [
+        (",0.25", ",0.0", "propensity"),
+        (",0.25", ",nan", "propensity"),
+        (",0.25", ",much", "propensity"),
+        ('"propensity"', '"p"', "propensity"),
+        ('"action"', '"a"', "action"),
+        ("\n2,1.0,0.1,10.0,11.0", "", "rows"),
+    ],
+)
+def test_wrong_columns_are_refused_by_name(old, new, column, tmp_path):
+    path = tmp_path / "log.csv"
+    write_log(path, small_log())
+    layout, table = path.read_text().split("\n", 1)
+    assert old in table
+    path.write_text(f"{layout}\n{table.replace(old, new)}")
+    with pytest.raises(ValueError, match=rf"log\.csv.*{column}"):
+        read_log(path)
+
+
+class Bomb:
+    def __reduce__(self):
+        return pytest.fail, ("a file ran code",)
+
+
+def test_nothing_in_a_file_is_executed(tmp_path):
+    path = tmp_path / "log.npz"
+    np.savez(path, action=np.array([Bomb()], object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"log\.npz"):
+        read_log(path)
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ValueError, match=r"log\.npz"):
+        read_log(path)
+
+
+@pytest.mark.parametrize("suffix", [None, *FILES])
+def test_a_run_is_recorded(suffix, tmp_path):
+    needs(suffix)
+    env = KArmedTestbed(3, batch_size=4, seed=0, drift_std=0.1)
+    policy = EpsilonGreedyPolicy(0.3, num_actions=3, batch_size=4, seed=1)
+    options = {} if suffix is None else {"folder": tmp_path / "log", "suffix": suffix}
+    recorder = LogRecorder(3, env, chunk_rows=50, **options)
+    means = [env.reset() and env.expected_rewards()]
+    taken = []
+    driver = StepDriver(
+        env,
+        policy,
+        [policy, recorder, taken.append, lambda _: means.append(env.expected_rewards())],
+        30,
+        emit_log_probability=True,
+    )
+    driver.run()
+    log = recorder.log()
+    assert np.array_equal(log.expected_rewards, np.concatenate(means[:-1]))
+    assert np.array_equal(log.action, np.concatenate([each.action for each in taken]))
+    assert np.array_equal(log.reward, np.concatenate([each.reward for each in taken]))
+    assert set(log.propensity.round(6)) <= {0.1, 0.8, 0.4, 0.333333, 0.45}
+    assert log.columns()["step"].tolist() == np.arange(30).repeat(4).tolist()
+    assert log.columns()["row"].tolist() == list(range(4)) * 30
+    if suffix is not None:
+        assert len(list((tmp_path / "log").iterdir())) > 1
+        with pytest.raises(ValueError, match="folder"):
+            LogRecorder(3, **options)
+
+
+def test_runs_without_probabilities_are_refused():
+    env, policy = (
+        KArmedTestbed(3, batch_size=4, seed=0),
+        EpsilonGreedyPolicy(0.3, num_actions=3, batch_size=4, seed=1),
+    )
+    with pytest.raises(ValueError, match="emit_log_probability"):
+        StepDriver(env, policy, [LogRecorder(3)]).run()
+    with pytest.raises(ValueError, match="recorded"):
+        LogRecorder(3).log()

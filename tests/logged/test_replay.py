@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, RandomPolicy, StepDriver, UCBPolicy
+from bandit_envs.logged import BanditLog, MatchedRows, ReplayEnvironment, evaluate_by_replay
+from bandit_envs.testing import EnvironmentContract
+from tests.logged.logs import drawn, small_log
+
+
+class TestReplay(EnvironmentContract):
+    def make_environment(self, seed):
+        log = drawn(np.random.default_rng(0), 20)
+        return ReplayEnvironment(log, 4, seed=seed)
+
+
+def test_every_row_walks_through_all_events_in_its_own_order():
+    log = small_log()
+    env = ReplayEnvironment(log, 50, seed=0)
+    seen = [env.reset().observation]
+    for _ in range(5):
+        seen.append(env.step(np.zeros(50, int)).observation)
+    events = np.array(seen)[:, :, 0] / 2
+    assert np.array_equal(np.sort(events, axis=0), np.tile(np.arange(6.0)[:, None], 50))
+    assert len(np.unique(events, axis=1).T) > 30
+
+
+def test_a_step_pays_only_where_the_action_is_the_logged_one():
+    log = drawn(np.random.default_rng(0), 30)
+    env = ReplayEnvironment(log, 200, seed=0)
+    observation = env.reset().observation
+    event = (observation[:, None, 0] == log.observation[:, 0]).argmax(axis=1)
+    reward = env.step(np.ones(200, int)).reward
+    matched = env.get_info()["matched"]
+    assert np.array_equal(matched, log.action[event] == 1)
+    assert np.array_equal(reward, np.where(matched, log.reward[event], 0.0))
+
+
+def test_events_count_as_if_they_had_been_logged_uniformly():
+    rng = np.random.default_rng(0)
+    chances = np.array([0.7, 0.2, 0.1])
+    action = rng.choice(3, 20_000, p=chances)
+    log = BanditLog(np.ones((20_000, 1)), action, action, chances[action])
+    result = evaluate_by_replay(RandomPolicy(3, 4, seed=1), log, seed=2)
+    assert result.value == pytest.approx(1.0, abs=0.05)
+    assert result.matches == pytest.approx(20_000 * 0.1, rel=0.1)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_a_policy_learns_only_where_it_matched(batch_size):
+    log = drawn(np.random.default_rng(0), 100)
+    env = ReplayEnvironment(log, batch_size, seed=1)
+    policy = EpsilonGreedyPolicy(1.0, num_actions=3, batch_size=batch_size, seed=2)
+    seen = []
+
+    def look(each):
+        seen.append((each.action, each.reward, env.get_info()["matched"]))
+
+    StepDriver(env, policy, [MatchedRows(env, policy), look], 60).run()
+    actions, rewards, matched = map(np.array, zip(*seen))
+    expected = [
+        [rewards[matched[:, row] & (actions[:, row] == k), row].mean() for k in range(3)]
+        for row in range(batch_size)
+    ]
+    state = policy.get_state()
+    leaves = [np.asarray(leaf) for leaf in state.content.learned]
+    assert any(leaf.shape == (batch_size, 3) and np.allclose(leaf, expected) for leaf in leaves)
+
+
+def test_replay_tells_what_a_learning_policy_earns():
+    env = KArmedTestbed(4, batch_size=1, seed=3, dtype=np.float64)
+    env.reset()
+    means, rng = env.expected_rewards()[0], np.random.default_rng(4)
+    action = rng.integers(4, size=8000)
+    reward = means[action] + rng.normal(size=8000)
+    log = BanditLog(np.ones((8000, 1)), action, reward, np.full(8000, 0.25), 4)
+    result = evaluate_by_replay(UCBPolicy(2.0, num_actions=4, batch_size=1, seed=5), log, seed=6)
+    assert 1800 < result.matches.mean() < 2200
+    assert means.max() - 0.25 < result.value <= means.max() + 4 * result.standard_error
+
+
+def test_a_policy_with_knowledge_of_no_single_row_needs_a_batch_of_one():
+    with pytest.raises(ValueError, match="batch_size"):
+        evaluate_by_replay(UCBPolicy(1.0, num_actions=3, batch_size=5, seed=0), small_log(), seed=0)
+
+
+def test_a_log_without_rows_is_refused():
+    with pytest.raises(ValueError, match="log"):
+        ReplayEnvironment(small_log()[:0])
