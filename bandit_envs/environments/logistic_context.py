@@ -103,8 +103,8 @@ class LogisticContextBandit(BanditPyEnvironment):
     def _draw_rewards(
         self, rng: np.random.Generator, state: NDArray[np.float64], action: NDArray[np.intp]
     ) -> NDArray[Any]:
-        means = self._of_action(self._known_means(state), action)
-        return (rng.random(self._batch_size) < means).astype(np.float32)
+        clicks = rng.random(self._batch_size) < self._expected_reward(state, action)
+        return clicks.astype(np.float32)
 
     def _next_state(
         self, rng: np.random.Generator, state: NDArray[np.float64], action: NDArray[np.intp]

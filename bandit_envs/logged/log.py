@@ -174,7 +174,7 @@ def _column(name: str, value: ArrayLike) -> NDArray[Any]:
         raise TypeError(f"{name} is {array.dtype}; expected {np.dtype(dtype)}: {shown(value)}")
     if array.ndim != ndim:
         raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
-    column = np.array(array, dtype)
+    column: NDArray[Any] = np.array(array, dtype)
     column.setflags(write=False)
     return column
 

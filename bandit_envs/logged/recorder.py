@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.availability import available_actions
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.logged.files import read_log, write_log
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.specs import Nest, map_structure
@@ -31,7 +31,7 @@ class LogRecorder:
         chunk_rows: rows that are joined, and written, at a time.
 
     Raises:
-        TypeError: `env` is not a `BanditPyEnvironment`, such as a wrapper.
+        TypeError: `env` is not a bandit.
         ValueError: the folder holds a log already; or, when called, the trajectory has no exact
             log probabilities: the driver needs `emit_log_probability=True`.
 
@@ -47,15 +47,15 @@ class LogRecorder:
     def __init__(
         self,
         num_actions: int,
-        env: BanditPyEnvironment | None = None,
+        env: PyEnvironment | None = None,
         folder: str | os.PathLike[str] | None = None,
         suffix: str = ".npz",
         chunk_rows: int = 65_536,
     ) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
-        if env is not None and not isinstance(env, BanditPyEnvironment):
-            raise TypeError(f"env is {shown(env)}; expected a BanditPyEnvironment, not wrapped")
+        if env is not None and not (isinstance(env, PyEnvironment) and is_bandit(env)):
+            raise TypeError(f"env is {shown(env)}; expected a bandit, or a wrapper of one")
         self._env, self._suffix = env, suffix
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
@@ -80,8 +80,8 @@ class LogRecorder:
             "propensity": info,
             "available": available_actions(trajectory.observation, self._num_actions),
         }
-        if self._env is not None:  # the means of the state that the action met
-            columns["expected_rewards"] = self._env._known_means(self._env._state.latent.previous)
+        if self._env is not None:
+            columns["expected_rewards"] = (self._env._last_choice() or (None,))[0]
         self._pending.append((trajectory.observation, columns))
         if len(self._pending) * len(trajectory.action) >= self._chunk_rows:
             self.flush()

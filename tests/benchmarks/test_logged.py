@@ -1,0 +1,66 @@
+"""What logs cost: estimates against one mean of a table, recording against the run itself."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver
+from bandit_envs.logged import (
+    BanditLog,
+    DoublyRobust,
+    InversePropensityScoring,
+    LogRecorder,
+    SelfNormalizedIPS,
+)
+from tests.benchmarks.pairing import paired_ratio
+
+
+def table(size):
+    """A log with 10 actions, a policy's probabilities and predicted rewards."""
+    rng = np.random.default_rng(0)
+    action, reward = rng.integers(10, size=size), rng.random(size)
+    log = BanditLog(np.ones((size, 1)), action, reward, np.full(size, 0.1), 10)
+    return log, rng.dirichlet(np.ones(10), size), rng.random((size, 10))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [InversePropensityScoring(), SelfNormalizedIPS(), DoublyRobust()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_an_estimate_costs_ten_means_of_its_table(expect, estimator):
+    log, probabilities, predicted = table(1_000_000)
+    ratio = paired_ratio(
+        lambda: estimator.estimate(log, probabilities, predicted).interval(),
+        lambda: np.mean(probabilities),
+        rounds=30,
+        number=1,
+    )
+    expect(f"{type(estimator).__name__} of 1,000,000 x 10 / np.mean", ratio, 10.0)
+
+
+def test_a_bootstrap_is_cheaper_than_drawing_the_values_themselves(expect):
+    log, probabilities, _ = table(100_000)
+    estimate = InversePropensityScoring().estimate(log, probabilities)
+    rng, values = np.random.default_rng(0), probabilities[:, 0]
+    ratio = paired_ratio(
+        lambda: estimate.interval(method="bootstrap", resamples=100),
+        lambda: [rng.choice(values, size=len(values)).mean() for _ in range(100)],
+        rounds=10,
+        number=1,
+    )
+    expect("bootstrap of 100,000 rows / means of rng.choice", ratio, 1.0)
+
+
+def test_recording_costs_a_quarter_of_a_run(expect):
+    def run(record):
+        env = KArmedTestbed(10, batch_size=2000, seed=0)
+        policy = EpsilonGreedyPolicy(0.1, num_actions=10, batch_size=2000, seed=1)
+        recorder = [LogRecorder(10)] if record else []
+        StepDriver(env, policy, [policy, *recorder], 50, emit_log_probability=True).run()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ratio = paired_ratio(lambda: run(True), lambda: run(False), rounds=20, number=1)
+    expect("recorded run, batch 2000 / the run with its probabilities", ratio, 1.25)
