@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import NUMBERS
-from bandit_envs.base.checks import check_integer, check_number, shown
+from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.base.state import Seed, generator
 from bandit_envs.logged.log import BanditLog
 
@@ -176,7 +176,8 @@ class Estimator:
         means = np.array([term.mean() for term in terms])
         if not np.isfinite(means).all():
             row = int(np.argmin(np.isfinite(terms[0])))
-            raise ValueError(f"predicted_rewards of row {row} are not finite: {shown(predicted)}")
+            found = None if predicted is None else predicted[row]
+            raise ValueError(f"predicted_rewards of row {row} are {found}; expected finite numbers")
         effective = float(sums[0] ** 2 / max(sums[1], 1e-300))
         _warn(log, chances, effective)
         variance = 0.0

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -187,11 +186,10 @@ def _converted(label: str, column: ArrayLike, dtype: np.dtype[Any], rows: int) -
         raise ValueError(f"{label} does not hold {dtype}: {error}") from error
 
 
-def _labels(name: str, shape: Sequence[int]) -> list[tuple[str, tuple[Any, ...]]]:
-    if len(shape) == 0:
-        return [(name, ())]
-    indices = itertools.product(*map(range, shape))
-    return [(f"{name}[{','.join(map(str, index))}]", index) for index in indices]
+def _labels(name: str, shape: Sequence[int]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yields the name of the column of every index of one row of an array, and the index."""
+    for index in np.ndindex(*shape):
+        yield f"{name}[{','.join(map(str, index))}]" if index else name, index
 
 
 def _named(name: str, nest: Nest, arrays: dict[str, NDArray[Any]]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.specs import Nest, map_structure
 
@@ -102,6 +103,12 @@ class BanditLog:
     def columns(self) -> dict[str, NDArray[Any]]:
         """Returns the columns other than the observation that there are, by name."""
         return dict(self._columns)
+
+    def seen(self) -> Nest:
+        """Returns the observation as policies take it: with `available` as its `mask`."""
+        if self.available is None or available_actions(self.observation, 1) is not None:
+            return self.observation
+        return {"observation": self.observation, "mask": self.available}
 
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""

@@ -39,7 +39,7 @@ def probabilities_of(
     table = np.empty((len(log), log.num_actions))
     for start in range(0, len(log), size):
         rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
-        time_step = restart(log[rows].observation, size)
+        time_step = restart(log[rows].seen(), size)
         found = (
             policy.probabilities(time_step)
             if samples is None

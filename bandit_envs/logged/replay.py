@@ -62,9 +62,9 @@ class ReplayEnvironment(BanditPyEnvironment):
     ) -> None:
         if not isinstance(log, BanditLog) or not len(log):
             raise ValueError(f"log is {shown(log)}; expected a BanditLog with rows")
-        self._log = log
+        self._log, self._observations = log, log.seen()
         self._acceptance = log.propensity.min() / log.propensity
-        spec = map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.observation)
+        spec = map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.seen())
         super().__init__(
             spec,
             log.num_actions,
@@ -92,7 +92,7 @@ class ReplayEnvironment(BanditPyEnvironment):
 
     def _observe(self, state: ReplayState) -> Any:
         rows = state.order[:, state.place]
-        return map_structure(lambda leaf: leaf[rows], self._log.observation)
+        return map_structure(lambda leaf: leaf[rows], self._observations)
 
     def _available(self, state: ReplayState) -> NDArray[np.bool_] | None:
         available = self._log.available

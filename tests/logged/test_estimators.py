@@ -237,3 +237,13 @@ def test_features_of_items_predict_rewards():
     action = rng.integers(4, size=500)
     log = BanditLog(observation, action, means[np.arange(500), action], np.full(500, 0.25), 4)
     assert np.allclose(RewardRegression().predict(log), means, atol=0.1)
+
+
+def test_a_policy_is_asked_for_available_actions_only():
+    available = np.array([[True, False, True]] * 7)
+    columns = np.ones((7, 1)), np.zeros(7, int), np.ones(7), np.full(7, 0.5)
+    log = BanditLog(*columns, available=available)
+    assert np.allclose(probabilities_of(RandomPolicy(3, 4, seed=0), log), [0.5, 0.0, 0.5])
+    counted = probabilities_of(RandomPolicy(3, 4, seed=0), log, samples=50)
+    assert np.allclose(counted.sum(axis=1), 1.0)
+    assert not counted[:, 1].any()

@@ -13,6 +13,14 @@ class TestReplay(EnvironmentContract):
         return ReplayEnvironment(log, 4, seed=seed)
 
 
+class TestReplayOfAvailableActions(EnvironmentContract):
+    def make_environment(self, seed):
+        log = drawn(np.random.default_rng(0), 20)
+        available = np.eye(3, dtype=bool)[log.action] | (np.arange(3) == 1)
+        columns = log.observation, log.action, log.reward, log.propensity
+        return ReplayEnvironment(BanditLog(*columns, available=available), 4, seed=seed)
+
+
 def test_every_row_walks_through_all_events_in_its_own_order():
     log = small_log()
     env = ReplayEnvironment(log, 50, seed=0)
