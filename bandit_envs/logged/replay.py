@@ -75,6 +75,13 @@ class ReplayEnvironment(BanditPyEnvironment):
             name=name,
         )
 
+    def get_info(self) -> dict[str, NDArray[np.bool_]] | None:
+        """Returns which rows matched in the last step, `matched` [B]; None after a reset."""
+        bandit = self._state.latent
+        if bandit is None or bandit.action is None:
+            return None
+        return {"matched": self._matched(bandit.previous, bandit.action)}
+
     def _initial_state(self, rng: np.random.Generator) -> ReplayState:
         order = np.tile(np.arange(len(self._log)), (self._batch_size, 1))
         return self._at(rng, rng.permuted(order, axis=1), 0)
@@ -107,9 +114,6 @@ class ReplayEnvironment(BanditPyEnvironment):
     def _matched(self, state: ReplayState, action: NDArray[np.intp]) -> NDArray[np.bool_]:
         logged = self._log.action[state.order[:, state.place]]
         return np.asarray(state.accepted & (logged == action))
-
-    def _describe(self, bandit: Any) -> dict[str, NDArray[Any]]:
-        return {"matched": self._matched(bandit.previous, bandit.action)}
 
 
 class MatchedRows:
