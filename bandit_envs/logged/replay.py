@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import shown
 from bandit_envs.base.state import SavedState, Seed
@@ -80,7 +81,7 @@ class ReplayEnvironment(BanditPyEnvironment):
         bandit = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        return {"matched": self._matched(bandit.previous, bandit.action)}
+        return {"matched": read_only(self._matched(bandit.previous, bandit.action))}
 
     def _initial_state(self, rng: np.random.Generator) -> ReplayState:
         order = np.tile(np.arange(len(self._log)), (self._batch_size, 1))
