@@ -11,8 +11,9 @@ from bandit_envs.base.arrays import check_array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, available_actions
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
-from bandit_envs.rewards import RewardFunction, as_reward_model
-from bandit_envs.sampling import ContextSampler, SamplingFunction, as_sampler
+from bandit_envs.environments.stationary_stochastic import split_seed
+from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
+from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, add_outer_dims_nest
 
 Observation = dict[str, NDArray[Any]]
@@ -138,6 +139,29 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
     ) -> Observation:
         return self._initial_state(rng)
+
+
+def per_arm(
+    global_dim: int = 40,
+    arm_dim: int = 50,
+    max_num_actions: int = 70,
+    noise_std: float = 1.0,
+    batch_size: int = 20,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> StationaryStochasticPerArmPyEnvironment:
+    """Contextual bandit with features of users and of items: linear rewards, normal features.
+
+    The weights of the features are drawn from `seed` so that the mean reward has variance 1.
+    """
+    theta_rng, env_seed = split_seed(seed)
+    users = Normal(check_integer("global_dim", global_dim, minimum=0))
+    items = Normal(check_integer("arm_dim", arm_dim, minimum=0))
+    dim = global_dim + arm_dim
+    theta = theta_rng.standard_normal(dim) / np.sqrt(max(dim, 1))
+    args = users, items, max_num_actions, LinearReward(theta, noise_std), None, batch_size
+    return StationaryStochasticPerArmPyEnvironment(*args, seed=env_seed, horizon=horizon)
 
 
 def _integer_sampler(function: SamplingFunction) -> ContextSampler:
