@@ -1,109 +1,65 @@
 """Batched bandit environments with the TF-Agents `PyEnvironment` interface, written in NumPy."""
 
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.drivers import StepDriver
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment as BanditPyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment as PyEnvironment
+from bandit_envs.base.saving import load_state as load_state
+from bandit_envs.base.saving import save_state as save_state
+from bandit_envs.drivers import StepDriver as StepDriver
+from bandit_envs.environments import BernoulliPyEnvironment as BernoulliPyEnvironment
+from bandit_envs.environments import DriftingLinearBandit as DriftingLinearBandit
+from bandit_envs.environments import KArmedBandit as KArmedBandit
+from bandit_envs.environments import KArmedTestbed as KArmedTestbed
 from bandit_envs.environments import (
-    BernoulliPyEnvironment,
-    DriftingLinearBandit,
-    KArmedBandit,
-    KArmedTestbed,
-    PiecewiseBernoulliPyEnvironment,
-    PiecewiseLinearBandit,
-    StationaryStochasticPerArmPyEnvironment,
-    StationaryStochasticPyEnvironment,
-    StationaryStochasticStructuredPyEnvironment,
-    WheelPyEnvironment,
+    PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
 )
-from bandit_envs.metrics import (
-    AverageRewardMetric,
-    MetricResult,
-    OptimalActionMetric,
-    RegretMetric,
-    Statistics,
+from bandit_envs.environments import PiecewiseLinearBandit as PiecewiseLinearBandit
+from bandit_envs.environments import (
+    StationaryStochasticPerArmPyEnvironment as StationaryStochasticPerArmPyEnvironment,
+)
+from bandit_envs.environments import (
+    StationaryStochasticPyEnvironment as StationaryStochasticPyEnvironment,
+)
+from bandit_envs.environments import (
+    StationaryStochasticStructuredPyEnvironment as StationaryStochasticStructuredPyEnvironment,
+)
+from bandit_envs.environments import WheelPyEnvironment as WheelPyEnvironment
+from bandit_envs.metrics import AverageRewardMetric as AverageRewardMetric
+from bandit_envs.metrics import MetricResult as MetricResult
+from bandit_envs.metrics import OptimalActionMetric as OptimalActionMetric
+from bandit_envs.metrics import RegretMetric as RegretMetric
+from bandit_envs.metrics import Statistics as Statistics
+from bandit_envs.policies import (
+    DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
 )
 from bandit_envs.policies import (
-    DisjointLinearEpsilonGreedyPolicy,
-    DisjointLinearThompsonSamplingPolicy,
-    DisjointLinUCBPolicy,
-    EpsilonGreedyPolicy,
-    GaussianThompsonSamplingPolicy,
-    GradientBanditPolicy,
-    LinearEpsilonGreedyPolicy,
-    LinearThompsonSamplingPolicy,
-    LinUCBPolicy,
-    LogisticThompsonSamplingPolicy,
-    Policy,
-    RandomPolicy,
-    UCBPolicy,
+    DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
 )
-from bandit_envs.specs import ArraySpec, BoundedArraySpec
-from bandit_envs.trajectories import StepType, TimeStep, Trajectory
-from bandit_envs.wrappers import (
-    AddActionMask,
-    AffineReward,
-    ChebyshevScalarization,
-    ClipReward,
-    ExtraDisabledActions,
-    HypervolumeScalarization,
-    LinearScalarization,
-    RandomActionMask,
-    RescaleReward,
-    TransformObservation,
-    Wrapper,
-)
+from bandit_envs.policies import DisjointLinUCBPolicy as DisjointLinUCBPolicy
+from bandit_envs.policies import EpsilonGreedyPolicy as EpsilonGreedyPolicy
+from bandit_envs.policies import GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy
+from bandit_envs.policies import GradientBanditPolicy as GradientBanditPolicy
+from bandit_envs.policies import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
+from bandit_envs.policies import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
+from bandit_envs.policies import LinUCBPolicy as LinUCBPolicy
+from bandit_envs.policies import LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy
+from bandit_envs.policies import Policy as Policy
+from bandit_envs.policies import RandomPolicy as RandomPolicy
+from bandit_envs.policies import UCBPolicy as UCBPolicy
+from bandit_envs.specs import ArraySpec as ArraySpec
+from bandit_envs.specs import BoundedArraySpec as BoundedArraySpec
+from bandit_envs.trajectories import StepType as StepType
+from bandit_envs.trajectories import TimeStep as TimeStep
+from bandit_envs.trajectories import Trajectory as Trajectory
+from bandit_envs.wrappers import AddActionMask as AddActionMask
+from bandit_envs.wrappers import AffineReward as AffineReward
+from bandit_envs.wrappers import ChebyshevScalarization as ChebyshevScalarization
+from bandit_envs.wrappers import ClipReward as ClipReward
+from bandit_envs.wrappers import ExtraDisabledActions as ExtraDisabledActions
+from bandit_envs.wrappers import HypervolumeScalarization as HypervolumeScalarization
+from bandit_envs.wrappers import LinearScalarization as LinearScalarization
+from bandit_envs.wrappers import RandomActionMask as RandomActionMask
+from bandit_envs.wrappers import RescaleReward as RescaleReward
+from bandit_envs.wrappers import TransformObservation as TransformObservation
+from bandit_envs.wrappers import Wrapper as Wrapper
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "AddActionMask",
-    "AffineReward",
-    "ArraySpec",
-    "AverageRewardMetric",
-    "BanditPyEnvironment",
-    "BernoulliPyEnvironment",
-    "BoundedArraySpec",
-    "ChebyshevScalarization",
-    "ClipReward",
-    "DisjointLinUCBPolicy",
-    "DisjointLinearEpsilonGreedyPolicy",
-    "DisjointLinearThompsonSamplingPolicy",
-    "DriftingLinearBandit",
-    "EpsilonGreedyPolicy",
-    "ExtraDisabledActions",
-    "GaussianThompsonSamplingPolicy",
-    "GradientBanditPolicy",
-    "HypervolumeScalarization",
-    "KArmedBandit",
-    "KArmedTestbed",
-    "LinUCBPolicy",
-    "LinearEpsilonGreedyPolicy",
-    "LinearScalarization",
-    "LinearThompsonSamplingPolicy",
-    "LogisticThompsonSamplingPolicy",
-    "MetricResult",
-    "OptimalActionMetric",
-    "PiecewiseBernoulliPyEnvironment",
-    "PiecewiseLinearBandit",
-    "Policy",
-    "PyEnvironment",
-    "RandomActionMask",
-    "RandomPolicy",
-    "RegretMetric",
-    "RescaleReward",
-    "StationaryStochasticPerArmPyEnvironment",
-    "StationaryStochasticPyEnvironment",
-    "StationaryStochasticStructuredPyEnvironment",
-    "Statistics",
-    "StepDriver",
-    "StepType",
-    "TimeStep",
-    "Trajectory",
-    "TransformObservation",
-    "UCBPolicy",
-    "WheelPyEnvironment",
-    "Wrapper",
-    "load_state",
-    "save_state",
-]

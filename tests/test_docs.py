@@ -7,7 +7,7 @@ import subprocess
 import sys
 from configparser import ConfigParser
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -94,15 +94,13 @@ def test_the_site_builds_without_a_warning_and_has_every_public_name_and_id(tmp_
 
 
 def public_names() -> set[str]:
-    """Returns the classes and functions in `__all__` of the modules that users import."""
-    names = set()
+    """Returns the classes and functions of the packages that users import."""
+    names = named(bandit_envs)
     for info in pkgutil.walk_packages(bandit_envs.__path__, "bandit_envs."):
-        if info.name.split(".")[1] in ("__main__", "base", "rendering", "studies"):
-            continue
-        try:
-            module = importlib.import_module(info.name)
-        except ImportError:  # a framework is not installed
-            continue
-        values = {name: vars(module)[name] for name in getattr(module, "__all__", ())}
-        names |= {name for name, value in values.items() if isinstance(value, NAMED)}
-    return names | set(bandit_envs.__all__)
+        if info.ispkg and info.name.split(".")[1] not in ("base", "rendering", "studies"):
+            names |= named(importlib.import_module(info.name))
+    return names
+
+
+def named(module: ModuleType) -> set[str]:
+    return {name for name, value in vars(module).items() if isinstance(value, NAMED)}

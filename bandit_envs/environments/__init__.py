@@ -1,29 +1,20 @@
 """The environments, one problem a file."""
 
-from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
-from bandit_envs.environments.drifting_linear import DriftingLinearBandit
-from bandit_envs.environments.k_armed_bandit import KArmedBandit
-from bandit_envs.environments.k_armed_testbed import KArmedTestbed
-from bandit_envs.environments.piecewise_bernoulli import PiecewiseBernoulliPyEnvironment
-from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit
-from bandit_envs.environments.stationary_stochastic import StationaryStochasticPyEnvironment
+from bandit_envs.environments.bernoulli import BernoulliPyEnvironment as BernoulliPyEnvironment
+from bandit_envs.environments.drifting_linear import DriftingLinearBandit as DriftingLinearBandit
+from bandit_envs.environments.k_armed_bandit import KArmedBandit as KArmedBandit
+from bandit_envs.environments.k_armed_testbed import KArmedTestbed as KArmedTestbed
+from bandit_envs.environments.piecewise_bernoulli import (
+    PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
+)
+from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit as PiecewiseLinearBandit
+from bandit_envs.environments.stationary_stochastic import (
+    StationaryStochasticPyEnvironment as StationaryStochasticPyEnvironment,
+)
 from bandit_envs.environments.stationary_stochastic_per_arm import (
-    StationaryStochasticPerArmPyEnvironment,
+    StationaryStochasticPerArmPyEnvironment as StationaryStochasticPerArmPyEnvironment,
 )
 from bandit_envs.environments.stationary_stochastic_structured import (
-    StationaryStochasticStructuredPyEnvironment,
+    StationaryStochasticStructuredPyEnvironment as StationaryStochasticStructuredPyEnvironment,
 )
-from bandit_envs.environments.wheel import WheelPyEnvironment
-
-__all__ = [
-    "BernoulliPyEnvironment",
-    "DriftingLinearBandit",
-    "KArmedBandit",
-    "KArmedTestbed",
-    "PiecewiseBernoulliPyEnvironment",
-    "PiecewiseLinearBandit",
-    "StationaryStochasticPerArmPyEnvironment",
-    "StationaryStochasticPyEnvironment",
-    "StationaryStochasticStructuredPyEnvironment",
-    "WheelPyEnvironment",
-]
+from bandit_envs.environments.wheel import WheelPyEnvironment as WheelPyEnvironment

@@ -1,73 +1,36 @@
 """Logged bandit data: logs, their files, replay and off-policy estimators."""
 
-from bandit_envs.logged.estimators import (
-    DirectMethod,
-    DoublyRobust,
-    DRWithOptimisticShrinkage,
-    Estimate,
-    Estimator,
-    InversePropensityScoring,
-    ReplayMethod,
-    SelfNormalizedDR,
-    SelfNormalizedIPS,
-    SubGaussianDR,
-    SubGaussianIPS,
-    SwitchDR,
-    tuned,
-)
-from bandit_envs.logged.feedback import (
-    from_obp,
-    read_dsjson,
-    read_open_bandit_dataset,
-    read_vw,
-    to_obp,
-    write_dsjson,
-    write_vw,
-)
-from bandit_envs.logged.files import from_frame, read_log, to_frame, write_log
-from bandit_envs.logged.log import BanditLog, concatenate
-from bandit_envs.logged.models import RewardRegression, RidgeRegression, probabilities_of
-from bandit_envs.logged.recorder import LogRecorder
-from bandit_envs.logged.replay import (
-    MatchedRows,
-    ReplayEnvironment,
-    ReplayResult,
-    evaluate_by_replay,
-)
-
-__all__ = [
-    "BanditLog",
-    "DRWithOptimisticShrinkage",
-    "DirectMethod",
-    "DoublyRobust",
-    "Estimate",
-    "Estimator",
-    "InversePropensityScoring",
-    "LogRecorder",
-    "MatchedRows",
-    "ReplayEnvironment",
-    "ReplayMethod",
-    "ReplayResult",
-    "RewardRegression",
-    "RidgeRegression",
-    "SelfNormalizedDR",
-    "SelfNormalizedIPS",
-    "SubGaussianDR",
-    "SubGaussianIPS",
-    "SwitchDR",
-    "concatenate",
-    "evaluate_by_replay",
-    "from_frame",
-    "from_obp",
-    "probabilities_of",
-    "read_dsjson",
-    "read_log",
-    "read_open_bandit_dataset",
-    "read_vw",
-    "to_frame",
-    "to_obp",
-    "tuned",
-    "write_dsjson",
-    "write_log",
-    "write_vw",
-]
+from bandit_envs.logged.estimators import DirectMethod as DirectMethod
+from bandit_envs.logged.estimators import DoublyRobust as DoublyRobust
+from bandit_envs.logged.estimators import DRWithOptimisticShrinkage as DRWithOptimisticShrinkage
+from bandit_envs.logged.estimators import Estimate as Estimate
+from bandit_envs.logged.estimators import Estimator as Estimator
+from bandit_envs.logged.estimators import InversePropensityScoring as InversePropensityScoring
+from bandit_envs.logged.estimators import ReplayMethod as ReplayMethod
+from bandit_envs.logged.estimators import SelfNormalizedDR as SelfNormalizedDR
+from bandit_envs.logged.estimators import SelfNormalizedIPS as SelfNormalizedIPS
+from bandit_envs.logged.estimators import SubGaussianDR as SubGaussianDR
+from bandit_envs.logged.estimators import SubGaussianIPS as SubGaussianIPS
+from bandit_envs.logged.estimators import SwitchDR as SwitchDR
+from bandit_envs.logged.estimators import tuned as tuned
+from bandit_envs.logged.feedback import from_obp as from_obp
+from bandit_envs.logged.feedback import read_dsjson as read_dsjson
+from bandit_envs.logged.feedback import read_open_bandit_dataset as read_open_bandit_dataset
+from bandit_envs.logged.feedback import read_vw as read_vw
+from bandit_envs.logged.feedback import to_obp as to_obp
+from bandit_envs.logged.feedback import write_dsjson as write_dsjson
+from bandit_envs.logged.feedback import write_vw as write_vw
+from bandit_envs.logged.files import from_frame as from_frame
+from bandit_envs.logged.files import read_log as read_log
+from bandit_envs.logged.files import to_frame as to_frame
+from bandit_envs.logged.files import write_log as write_log
+from bandit_envs.logged.log import BanditLog as BanditLog
+from bandit_envs.logged.log import concatenate as concatenate
+from bandit_envs.logged.models import RewardRegression as RewardRegression
+from bandit_envs.logged.models import RidgeRegression as RidgeRegression
+from bandit_envs.logged.models import probabilities_of as probabilities_of
+from bandit_envs.logged.recorder import LogRecorder as LogRecorder
+from bandit_envs.logged.replay import MatchedRows as MatchedRows
+from bandit_envs.logged.replay import ReplayEnvironment as ReplayEnvironment
+from bandit_envs.logged.replay import ReplayResult as ReplayResult
+from bandit_envs.logged.replay import evaluate_by_replay as evaluate_by_replay

@@ -1,39 +1,26 @@
 """Baseline policies on batched NumPy arrays."""
 
 from bandit_envs.policies.disjoint_linear import (
-    DisjointLinearEpsilonGreedyPolicy,
-    DisjointLinearThompsonSamplingPolicy,
-    DisjointLinUCBPolicy,
+    DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
 )
-from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy
-from bandit_envs.policies.gradient import GradientBanditPolicy
-from bandit_envs.policies.linear import (
-    LinearEpsilonGreedyPolicy,
-    LinearPolicy,
-    LinearThompsonSamplingPolicy,
-    LinUCBPolicy,
+from bandit_envs.policies.disjoint_linear import (
+    DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
 )
-from bandit_envs.policies.logistic import LogisticThompsonSamplingPolicy
-from bandit_envs.policies.policy import IndexPolicy, Policy, argmax_random_ties
-from bandit_envs.policies.random import RandomPolicy
-from bandit_envs.policies.thompson import GaussianThompsonSamplingPolicy
-from bandit_envs.policies.ucb import UCBPolicy
-
-__all__ = [
-    "DisjointLinUCBPolicy",
-    "DisjointLinearEpsilonGreedyPolicy",
-    "DisjointLinearThompsonSamplingPolicy",
-    "EpsilonGreedyPolicy",
-    "GaussianThompsonSamplingPolicy",
-    "GradientBanditPolicy",
-    "IndexPolicy",
-    "LinUCBPolicy",
-    "LinearEpsilonGreedyPolicy",
-    "LinearPolicy",
-    "LinearThompsonSamplingPolicy",
-    "LogisticThompsonSamplingPolicy",
-    "Policy",
-    "RandomPolicy",
-    "UCBPolicy",
-    "argmax_random_ties",
-]
+from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as DisjointLinUCBPolicy
+from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy as EpsilonGreedyPolicy
+from bandit_envs.policies.gradient import GradientBanditPolicy as GradientBanditPolicy
+from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
+from bandit_envs.policies.linear import LinearPolicy as LinearPolicy
+from bandit_envs.policies.linear import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
+from bandit_envs.policies.linear import LinUCBPolicy as LinUCBPolicy
+from bandit_envs.policies.logistic import (
+    LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy,
+)
+from bandit_envs.policies.policy import IndexPolicy as IndexPolicy
+from bandit_envs.policies.policy import Policy as Policy
+from bandit_envs.policies.policy import argmax_random_ties as argmax_random_ties
+from bandit_envs.policies.random import RandomPolicy as RandomPolicy
+from bandit_envs.policies.thompson import (
+    GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy,
+)
+from bandit_envs.policies.ucb import UCBPolicy as UCBPolicy

@@ -1,64 +1,30 @@
 """The distributions of rewards: laws of arms, and models that depend on features."""
 
-from bandit_envs.rewards.actions import (
-    ActionRewardModel,
-    ActionRewards,
-    LinearActionReward,
-    RowActionReward,
-    as_action_reward_model,
-    normalized_sliding_thetas,
-    sliding_thetas,
-    structured_thetas,
-)
-from bandit_envs.rewards.arms import (
-    Bernoulli,
-    Beta,
-    Discrete,
-    Exponential,
-    Gamma,
-    Law,
-    Normal,
-    Poisson,
-    Uniform,
-)
-from bandit_envs.rewards.contextual import (
-    LinearReward,
-    LogisticReward,
-    RewardFunction,
-    RewardModel,
-    RowReward,
-    as_reward_model,
-)
-from bandit_envs.rewards.mixtures import Corrupted, as_law
-from bandit_envs.rewards.nests import FlatReward, RowNestReward, as_nest_reward_model
-
-__all__ = [
-    "ActionRewardModel",
-    "ActionRewards",
-    "Bernoulli",
-    "Beta",
-    "Corrupted",
-    "Discrete",
-    "Exponential",
-    "FlatReward",
-    "Gamma",
-    "Law",
-    "LinearActionReward",
-    "LinearReward",
-    "LogisticReward",
-    "Normal",
-    "Poisson",
-    "RewardFunction",
-    "RewardModel",
-    "RowActionReward",
-    "RowNestReward",
-    "RowReward",
-    "Uniform",
-    "as_action_reward_model",
-    "as_law",
-    "as_nest_reward_model",
-    "as_reward_model",
-    "normalized_sliding_thetas",
-    "sliding_thetas",
-    "structured_thetas",
-]
+from bandit_envs.rewards.actions import ActionRewardModel as ActionRewardModel
+from bandit_envs.rewards.actions import ActionRewards as ActionRewards
+from bandit_envs.rewards.actions import LinearActionReward as LinearActionReward
+from bandit_envs.rewards.actions import RowActionReward as RowActionReward
+from bandit_envs.rewards.actions import as_action_reward_model as as_action_reward_model
+from bandit_envs.rewards.actions import normalized_sliding_thetas as normalized_sliding_thetas
+from bandit_envs.rewards.actions import sliding_thetas as sliding_thetas
+from bandit_envs.rewards.actions import structured_thetas as structured_thetas
+from bandit_envs.rewards.arms import Bernoulli as Bernoulli
+from bandit_envs.rewards.arms import Beta as Beta
+from bandit_envs.rewards.arms import Discrete as Discrete
+from bandit_envs.rewards.arms import Exponential as Exponential
+from bandit_envs.rewards.arms import Gamma as Gamma
+from bandit_envs.rewards.arms import Law as Law
+from bandit_envs.rewards.arms import Normal as Normal
+from bandit_envs.rewards.arms import Poisson as Poisson
+from bandit_envs.rewards.arms import Uniform as Uniform
+from bandit_envs.rewards.contextual import LinearReward as LinearReward
+from bandit_envs.rewards.contextual import LogisticReward as LogisticReward
+from bandit_envs.rewards.contextual import RewardFunction as RewardFunction
+from bandit_envs.rewards.contextual import RewardModel as RewardModel
+from bandit_envs.rewards.contextual import RowReward as RowReward
+from bandit_envs.rewards.contextual import as_reward_model as as_reward_model
+from bandit_envs.rewards.mixtures import Corrupted as Corrupted
+from bandit_envs.rewards.mixtures import as_law as as_law
+from bandit_envs.rewards.nests import FlatReward as FlatReward
+from bandit_envs.rewards.nests import RowNestReward as RowNestReward
+from bandit_envs.rewards.nests import as_nest_reward_model as as_nest_reward_model
