@@ -32,6 +32,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
+from bandit_envs.environments import wheel
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.specs import BoundedArraySpec, Nest, map_structure, read_only_nest
 from bandit_envs.trajectories import no_reward
@@ -151,7 +152,23 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     return (TFAgentsBanditEnvironment if _is_endless(env) else TFAgentsEnvironment)(env)
 
 
-def drop_in(core_class: type[BanditPyEnvironment]) -> type[TFAgentsBanditEnvironment]:
+class _Piecewise(TFAgentsBanditEnvironment):
+    """What TF-Agents' piecewise bandits have beside their signature."""
+
+    @property
+    def _current_piece(self) -> int:
+        piece: int = self._env.current_piece  # type: ignore[attr-defined]
+        return piece
+
+    def _apply_action(self, action: Nest) -> Nest:
+        one = np.shape(action) == (1,)
+        return super()._apply_action(np.repeat(action, self.batch_size) if one else action)
+
+
+def drop_in(
+    core_class: type[BanditPyEnvironment],
+    base: type[TFAgentsBanditEnvironment] = TFAgentsBanditEnvironment,
+) -> type[TFAgentsBanditEnvironment]:
     """Returns the replacement of TF-Agents' environment of the same name and signature.
 
     gin configures it under its bare name. As in TF-Agents, unavailable actions are rewarded too.
@@ -164,7 +181,7 @@ def drop_in(core_class: type[BanditPyEnvironment]) -> type[TFAgentsBanditEnviron
         def _check_available(self, action: Any) -> None:
             """Accepts it."""
 
-    class DropIn(TFAgentsBanditEnvironment):
+    class DropIn(base):  # type: ignore[valid-type]
         core = Core
         __module__ = None  # type: ignore[assignment]  # so that gin takes the bare name
         __doc__ = f"TF-Agents' environment, as `{core_class.__module__}.{core_class.__name__}`."
@@ -172,7 +189,7 @@ def drop_in(core_class: type[BanditPyEnvironment]) -> type[TFAgentsBanditEnviron
         def __init__(*args: Any, **kwargs: Any) -> None:
             arguments = signature.bind(*args, **kwargs).arguments
             self = arguments.pop("self")
-            TFAgentsBanditEnvironment.__init__(self, Core(**arguments))
+            base.__init__(self, Core(**arguments))
             self._name = arguments.get("name", self._name)
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]  # for gin
@@ -184,9 +201,15 @@ def drop_in(core_class: type[BanditPyEnvironment]) -> type[TFAgentsBanditEnviron
     return DropIn
 
 
+_BASES = {"PiecewiseBernoulliPyEnvironment": _Piecewise}
 for _entry in ENVIRONMENTS.values():
     if _entry.upstream is not None:
-        globals()[_entry.upstream] = drop_in(_entry.environment)
+        _base = _BASES.get(_entry.upstream, TFAgentsBanditEnvironment)
+        globals()[_entry.upstream] = drop_in(_entry.environment, _base)
+
+# TF-Agents has these beside its `WheelPyEnvironment`.
+compute_optimal_action = wheel.compute_optimal_action
+compute_optimal_reward = wheel.compute_optimal_reward
 
 
 def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:

@@ -162,7 +162,8 @@ def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
 def _with_rows(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Returns an action of a `shape`, whose first dimension a batch of one may leave out."""
     if array.shape != shape and (shape[0] != 1 or array.shape != shape[1:]):
-        raise ValueError(f"action has shape {array.shape}; expected {shape}")
+        hint = "" if array.shape[:1] == shape[:1] else ". Number of actions must match batch size."
+        raise ValueError(f"action has shape {array.shape}; expected {shape}{hint}")
     return array.reshape(shape)
 
 

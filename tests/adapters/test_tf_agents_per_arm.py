@@ -1,9 +1,5 @@
 import copy
-import importlib
-import inspect
 import pickle
-import re
-import unittest
 
 import numpy as np
 import pytest
@@ -16,9 +12,7 @@ from tf_agents.bandits.environments import stationary_stochastic_per_arm_py_envi
 from tf_agents.environments import utils
 from tf_agents.policies import random_py_policy
 
-from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.adapters.tf_agents import StationaryStochasticPerArmPyEnvironment
-from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 
@@ -116,39 +110,6 @@ def test_the_specs_are_those_of_tf_agents():
     names = [[s.name for s in env.observation_spec().values()] for env in (ours, theirs)]
     assert names[0] == names[1]
     assert ours.name == theirs.name
-
-
-@pytest.mark.parametrize(
-    "name", [entry.upstream for entry in ENVIRONMENTS.values() if entry.upstream is not None]
-)
-def test_a_drop_in_has_the_constructor_of_tf_agents_with_a_seed_added(name):
-    module = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-    upstream_class = getattr(
-        importlib.import_module(f"tf_agents.bandits.environments.{module}"), name
-    )
-    ours, theirs = (
-        list(inspect.signature(each).parameters.values())
-        for each in (getattr(adapter, name), upstream_class)
-    )
-    for our, their in zip(ours, theirs):
-        assert our.name == their.name
-        assert their.default in (their.empty, our.default)
-    added = [parameter.name for parameter in ours[len(theirs) :]]
-    assert "seed" in added
-    assert "horizon" not in added
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_it_passes_the_tests_of_tf_agents(monkeypatch):
-    monkeypatch.setattr(
-        upstream, "StationaryStochasticPerArmPyEnvironment", StationaryStochasticPerArmPyEnvironment
-    )
-    tests = importlib.import_module(f"{upstream.__name__}_test")
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromModule(tests).run(result)
-    assert result.testsRun > len(result.skipped) + 1
-    assert not result.errors, result.errors[0][1]
-    assert not result.failures, result.failures[0][1]
 
 
 @pytest.mark.parametrize("num_actions_fn", [None, Integers(1, 1, K + 1), number])

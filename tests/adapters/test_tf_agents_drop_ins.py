@@ -1,0 +1,161 @@
+"""The replacements of TF-Agents' environments, and TF-Agents' own tests of them."""
+
+import copy
+import importlib
+import inspect
+import itertools
+import pickle
+import re
+import unittest
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tf_agents")
+
+import gin
+import tensorflow as tf
+
+from bandit_envs.adapters import tf_agents as adapter
+from bandit_envs.environments.registry import ENVIRONMENTS
+
+B = 4
+UPSTREAM = {entry.id: entry.upstream for entry in ENVIRONMENTS.values() if entry.upstream}
+ALIASES = {
+    "bernoulli": ("bernoulli_py_environment", 2),
+    "piecewise_bernoulli": ("pbe", 3),
+    "per_arm": ("sspe", 2),
+    "stationary_stochastic": ("sspe", 5),
+    "structured": ("ssspe", 1),
+    "wheel": ("wheel_py_environment", 9),
+}
+"""By id: the name under which TF-Agents' test imports the environment's module, and its tests."""
+
+
+def contexts():
+    return np.random.randint(-10, 10, [B, 3]).astype(np.float32)
+
+
+def user():
+    return {"id": np.array(["a", "b"]), "age": np.array(30)}
+
+
+def item():
+    return np.random.normal(size=3)
+
+
+def pay(*features):
+    return 2.0
+
+
+# Of the per-arm bandit there are tests in a file of its own.
+ARGUMENTS = {
+    "bernoulli": lambda: ([0.1, 0.9], B),
+    "piecewise_bernoulli": lambda: ([[0.0, 1.0], [1.0, 0.0]], itertools.repeat(2), B),
+    "stationary_stochastic": lambda: (contexts, [np.sum, np.prod], None, B),
+    "structured": lambda: (user, item, 2, pay, B),
+    "wheel": lambda: (0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.01] * 5, 50.0, 0.01, B),
+}
+
+
+def upstream(name, suffix=""):
+    """Returns TF-Agents' module of a class, or that of its tests."""
+    module = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    return importlib.import_module(f"tf_agents.bandits.environments.{module}{suffix}")
+
+
+def classes(name):
+    """Returns our class of an id, and TF-Agents'."""
+    return [getattr(where, UPSTREAM[name]) for where in (adapter, upstream(UPSTREAM[name]))]
+
+
+def make(name, **keywords):
+    return classes(name)[0](*ARGUMENTS[name](), **keywords)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", UPSTREAM)
+def test_it_passes_the_tests_of_tf_agents_with_the_import_changed(monkeypatch, name):
+    alias, count = ALIASES[name]
+    tests = upstream(UPSTREAM[name], "_test")
+    monkeypatch.setattr(tests, alias, adapter)
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromModule(tests).run(result)
+    assert result.testsRun - len(result.skipped) == count
+    assert not result.errors, result.errors[0][1]
+    assert not result.failures, result.failures[0][1]
+
+
+@pytest.mark.parametrize("name", UPSTREAM)
+def test_it_has_the_constructor_of_tf_agents_with_a_seed_added(name):
+    ours, theirs = (list(inspect.signature(each).parameters.values()) for each in classes(name))
+    for our, their in zip(ours, theirs):
+        assert our.name == their.name
+        assert their.default in (their.empty, our.default)
+    added = [parameter.name for parameter in ours[len(theirs) :]]
+    assert "seed" in added
+    assert "horizon" not in added
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_its_time_steps_are_as_those_of_tf_agents(name):
+    ours, theirs = (each(*ARGUMENTS[name]()) for each in classes(name))
+    assert ours.action_spec() == theirs.action_spec()
+    assert ours.observation_spec() == theirs.observation_spec()
+    for our, their in ((ours.reset(), theirs.reset()), [e.step([1] * B) for e in (ours, theirs)]):
+        tf.nest.assert_same_structure(our, their)
+        for our_leaf, their_leaf in zip(tf.nest.flatten(our), tf.nest.flatten(their)):
+            assert (our_leaf.dtype, our_leaf.shape) == (their_leaf.dtype, their_leaf.shape)
+        np.testing.assert_array_equal(our.step_type, their.step_type)
+        np.testing.assert_array_equal(our.discount, their.discount)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_gin_configures_it_under_its_name(name):
+    gin.parse_config(f"{UPSTREAM[name]}.batch_size = {B}\n{UPSTREAM[name]}.seed = 0")
+    try:
+        arguments = ARGUMENTS[name]()
+        env = classes(name)[0](*arguments[: arguments.index(B)])
+    finally:
+        gin.clear_config()
+    assert env.reset().is_first().shape == (B,)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize("name", ["bernoulli", "stationary_stochastic", "structured", "wheel"])
+def test_it_survives_pickle_and_deepcopy(name, duplicate):
+    env = make(name, seed=0)
+    env.reset()
+    other = duplicate(env)
+    assert type(other) is classes(name)[0]
+    reward, same = (each.step([1] * B).reward for each in (env, other))
+    assert reward.shape == (B,)
+    if name in ("bernoulli", "wheel"):
+        np.testing.assert_array_equal(reward, same)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_it_refuses_a_wrong_number_of_actions_in_the_words_of_tf_agents(name):
+    env = make(name)
+    env.reset()
+    with pytest.raises(ValueError, match=r"Number of actions must match batch size\."):
+        env.step([0, 1])
+
+
+def test_one_action_is_taken_in_all_rows_of_a_piecewise_bandit():
+    env = make("piecewise_bernoulli")
+    env.reset()
+    rewards = [env.step([1]).reward.tolist() for _ in range(4)]
+    assert rewards == [[1.0] * B] * 2 + [[0.0] * B] * 2
+
+
+def test_the_optima_of_the_wheel_are_functions_beside_it():
+    observation = np.array([[0.1, 0.1], [0.9, 0.1], [-0.9, 0.0]])
+    theirs = upstream("WheelPyEnvironment")
+    no_axis = np.where(observation == 0.0, 0.01, observation)  # TF-Agents refuses zeros
+    for function, arguments in (
+        ("compute_optimal_action", (0.5,)),
+        ("compute_optimal_reward", (0.5, 1.2, 50.0)),
+    ):
+        ours = getattr(adapter, function)(observation, *arguments)
+        np.testing.assert_array_equal(ours, getattr(theirs, function)(no_axis, *arguments))
