@@ -215,9 +215,9 @@ compute_optimal_reward = wheel.compute_optimal_reward
 def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     """Returns the baseline of TF-Agents' `RegretMetric`: the largest expected reward of each row.
 
-    It is a function of the observation, where that determines the expected rewards. Elsewhere it is
-    what is optimal now, and raises an error if that changes from step to step: TensorFlow may call
-    it before or after a step.
+    It is a function of the observation, where that determines the expected rewards. Elsewhere it
+    returns what was optimal at the last step, or what is optimal now if there was none since the
+    last reset: call it after the step, eagerly or in a graph, as TF-Agents' drivers do.
 
     Args:
         env: a bandit without a horizon, adapted or not.
@@ -252,17 +252,15 @@ def _baseline(
         observation = tf.nest.pack_sequence_as(spec, leaves)
         return best(bandit.expected_rewards_for(observation)).astype(dtype)
 
-    def of_present(*leaves: Any) -> Any:
-        optimum, info = getattr(bandit, key)(), bandit.get_info()
-        if info is not None and not np.array_equal(info[key], optimum):
-            raise ValueError(f"the {key} of {bandit.name} changes from step to step")
-        return optimum.astype(dtype)
+    def of_last_step(*leaves: Any) -> Any:
+        info = bandit.get_info()
+        return (getattr(bandit, key)() if info is None else info[key]).astype(dtype)
 
     function = of_observation
     try:
         bandit.expected_rewards_for(no_reward(spec, 1))
     except NotImplementedError:
-        function, copied = of_present, copy.deepcopy(bandit)
+        function, copied = of_last_step, copy.deepcopy(bandit)
         copied.reset()
         copied.optimal_reward()  # raises the error if it is not known
 

@@ -17,8 +17,9 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
 from bandit_envs.adapters.tf_agents import as_tf_agents, optimal_action_fn, optimal_reward_fn
+from bandit_envs.environments.registry import find_environment
 from bandit_envs.sampling import BatchFunction, Integers
-from bandit_envs.wrappers import AffineReward
+from bandit_envs.wrappers import AffineReward, RandomActionMask
 
 from .examples import B, Countdown, K, Mine, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
 
@@ -251,7 +252,7 @@ def test_baselines_are_functions_of_an_observation_that_determines_them(adapt, n
 
 
 @pytest.mark.parametrize("make", [k_armed, lambda: AffineReward(k_armed(), scale=3.0)])
-def test_baselines_of_any_other_bandit_are_what_is_optimal_now(make):
+def test_baselines_of_any_other_bandit_are_what_is_optimal_at_a_step(make):
     env = make()
     optimal_reward, optimal_action = optimal_reward_fn(env), optimal_action_fn(env)
     for time_step in (env.reset(), env.step([0] * B), env.step([1] * B), env.reset()):
@@ -261,14 +262,36 @@ def test_baselines_of_any_other_bandit_are_what_is_optimal_now(make):
         np.testing.assert_array_equal(optimal_action(observation), env.optimal_action())
 
 
-@pytest.mark.parametrize("make", [lambda: k_armed(drift_std=1.0), lambda: twice_wrapped(per_arm())])
-def test_a_baseline_that_changes_and_cannot_be_told_is_refused(make):
+@pytest.mark.parametrize("in_graph", [False, True], ids=["eager", "graph"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: k_armed(drift_std=1.0),
+        lambda: twice_wrapped(per_arm()),
+        lambda: find_environment("drifting_linear").make(drift_std=1.0, batch_size=B, seed=0),
+        lambda: find_environment("piecewise_linear").make(interval=2, batch_size=B, seed=0),
+        lambda: find_environment("piecewise_bernoulli").make(steps=9, batch_size=B, seed=0),
+        lambda: RandomActionMask(k_armed(), 0.5),
+    ],
+    ids=["testbed", "wrapped", "drifting", "piecewise", "piecewise Bernoulli", "masked"],
+)
+def test_baselines_of_what_changes_are_those_of_the_step_that_was_taken(make, in_graph):
     env = make()
-    optimal_reward = optimal_reward_fn(env)
-    env.reset()
-    observation = tf.nest.map_structure(tf.constant, env.step([0] * B).observation)
-    with pytest.raises(Exception, match=r"changes from step to step"):
-        optimal_reward(observation)
+    environment = tf_py_environment.TFPyEnvironment(as_tf_agents(env))
+    reward_fn, action_fn = optimal_reward_fn(env), optimal_action_fn(env)
+
+    def after_a_step(action, observation):
+        environment.step(action)
+        return reward_fn(observation), action_fn(observation)
+
+    run = tf.function(after_a_step) if in_graph else after_a_step
+    observation = environment.reset().observation
+    for _ in range(6):
+        expected = env.optimal_reward(), env.optimal_action()
+        optima = run(tf.constant(env.optimal_action()), observation)
+        np.testing.assert_allclose(optima[0], expected[0], rtol=1e-6)
+        np.testing.assert_array_equal(optima[1], expected[1])
+        observation = environment.current_time_step().observation
 
 
 @pytest.mark.parametrize("baseline", [optimal_reward_fn, optimal_action_fn])

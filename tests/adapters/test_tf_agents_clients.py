@@ -26,6 +26,7 @@ from tf_agents.replay_buffers import tf_uniform_replay_buffer
 
 from bandit_envs import KArmedTestbed
 from bandit_envs.adapters import tf_agents as adapter
+from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
 from bandit_envs.wrappers import RescaleReward
@@ -242,8 +243,13 @@ def test_the_trainer_trains_exp3_on_the_testbed(tmp_path):
     [
         lambda: per_arm(noise_std=0.0),
         lambda: adapter.as_tf_agents(KArmedTestbed(K, batch_size=B, seed=0, reward_std=0.0)),
+        lambda: adapter.as_tf_agents(
+            find_environment("drifting_linear").make(
+                num_actions=K, drift_std=1.0, additive_std=0.0, batch_size=B, seed=0
+            )
+        ),
     ],
-    ids=["per-arm", "testbed"],
+    ids=["per-arm", "testbed", "drifting"],
 )
 def test_regret_in_a_driver_is_that_of_the_environment(make, in_graph):
     env = make()
