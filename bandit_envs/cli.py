@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     testbed = command("testbed", "reproduce the figures of Sutton & Barto, chapter 2")
     run = command("run", "compare policies in an environment")
     sweep = command("sweep", "run every combination in a study file")
+    reproduce = command("reproduce", "run a published figure, and compare it with published values")
     report = command("report", "summarise a results folder as tables and a figure")
     command("list", "list every environment and policy with its parameters and their defaults")
     figures = ("2.2", "2.3", "2.4", "2.5", "2.6")
@@ -65,6 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     testbed.add_argument("--arms", type=int, default=10, metavar="N", help="arms (default: 10)")
     run.add_argument("environment", metavar="ENV")
     sweep.add_argument("study", type=Path, metavar="STUDY.toml")
+    reproduce.add_argument("name", metavar="NAME", nargs="?", help="the figure")
+    reproduce.add_argument("--list", action="store_true", help="only list all figures")
     report.add_argument("folder", type=Path, metavar="DIR")
     number: Any = {"type": int, "metavar": "N"}
     for each in (testbed, run):
@@ -77,7 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     for each in (testbed, run, report):
         text = "draw this over steps, such as cumulative_regret; may be repeated"
         each.add_argument("--panel", dest="panels", action="append", metavar="NAME", help=text)
-    for each in (testbed, run, sweep):
+    text = "independent runs (default: as published)"
+    reproduce.add_argument("--runs", **number, help=text)
+    for each in (testbed, run, sweep, reproduce):
         backends = ("loky", "threading", "dask", "ray")
         text = "processes (loky), threads, or a cluster (default: loky)"
         each.add_argument("--backend", choices=backends, default="loky", help=text)

@@ -168,7 +168,7 @@ def wait_for(condition, process, seconds=60):
 
 def example_text(name):
     """Returns the text of an example study of the package."""
-    return (files("bandit_envs") / "studies" / "examples" / f"{name}.toml").read_text("utf-8")
+    return (files("bandit_envs") / "studies" / "gallery" / f"{name}.toml").read_text("utf-8")
 
 
 def rows(file):

@@ -368,7 +368,7 @@ def test_where_a_terminal_lacks_a_sign_there_is_another(tmp_path, monkeypatch):
     assert "?=0.1" in out
 
 
-@pytest.mark.parametrize("example", ["per_arm_alpha", "exercise_2.5"])
+@pytest.mark.parametrize("example", ["lin-ucb-alpha", "sutton-barto-exercise-2.5"])
 def test_the_examples_can_be_run(tmp_path, example):
     short = re.sub("steps = .*", "steps = 3", example_text(example))
     assert sweep(tmp_path, re.sub("runs = .*", "runs = 2", short)).code == 0

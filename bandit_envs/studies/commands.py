@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import difflib
 import functools
 import itertools
 import warnings
@@ -13,14 +14,17 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Column, Table
 
+from bandit_envs.base.checks import shown
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
+from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
 from bandit_envs.studies.results import VERSIONS, Results, columns, read_config
 from bandit_envs.studies.run import backend, try_task
 from bandit_envs.studies.study import Study
 
+GALLERY = Path(__file__).with_name("gallery")
 CONTEXTUAL = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
 CONTEXT_FREE = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
 OUT = Console(markup=False, emoji=False)  # titles may have brackets
@@ -30,8 +34,7 @@ ERR = Console(markup=False, emoji=False, stderr=True)
 def testbed(options: argparse.Namespace) -> int:
     """Runs a figure of the book, or policies on k-armed testbeds."""
     figure = options.figure or ("" if options.policy else "2.2")
-    file = Path(__file__).with_name("examples") / f"figure_{figure or '2.2'}.toml"
-    values = parse_toml(file.read_text("utf-8"))
+    values = {**_published(f"sutton-barto-{figure or '2.2'}"), "expected": []}
     if not figure:
         values |= {"title": "Policies on k-armed testbeds", "policy": []}
     if options.arms != values["environment"][0]["k"]:
@@ -64,6 +67,15 @@ def sweep(options: argparse.Namespace) -> int:
         raise ValueError(f"{options.study}: {error}") from error
 
 
+def reproduce(options: argparse.Namespace) -> int:
+    """Runs a study of the gallery, or lists them."""
+    if options.list or options.name is None:
+        for name in (file.stem for file in sorted(GALLERY.glob("*.toml"))):
+            OUT.print(f"  {name}: {_published(name)['title']}", soft_wrap=True)
+        return 0
+    return _run(_published(options.name), options.name, options)
+
+
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
     values = read_config(options.folder)["study"]
@@ -73,6 +85,16 @@ def report(options: argparse.Namespace) -> int:
     if missing := len(results.missing()):
         OUT.print(f"{missing} of {len(list(results.study.tasks()))} tasks have not finished")
     return 0
+
+
+def _published(name: str) -> dict[str, Any]:
+    """Returns a study of the gallery."""
+    names = [file.stem for file in GALLERY.glob("*.toml")]
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]}?" if close else "reproduce --list shows them"
+        raise ValueError(f"the gallery has no {shown(name)}; {hint}")
+    return parse_toml((GALLERY / f"{name}.toml").read_text("utf-8"))
 
 
 def _metrics(values: dict[str, Any], policy: str) -> tuple[str, ...]:
@@ -86,6 +108,7 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
     given = {key: getattr(options, key, None) for key in ("runs", "steps", "seed", "panels")}
     study = Study.of({**values, **{key: given[key] for key in given if given[key] is not None}})
+    compare(study, ())
     if options.dry_run:
         OUT.print(f"{len(list(study.tasks()))} tasks")
         return 0
@@ -95,12 +118,12 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
             try:
                 failures = _run_missing(results, apply)
             finally:
-                _show(results, study)
+                is_missed = _show(results, study)
         except Exception as error:  # a worker died, or the disk is full
             text = f"stopped: {printable(error)}; the same command resumes it in {results.path}"
             ERR.print(text, soft_wrap=True)
             return 1
-    return 1 if failures else 0
+    return 1 if failures or is_missed else 0
 
 
 def _free_folder(study: Study, name: str) -> Results:
@@ -128,13 +151,16 @@ def _run_missing(results: Results, apply: Any) -> int:
     return failures
 
 
-def _show(results: Results, study: Study) -> None:
-    """Writes tables and the figure of what has finished, and prints a table."""
+def _show(results: Results, study: Study) -> bool:
+    """Writes and prints what has finished; returns whether an expected value was missed."""
     results.write_tables()
-    shown = {name: q for name, q in QUANTITIES.items() if q.heading and q.metric in study.metrics}
+    comparison = compare(study, results)
+    summed_up = {
+        name: q for name, q in QUANTITIES.items() if q.heading and q.metric in study.metrics
+    }
     table = Table(
         "policy",
-        *(Column(q.heading, justify="right", no_wrap=True) for q in shown.values()),
+        *(Column(q.heading, justify="right", no_wrap=True) for q in summed_up.values()),
         title=f"{study.title}\n{study.runs} runs of {study.steps} steps",
         caption="± one standard error over runs; reward and % optimal are of the last step",
         box=SIMPLE_HEAD,
@@ -142,14 +168,23 @@ def _show(results: Results, study: Study) -> None:
     )
     for task, result in itertools.islice(results, 60):
         so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""
-        found = {name: column[-1] for name, column in columns(result, shown).items()}
+        found = {name: column[-1] for name, column in columns(result, summed_up).items()}
         cells = []
-        for name, quantity in shown.items():
+        for name, quantity in summed_up.items():
             mean, error = (quantity.form.format(found[key]) for key in (name, f"{name}_se"))
             cells.append(mean if error == "nan" else f"{mean} ±{error}")
         table.add_row(f"{study.label(task)}{so_far}", *cells)
     if table.rows:
         atomic_write(results.path / "figure.png", [study_figure(study, results)])
         OUT.print(table)
+    if comparison:
+        results.write_comparison(comparison)
+    for source in dict.fromkeys(row.source for row in comparison):
+        compared = Table(*Row._fields[:-1], title=source, box=SIMPLE_HEAD, pad_edge=False)
+        for row in comparison:
+            if row.source == source:
+                compared.add_row(*map(str, row[:-1]))
+        OUT.print(compared)
     more = ", with more rows than these" if len(table.rows) == 60 else ""
     OUT.print(f"Results: {results.path}{more}", soft_wrap=True)
+    return any(row.verdict == "missed" for row in comparison)

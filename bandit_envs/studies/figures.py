@@ -1,7 +1,8 @@
 """Figures of studies. They are drawn without a display."""
 
 import io
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,52 +17,107 @@ from bandit_envs.studies.study import Study, Task
 # Okabe & Ito's palette, which readers who do not see all colours can tell apart.
 COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 STYLES = [{"ls": line, "color": color} for line in ("-", "--", ":", "-.") for color in COLORS]
+MARKERS = {
+    "value": ("x", ""),
+    "at_most": ("v", ": upper bound"),
+    "at_least": ("^", ": lower bound"),
+}
 Rows = Iterable[tuple[Task, Result]]
 
 
 def study_figure(study: Study, results: Rows) -> bytes:
-    """Returns a PNG: curves over steps, or without panels, mean rewards over what varies.
+    """Returns a PNG of curves over steps, with a row of axes for each environment.
 
-    Bands reach one standard error to each side.
+    If the study says what to draw `over`, the last steps are drawn over that. Without panels, mean
+    rewards are drawn over the parameter that varies. Bands reach one standard error to each side;
+    black marks are expected values and bounds.
     """
-    panels = max(len(study.panels), 1)
-    size = (8.0, 0.8 + 3.4 * panels if study.panels else 4.6)
-    figure = Figure(figsize=size, layout="constrained")
+    panels, environments = max(len(study.panels), 1), len(study.environment)
+    is_grid = len(study.panels) > 0 < environments - 1 and not study.over
+    shape = (environments, panels) if is_grid else (panels, 1)
+    height = 2.6 * environments if is_grid else 3.4 * panels if study.panels else 4.6
+    figure = Figure(figsize=(max(8.0, 4.0 * shape[1]), 0.8 + height), layout="constrained")
     figure.suptitle(study.title, fontsize=12, parse_math=False)
-    axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
-    lines = (_draw_curves if study.panels else _draw_parameters)(study, results, axes)
-    for axis in axes:
+    axes = figure.subplots(*shape, sharex=True, squeeze=False)
+    draw = _draw_over if study.over else _draw_curves if study.panels else _draw_parameters
+    lines = draw(study, results, axes if is_grid else axes.T)
+    for axis in axes.flat:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(visible=True, color="0.92", linewidth=0.8)
         axis.set_axisbelow(True)
     title = f"the first {len(STYLES)} of {lines}" if lines > len(STYLES) else None
     small = {} if lines <= 12 else {"fontsize": "xx-small", "ncols": 2}
-    axes[-1].legend(loc="best", frameon=False, title=title, **small)
+    axes[-1, 0].legend(loc="best", frameon=False, title=title, **small)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     return buffer.getvalue()
 
 
 def _draw_curves(study: Study, results: Rows, axes: Any) -> int:
-    """Draws curves over steps and returns how many there are."""
+    """Draws curves over steps and returns how many there are in an axis."""
     steps = np.arange(1, study.steps + 1)
-    for (task, result), style in zip(results, STYLES):
+    styles = dict(zip(map(str, study.policy), STYLES))
+    for task, result in results:
+        if style := styles.get(str(task.policy)):
+            found = columns(result, study.panels)
+            for panel, axis in zip(study.panels, axes[study.environment.index(task.environment)]):
+                points = np.array([steps, found[panel], found[f"{panel}_se"]])
+                _draw_band(axis, points, label=", ".join(task.policy.parts()), **style)
+    _finish_panels(study, axes, "Steps", lambda index, step: step)
+    for row, environment in zip(axes, study.environment):
+        if len(axes) > 1:
+            row[0].set_title(", ".join(environment.parts()), fontsize=9, loc="left")
+    return len(study.policy)
+
+
+def _draw_over(study: Study, results: Rows, axes: Any) -> int:
+    """Draws the last steps over numbers, one for each environment; returns how many lines."""
+    ((name, numbers),) = study.over.items()
+    lines: dict[str, list[Any]] = {}
+    for task, result in results:
+        label = task.policy.entry.title if study.paired else ", ".join(task.policy.parts())
         found = columns(result, study.panels)
-        for panel, axis in zip(study.panels, axes):
-            points = np.array([steps, found[panel], found[f"{panel}_se"]])
-            _draw_band(axis, points, label=study.label(task), **style)
-    for panel, axis in zip(study.panels, axes):
-        axis.set_ylabel(QUANTITIES[panel].axis)
-        if QUANTITIES[panel].limits:
-            axis.set_ylim(QUANTITIES[panel].limits)
-            axis.yaxis.set_major_formatter("{x:.0f}%")
-    axes[-1].set_xlabel("Steps")
-    return len(study.environment) * len(study.policy)
+        points = [(found[panel][-1], found[f"{panel}_se"][-1]) for panel in study.panels]
+        x = numbers[study.environment.index(task.environment)]
+        lines.setdefault(label, []).append([(x, *point) for point in points])
+    for (label, points), style in zip(lines.items(), STYLES):
+        for axis, band in zip(axes[0], np.array(sorted(points)).transpose(1, 2, 0)):
+            _draw_band(axis, band, label=label, marker="o", **style)
+    _finish_panels(study, axes, name, lambda index, step: numbers[index])
+    return len(lines)
+
+
+def _finish_panels(study: Study, axes: Any, name: str, x_of: Callable[[int, int], float]) -> None:
+    """Draws what is expected, and scales and names the axes."""
+    marks: dict[Any, list[tuple[float, float]]] = {}
+    drawn = [item for item in study.expected if item["metric"] in study.panels]
+    for item, (index, place) in itertools.product(drawn, enumerate(study.environment)):
+        if item.get("environment", str(place)) == str(place):
+            axis = axes[0 if study.over else index, study.panels.index(item["metric"])]
+            x = x_of(index, item.get("step", study.steps))
+            for key in MARKERS.keys() & item.keys():
+                label = f"{item['source'].partition(':')[0]}{MARKERS[key][1]}"
+                marks.setdefault((axis, MARKERS[key][0], label), []).append((x, item[key]))
+    for (axis, marker, label), points in marks.items():
+        style = {"ls": ":" if study.over else "", "lw": 0.8, "color": "black", "zorder": 3}
+        axis.plot(*zip(*points), marker, label=label, **style)
+    for row in axes:
+        for axis, panel in zip(row, study.panels):
+            axis.set_ylabel(QUANTITIES[panel].axis)
+            if "x" in study.log_axes:
+                axis.set_xscale("log")
+            if QUANTITIES[panel].limits:
+                axis.set_ylim(QUANTITIES[panel].limits)
+                axis.yaxis.set_major_formatter("{x:.0f}%")
+            elif "y" in study.log_axes:
+                axis.set_yscale("log")
+    for axis in axes[-1] if len(axes) > 1 else axes[0, -1:]:
+        axis.set_xlabel(name)
 
 
 def _draw_parameters(study: Study, results: Rows, axes: Any) -> int:
     """Draws mean rewards over a parameter and returns how many lines there are."""
-    (axis,) = axes
+    axis = axes[0, 0]
     varied = {policy.name: _varied(study, policy.name) for policy in study.policy}
     lines: dict[tuple[str, str], list[Any]] = {}
     for task, result in results:

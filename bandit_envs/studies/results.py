@@ -7,7 +7,7 @@ import inspect
 import io
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from bandit_envs.base import saving
 from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
 from bandit_envs.studies.study import Study, Task
 
-FORMAT = 2  # raised whenever the layout of the files, or the numbers of an unchanged study, change
+FORMAT = 3  # raised whenever the layout of the files, or the numbers of an unchanged study, change
 VERSIONS = {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
 Result = dict[str, MetricResult]
 
@@ -74,7 +74,7 @@ class Results:
         code = {make.__module__: Path(inspect.getfile(make)).read_bytes() for make in own}
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in code.items()}
         self._config = {"study": study.to_dict(), "versions": {**VERSIONS, **digests}}
-        text = json.dumps(self._config, sort_keys=True)
+        text = json.dumps([_measured(self._config["study"]), self._config["versions"]])
         # Absolute, as workers may be in another folder.
         self.files = TaskFiles(path.absolute() / "tasks", hashlib.sha256(text.encode()).hexdigest())
 
@@ -82,7 +82,7 @@ class Results:
         """Raises ValueError unless the folder is empty, or holds results of the same study."""
         if any(self.path.absolute().glob("[!.]*")):
             found = read_config(self.path)
-            if found["study"] != self._config["study"]:
+            if _measured(found["study"]) != _measured(self._config["study"]):
                 raise _refusal(self.path, "holds results of other arguments")
             if found["versions"] != self._config["versions"]:
                 raise _refusal(self.path, f"holds results of other versions: {found['versions']}")
@@ -130,6 +130,12 @@ class Results:
         saving.atomic_write(self.path / "summary.csv", self._csv(summed_up, 1))
         saving.atomic_write(self.path / "curves.csv", curves)
 
+    def write_comparison(self, rows: Sequence[Any]) -> None:
+        """Writes `comparison.csv`: expected values beside those measured."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([type(rows[0])._fields, *rows])
+        saving.atomic_write(self.path / "comparison.csv", [text.getvalue().encode()])
+
     def _csv(self, names: Iterable[str], steps: int) -> Iterator[bytes]:
         """Yields a table of quantities in the last steps."""
         text, writer = io.StringIO(), None
@@ -146,6 +152,14 @@ class Results:
             yield text.getvalue().encode()
             text.seek(0)
             text.truncate()
+
+
+def _measured(study: Any) -> Any:
+    """Returns what a study measures, without what it shows of that."""
+    shown = {"title", "panels", "over", "log_axes", "expected"}
+    return (
+        {key: study[key] for key in sorted({*study} - shown)} if isinstance(study, dict) else study
+    )
 
 
 def _refusal(path: Path, problem: str) -> ValueError:

@@ -36,7 +36,9 @@ class Task(NamedTuple):
 class Study:
     """Every policy meets every environment, and all policies meet the same problems.
 
-    Without `panels`, the mean reward is drawn over the parameter that varies.
+    If it is `paired`, the first policy meets the first environment only, and so on. `panels` are
+    drawn over the steps; or, of the last step, `over` numbers, one for each environment. Without
+    panels, the mean reward is drawn over the parameter that varies.
     """
 
     title: str
@@ -47,6 +49,10 @@ class Study:
     seed: int
     metrics: tuple[str, ...]
     panels: tuple[str, ...]
+    paired: bool
+    over: Mapping[str, list[float]]
+    log_axes: tuple[str, ...]
+    expected: list[Mapping[str, Any]]
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Study":
@@ -55,7 +61,8 @@ class Study:
         By default, `metrics` are all that the environments know, and `panels` are reward and
         percent_optimal. TypeError or ValueError names the key that is wrong.
         """
-        values = {"seed": 0, "metrics": None, "panels": None, **values}
+        defaults: dict[str, Any] = {"seed": 0, "metrics": None, "panels": None, "paired": False}
+        values = {**defaults, "over": {}, "log_axes": [], "expected": [], **values}
         keys = [field.name for field in dataclasses.fields(cls)]
         for key in [*values, *keys]:
             if key not in keys or key not in values:
@@ -74,15 +81,25 @@ class Study:
         if not panels and "reward" not in metrics:
             raise ValueError(f"panels is empty; expected a list of {', '.join(drawable)}")
         new = {"environment": environment, "policy": policy, "metrics": metrics, "panels": panels}
+        new["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
+        lengths = {"policy": policy} if values["paired"] else dict(values["over"])
+        for key, items in lengths.items():
+            if len(items) != len(environment):
+                raise ValueError(f"{key} has {len(items)} items; expected one for each environment")
         return cls(**{**values, **new, "title": printable(str(values["title"]))})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns what `of` makes this study of again, as JSON has it."""
         return {k: list(map(str, v)) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
+    def pairs(self) -> Iterable[tuple[EnvironmentChoice, PolicyChoice]]:
+        """Returns the environments and policies that meet."""
+        choices = self.environment, self.policy
+        return zip(*choices) if self.paired else itertools.product(*choices)
+
     def tasks(self) -> Iterator[Task]:
         """Yields the tasks of each policy in each environment."""
-        for position, pair in enumerate(itertools.product(self.environment, self.policy)):
+        for position, pair in enumerate(self.pairs()):
             size = RUNS_PER_TASK if pair[0].entry.independent_rows else 1
             for block, start in enumerate(range(0, self.runs, size)):
                 runs = min(size, self.runs - start)

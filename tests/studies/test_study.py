@@ -141,8 +141,13 @@ def test_a_policy_that_cannot_act_in_an_environment_is_refused(environments, pol
 @pytest.mark.parametrize(
     ("example", "tasks"),
     [
-        *(("figure_2.2", 3), ("figure_2.3", 2), ("figure_2.4", 2), ("figure_2.5", 4)),
-        *(("figure_2.6", 26), ("exercise_2.5", 2), ("per_arm_alpha", 240)),
+        *(
+            ("sutton-barto-2.2", 3),
+            ("sutton-barto-2.3", 2),
+            ("sutton-barto-2.4", 2),
+            ("sutton-barto-2.5", 4),
+        ),
+        *(("sutton-barto-2.6", 26), ("sutton-barto-exercise-2.5", 2), ("lin-ucb-alpha", 240)),
     ],
 )
 def test_the_examples_are_studies(example, tasks):

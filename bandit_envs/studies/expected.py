@@ -1,0 +1,140 @@
+"""Expected values of a study: what was published or computed, beside what was measured."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from bandit_envs.base.checks import check_number, shown
+from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
+from bandit_envs.studies.choice import PolicyChoice
+from bandit_envs.studies.study import Study, Task
+
+SOURCES = ("published", "exact", "reference run")
+STANDARD_ERRORS = 4.0  # how far chance may take a mean from its expected value
+LIMITS = {"value": "", "at_most": "≤ ", "at_least": "≥ "}
+
+
+class Row(NamedTuple):
+    """An expectation beside what was measured. `verdict` is met, missed or not measured."""
+
+    policy: str
+    metric: str
+    step: int
+    expected: str
+    measured: str
+    verdict: str
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """What a study should show: a value or a bound of a policy's mean, or the order of policies.
+
+    A value or bound is met if the mean is off by at most `tolerance` and 4 standard errors of the
+    difference.
+
+    Fields:
+        metric: a name in `QUANTITIES`.
+        source: published, exact or reference run; after a colon, where it is from.
+        policy: a policy; or several, in the order of increasing means.
+        environment: where; by default, in every environment.
+        step: at which; by default, the last one.
+        value, at_most, at_least: one of them, or none for several policies.
+        tolerance: how far the value itself may be off, where it is rounded or read from a figure.
+        standard_error: of the value, where it was estimated.
+    """
+
+    metric: str
+    source: str
+    policy: str | list[str]
+    environment: str | None = None
+    step: int | None = None
+    value: float | None = None
+    at_most: float | None = None
+    at_least: float | None = None
+    tolerance: float = 0.0
+    standard_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.metric not in QUANTITIES:
+            raise _error("metric", self.metric, ", ".join(QUANTITIES))
+        if not str(self.source).startswith(SOURCES):
+            raise _error("source", self.source, " or ".join(SOURCES))
+        given = [name for name in LIMITS if getattr(self, name) is not None]
+        if len(given) != isinstance(self.policy, str):
+            raise _error("policy", self.policy, "one with one value, or a list without a value")
+        for name in (*given, "tolerance", "standard_error"):
+            check_number(f"expected: {name}", getattr(self, name))
+
+    def rows(self, study: Study, found: Mapping[tuple[str, str], Any]) -> Iterator[Row]:
+        """Yields a row for each environment; `found` has the results of pairs with a policy."""
+        names = [self.policy] if isinstance(self.policy, str) else self.policy
+        policies = [next(PolicyChoice.expand(name)) for name in names]
+        known = {(str(env), str(policy)) for env, policy in study.pairs()}
+        environments = [e for e in study.environment if self.environment in (None, str(e))]
+        if not environments:
+            raise _error("environment", self.environment, ", ".join(map(str, study.environment)))
+        label = " < ".join(", ".join(policy.parts()) for policy in policies)
+        step = self.step or study.steps
+        for environment in environments:
+            pairs = [(str(environment), str(policy)) for policy in policies]
+            if not known.issuperset(pairs):
+                raise _error("policy in environment", pairs, "those of the study")
+            measured = [_statistics(found.get(pair, {}), self.metric, step) for pair in pairs]
+            place = (
+                f" in {', '.join(environment.parts()[1:])}" if len(study.environment) > 1 else ""
+            )
+            subject = f"{label}{place}", self.metric, step
+            yield Row(*subject, *self._judged([s for s in measured if s], len(pairs)), self.source)
+
+    def _judged(self, measured: list[Statistics], number: int) -> tuple[str, str, str]:
+        """Returns what was expected and what was measured as text, and the verdict."""
+        means = [float(statistics.mean) for statistics in measured]
+        texts = [f"{mean:.5g}" for mean in means]
+        if number > 1:
+            expected, is_met = "in this order", all(a < b for a, b in itertools.pairwise(means))
+        else:
+            (name,) = (name for name in LIMITS if getattr(self, name) is not None)
+            value = float(getattr(self, name))
+            expected = LIMITS[name] + _with_error(f"{value:g}", self.standard_error)
+            error = float(measured[0].standard_error) if measured else math.nan
+            texts = [_with_error(text, error) for text in texts]
+            allowed = STANDARD_ERRORS * math.hypot(error, self.standard_error) + self.tolerance
+            off = means[0] - value if measured else math.nan
+            is_met = (name == "at_least" or off <= allowed) and (
+                name == "at_most" or -off <= allowed
+            )
+        verdict = "met" if is_met else "missed"
+        return expected, " < ".join(texts), verdict if len(measured) == number else "not measured"
+
+
+def compare(study: Study, results: Iterable[tuple[Task, Mapping[str, MetricResult]]]) -> list[Row]:
+    """Returns the expected values of a study beside its results; ValueError if they do not fit."""
+    found = {(str(task.environment), str(task.policy)): result for task, result in results}
+    rows: list[Row] = []
+    for item in study.expected:
+        try:
+            rows += Expected(**item).rows(study, found)
+        except TypeError as error:
+            raise _error("a table", item, str(error)) from error
+    return rows
+
+
+def _statistics(result: Any, metric: str, step: int) -> Statistics | None:
+    quantity = QUANTITIES[metric]
+    if quantity.metric not in result:
+        return None
+    statistics = quantity.statistics(result[quantity.metric])
+    if statistics.mean.ndim == 0:
+        return statistics
+    return statistics.at(step - 1) if step <= len(statistics.mean) else None
+
+
+def _with_error(text: str, error: float) -> str:
+    return f"{text} ±{error:.2g}" if error > 0.0 else text
+
+
+def _error(what: str, value: Any, expected: str) -> ValueError:
+    return ValueError(f"expected: {what} is {shown(value)}; expected {expected}")

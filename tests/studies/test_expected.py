@@ -1,0 +1,123 @@
+"""Expected values of a study are held against what was measured."""
+
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+from bandit_envs.metrics import MetricResult, Statistics
+from bandit_envs.studies.expected import compare
+from tests.command_line import rows, run, sweep
+from tests.studies.test_study import study
+
+TWO = ("greedy", "ucb:c=2")
+
+
+def statistics(*values):
+    return Statistics.of(np.array(values, float)[:, np.newaxis] * np.ones(3))
+
+
+def verdicts(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
+    """Compares with policies of these rewards in each of three steps; standard errors are 1."""
+    one = study(policies=TWO, steps=3, expected=[{"source": "exact", **e} for e in expected])
+    results = [
+        (task, {"reward": MetricResult(statistics(*rewards), statistics(*np.cumsum(rewards)))})
+        for task, rewards in zip(one.tasks(), measured)
+    ]
+    return [row.verdict for row in compare(one, results)]
+
+
+@pytest.mark.parametrize(
+    ("expected", "verdict"),
+    [
+        ({"value": 10}, "met"),
+        ({"value": 14}, "met"),
+        ({"value": 14.1}, "missed"),
+        ({"value": 5.9}, "missed"),
+        ({"value": 14.1, "tolerance": 0.2}, "met"),
+        ({"value": 15, "standard_error": 1}, "met"),
+        ({"value": 16, "standard_error": 1}, "missed"),
+        ({"at_most": 6}, "met"),
+        ({"at_most": 5.9}, "missed"),
+        ({"at_least": 14}, "met"),
+        ({"at_least": 14.1}, "missed"),
+        ({"value": 10, "step": 1}, "met"),
+        ({"value": 10, "step": 4}, "not measured"),
+        ({"value": 10, "metric": "regret"}, "not measured"),
+    ],
+)
+def test_a_mean_may_be_off_by_the_tolerance_and_four_standard_errors(expected, verdict):
+    assert verdicts({"policy": "greedy", "metric": "reward", **expected}) == [verdict]
+
+
+def test_an_order_is_that_of_the_means():
+    for policies, verdict in ((TWO, "met"), (TWO[::-1], "missed")):
+        assert verdicts({"policy": [*policies], "metric": "reward"}) == [verdict]
+
+
+def test_what_has_not_run_is_not_measured():
+    expected = {"policy": "ucb:c=2", "metric": "reward", "value": 20}
+    assert verdicts(expected, measured=[(9.0, 11.0)]) == ["not measured"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy": "thompson"}, "thompson"),
+        ({"policy": [*TWO]}, "policy"),
+        ({"environment": "wheel"}, "environment is 'wheel'"),
+        ({"metric": "loss"}, "metric is 'loss'"),
+        ({"source": "hearsay"}, "source is 'hearsay'"),
+        ({"value": "1"}, "value is '1'"),
+        ({"at_most": 1}, "one value"),
+        ({"worth": 1}, "worth"),
+    ],
+)
+def test_an_expectation_that_does_not_fit_is_refused(change, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        verdicts({"policy": "greedy", "metric": "reward", "value": 1, **change})
+
+
+STUDY = """
+title = "A coin"
+runs = 400
+steps = 5
+policy = ["random"]
+environment = ["bernoulli:means=[0.2,0.6]"]
+expected = [
+  { policy = "random", metric = "mean_reward", value = VALUE, source = "exact" },
+]
+"""
+
+
+@pytest.mark.parametrize(("value", "verdict", "code"), [(0.4, "met", 0), (0.6, "missed", 1)])
+def test_a_sweep_prints_and_writes_the_comparison(tmp_path, value, verdict, code):
+    outcome = sweep(tmp_path, STUDY.replace("VALUE", str(value)))
+    assert outcome.code == code
+    assert verdict in outcome.out
+    (row,) = rows(tmp_path / "results" / "comparison.csv")
+    assert (row["expected"], row["verdict"]) == (str(value), verdict)
+    assert run("report", tmp_path / "results").out == outcome.out
+
+
+def test_the_gallery_is_listed_and_misspelt_names_are_corrected():
+    code, out, _ = run("reproduce", "--list")
+    assert code == 0
+    assert "  sutton-barto-2.2: Figure 2.2: " in out
+    code, _, err = run("reproduce", "sutton-barto-22")
+    assert code == 2
+    assert "did you mean sutton-barto-2.2?" in err
+
+
+def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
+    options = ("--runs", "50", "--workers", "1", "--output")
+    assert run("reproduce", "sutton-barto-2.4", *options, tmp_path / "a").code == 0
+    assert run("testbed", "--figure", "2.4", *options, tmp_path / "b").code == 0
+    for name in ("summary.csv", "curves.csv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert not (tmp_path / "b" / "comparison.csv").exists()
