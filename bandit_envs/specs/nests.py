@@ -60,9 +60,7 @@ def assert_arrays_nest(arrays: Nest, spec: Nest, what: str = "") -> None:
     """
 
     def check(leaf: Any, array: Any) -> None:
-        if not isinstance(leaf, ArraySpec):
-            raise TypeError(f"spec is {leaf!r}; expected an ArraySpec")
-        if not leaf.check_array(array):
+        if not _spec(leaf).check_array(array):
             found = reprlib.repr(array)
             if isinstance(array, np.ndarray):
                 found = f"{array.dtype} array of shape {array.shape}: {str(array)[:160]}"
@@ -86,13 +84,7 @@ def check_arrays_nest(arrays: Nest, spec: Nest) -> bool:
 def add_outer_dims_nest(spec: Nest, outer_dims: Iterable[int]) -> Nest:
     """Returns the nest of specs with `outer_dims`, such as `(batch_size,)`, before each shape."""
     outer = tuple(outer_dims)
-
-    def add(leaf: Any) -> ArraySpec:
-        if not isinstance(leaf, ArraySpec):
-            raise TypeError(f"spec is {leaf!r}; expected an ArraySpec")
-        return leaf.replace(shape=outer + leaf.shape)
-
-    return map_structure(add, spec)
+    return map_structure(lambda leaf: _spec(leaf).replace(shape=outer + leaf.shape), spec)
 
 
 def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[int] = ()) -> Nest:
@@ -110,3 +102,9 @@ def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[
         return np.asarray(np.clip((1.0 - share) * low + share * high, low, high), dtype)
 
     return map_structure(sample, add_outer_dims_nest(spec, outer_dims))
+
+
+def _spec(leaf: Any) -> ArraySpec:
+    if not isinstance(leaf, ArraySpec):
+        raise TypeError(f"spec is {leaf!r}; expected an ArraySpec")
+    return leaf
