@@ -14,7 +14,7 @@ from bandit_envs.base.checks import check_available, check_indices, check_intege
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
 from bandit_envs.trajectories import TimeStep
-from bandit_envs.wrappers.ranking import RankingWrapper
+from bandit_envs.wrappers.wrapper import RankingWrapper
 
 Mask = NDArray[np.bool_]
 
@@ -41,10 +41,6 @@ class MaskingWrapper(RankingWrapper):
         spec: BoundedArraySpec = self._env.action_spec()
         return spec.replace(maximum=self._num_actions - 1)
 
-    def expected_rewards(self) -> NDArray[Any]:
-        means = self._bandit().expected_rewards()
-        return self._masked(means, self._state.time_step.observation["mask"])
-
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
         if not isinstance(observation, dict) or "mask" not in observation:
             raise TypeError(f"observation does not fit {self._name}: it has no mask")
@@ -54,7 +50,7 @@ class MaskingWrapper(RankingWrapper):
             wrapped = wrapped["observation"]
         elif "mask" in spec:
             wrapped["mask"] = mask[:, : self._num_wrapped]
-        return self._masked(self._bandit().expected_rewards_for(wrapped), mask)
+        return read_only(self._masked(self._bandit().expected_rewards_for(wrapped), mask))
 
     @abc.abstractmethod
     def _draw_mask(self, available: Mask | None) -> Mask:
@@ -76,15 +72,18 @@ class MaskingWrapper(RankingWrapper):
         checked = check_indices(action, self._batch_size, self._num_actions)
         return check_available(checked, self._state.time_step.observation["mask"])
 
-    def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
-        choice = self._bandit()._last_choice()
-        return None if choice is None else (self._masked(choice[0], self._state.latent), choice[1])
+    def _find_means(self, state: Any) -> NDArray[Any]:
+        return self._masked(self._bandit().expected_rewards(), state.time_step.observation["mask"])
+
+    def _met_means(self, means: NDArray[Any], state: Any) -> NDArray[Any]:
+        return self._masked(means, state.latent)
 
     def _masked(self, means: NDArray[Any], mask: Mask) -> NDArray[Any]:
-        masked = np.full((*mask.shape, *means.shape[2:]), -np.inf, means.dtype)
-        known = mask[:, : self._num_wrapped]
-        masked[:, : self._num_wrapped][known] = means[known]
-        return read_only(masked)
+        shape = (*mask.shape, *means.shape[2:])
+        masked = np.full(shape, -np.inf, np.result_type(means.dtype, np.float32))
+        known = mask[:, : self._num_wrapped].reshape(*means.shape[:2], *(1,) * (means.ndim - 2))
+        np.copyto(masked[:, : self._num_wrapped], means, where=known)
+        return masked
 
     def _check_content(self, content: Any) -> None:
         super()._check_content(content)

@@ -12,7 +12,7 @@ from bandit_envs.base.checks import check_numbers
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
-from bandit_envs.wrappers.ranking import RankingWrapper
+from bandit_envs.wrappers.wrapper import RankingWrapper
 
 Array = NDArray[Any]
 

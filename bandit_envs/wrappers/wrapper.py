@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from bandit_envs.base.arrays import check_result, read_only
 from bandit_envs.base.bandit_py_environment import Bandit, is_bandit
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
-from bandit_envs.base.state import Seed
-from bandit_envs.specs import Nest
+from bandit_envs.base.state import Memo, Seed
+from bandit_envs.specs import ArraySpec, Nest, read_only_nest
 from bandit_envs.trajectories import TimeStep, no_reward
+
+MEANS = {"expected_reward", "optimal_reward"}
+"""What of a bandit's info is a mean of rewards."""
 
 
 class Wrapper(PyEnvironment):
@@ -60,6 +63,8 @@ class Wrapper(PyEnvironment):
         self._returned = f"{self._name}._map_rewards returned"
         self._maps_rewards = type(self)._map_rewards is not Wrapper._map_rewards
         self._state = EnvironmentState(None, None, None)  # the generator is the wrapped one's
+        self._mean_memo, self._optimum_memo = Memo(), Memo()
+        self._choice_memo, self._info_memo = Memo(), Memo()
 
     def wrapped_env(self) -> PyEnvironment:
         """Returns the wrapped environment."""
@@ -102,30 +107,27 @@ class Wrapper(PyEnvironment):
         return self._env.seed(seed)
 
     def get_info(self) -> Any:
+        if self._state.time_step is None and is_bandit(self):
+            return None
         info = self._env.get_info()
-        if not isinstance(info, dict):
+        if not isinstance(info, dict) or info.keys().isdisjoint(MEANS):
             return info
-        means = info.keys() & {"expected_reward", "optimal_reward"}
-        return {**info, **{key: self._mapped_means(info[key]) for key in means}}
+        return {**info, **read_only_nest(self._info_memo.of(self._state, self._describe_step))}
 
     def expected_rewards(self) -> NDArray[Any]:
-        """Returns the mean mapped reward of every action now: [B, K]."""
-        return self._mapped_means(self._bandit().expected_rewards())
+        return read_only(self._mean_memo.of(self._bandit_state(), self._find_means))
 
     def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
-        """Returns the mean mapped reward of every action under an observation: [batch, K]."""
         if type(self)._map_observation is not Wrapper._map_observation:
             raise NotImplementedError(f"{self._name} changes the observation")
-        return self._mapped_means(self._bandit().expected_rewards_for(observation))
+        return read_only(self._mapped_means(self._bandit().expected_rewards_for(observation)))
 
     def optimal_action(self) -> NDArray[Any]:
-        """Returns the optimal action of the wrapped bandit, as `_map_means` is increasing."""
-        self._map_means(np.zeros(0))  # raises if the means of mapped rewards are unknown
-        return self._bandit().optimal_action()
+        optimum = self._optimum_memo.of(self._bandit_state(), self._find_optimum)
+        return read_only_nest(optimum[0])  # type: ignore[no-any-return]
 
     def optimal_reward(self) -> NDArray[Any]:
-        """Returns the mean mapped reward of the optimal action now: [B]."""
-        return self._mapped_means(self._bandit().optimal_reward())
+        return read_only(self._optimum_memo.of(self._bandit_state(), self._find_optimum)[1])
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
         return self._env.render(mode, row)
@@ -170,11 +172,33 @@ class Wrapper(PyEnvironment):
     def _mapped_means(self, means: NDArray[Any]) -> NDArray[Any]:
         mapped = np.asarray(self._map_means(means))
         # Not in the rewards' dtype: float32 could round different means to one number.
-        return read_only(mapped if mapped is means else mapped.astype(np.float64, copy=False))
+        return mapped if mapped is means else mapped.astype(np.float64, copy=False)
+
+    def _find_means(self, state: EnvironmentState) -> NDArray[Any]:
+        return self._mapped_means(self._bandit().expected_rewards())
+
+    def _find_optimum(self, state: EnvironmentState) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Returns an optimal action and its mean; `_map_means` is increasing."""
+        bandit = self._bandit()
+        return bandit.optimal_action(), self._mapped_means(bandit.optimal_reward())
+
+    def _describe_step(self, state: EnvironmentState) -> dict[str, NDArray[Any]]:
+        """Returns what the wrapper changes in the info about the last step."""
+        info = self._env.get_info()
+        return {key: self._mapped_means(info[key]) for key in MEANS & info.keys()}
 
     def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
+        return self._choice_memo.of(self._state, self._find_choice)
+
+    def _find_choice(self, state: EnvironmentState) -> tuple[NDArray[Any], Any] | None:
         choice = self._bandit()._last_choice()
-        return None if choice is None else (self._mapped_means(choice[0]), choice[1])
+        if choice is None or state.time_step is None:
+            return None
+        return self._met_means(choice[0], state), choice[1]
+
+    def _met_means(self, means: NDArray[Any], state: EnvironmentState) -> NDArray[Any]:
+        """Returns the means that the last action met, which are `means` in the wrapped bandit."""
+        return self._mapped_means(means)
 
     def _check_action(self, action: Nest) -> Nest:
         return action  # the wrapped environment checks it before anything changes
@@ -186,6 +210,13 @@ class Wrapper(PyEnvironment):
         if not is_bandit(self._env):
             raise NotImplementedError(f"{self._env.name} is not a bandit")
         return self._env
+
+    def _bandit_state(self) -> EnvironmentState:
+        """Returns the state of a wrapped bandit; ValueError before the first reset."""
+        if self._bandit() and self._state.time_step is None:
+            raise ValueError(f"{self._name} has no state yet; call reset() first")
+        state: EnvironmentState = self._state
+        return state
 
     def get_state(self) -> Any:
         own = super().get_state()
@@ -200,3 +231,43 @@ class Wrapper(PyEnvironment):
         own, wrapped = content
         super()._check_content(own._replace(rng=self.np_random))
         self._env._restored(wrapped)
+
+
+class RankingWrapper(Wrapper):
+    """A wrapper under which another action may be the best.
+
+    What is optimal follows from the wrapper's own `_find_means` and `_met_means`. `env` is a bandit
+    whose action is one integer.
+    """
+
+    def __init__(self, env: PyEnvironment, *, name: str | None = None) -> None:
+        super().__init__(env, name=name)
+        spec = env.action_spec()
+        if not is_bandit(env) or not isinstance(spec, ArraySpec) or spec.shape:
+            raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
+        self._num_actions = env.num_actions
+
+    def _find_optimum(self, state: EnvironmentState) -> tuple[NDArray[Any], NDArray[Any]]:
+        return self._best(self._mean_memo.of(state, self._find_means))
+
+    def get_info(self) -> dict[str, NDArray[Any]] | None:
+        if self._last_choice() is None:
+            return None
+        info: dict[str, NDArray[Any]]
+        info = read_only_nest(self._info_memo.of(self._state, self._describe_step))
+        return info
+
+    def _describe_step(self, state: EnvironmentState) -> dict[str, NDArray[Any]]:
+        means, action = self._last_choice() or (np.zeros(0), None)
+        optimal_action, optimal_reward = self._best(means)
+        return {
+            "expected_reward": means[np.arange(len(means)), action],
+            "optimal_reward": optimal_reward,
+            "optimal_action": optimal_action,
+        }
+
+    def _best(self, means: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        if means.ndim != 2:
+            raise NotImplementedError(f"{self._name} does not know its optimal actions")
+        action = means.argmax(axis=1)
+        return action.astype(np.int32), means[np.arange(len(means)), action]

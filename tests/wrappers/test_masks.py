@@ -176,3 +176,14 @@ def test_only_bandits_with_one_integer_as_action_have_masks():
         RandomActionMask(KArmedTestbed(), 1.5)
     with pytest.raises(ValueError, match="num_extra_actions"):
         ExtraDisabledActions(KArmedTestbed(), -1)
+
+
+def test_expected_rewards_that_are_integers_can_be_masked():
+    class Counts(Coins):
+        def _expected_rewards(self, state):
+            return np.array([[1, 2, 3]] * 3)
+
+    env = ExtraDisabledActions(Counts(seed=0), 1)
+    env.reset()
+    assert env.expected_rewards().tolist() == [[1, 2, 3, -np.inf]] * 3
+    assert env.optimal_action().tolist() == [2, 2, 2]

@@ -10,7 +10,7 @@ from bandit_envs import (
     RegretMetric,
     StepDriver,
 )
-from bandit_envs.wrappers import AffineReward, RescaleReward, Wrapper
+from bandit_envs.wrappers import AffineReward, RandomActionMask, RescaleReward, Wrapper
 from tests.wrappers.examples import Payer, RewardSoFar, Unchanged, per_arm_bandit
 
 ACTIONS = [[0, 1, 2], [2, 2, 2], [1, 0, 1], [0, 0, 2]]
@@ -264,3 +264,37 @@ def test_a_run_in_a_wrapped_environment_can_be_saved_whole():
     driver.run()
     other.set_state(driver.get_state())
     assert_same(other.run(), driver.run())
+
+
+@pytest.mark.parametrize(
+    "wrap", [Unchanged, lambda env: AffineReward(env, 2.0), lambda env: RandomActionMask(env, 0.5)]
+)
+def test_a_wrapper_knows_nothing_before_its_own_reset(wrap):
+    bandit = make_testbed()
+    env = wrap(bandit)
+    bandit.reset()
+    bandit.step([0, 1, 2])
+    assert env.get_info() is None
+    for question in (env.expected_rewards, env.optimal_action, env.optimal_reward):
+        with pytest.raises(ValueError, match="reset"):
+            question()
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda env: AffineReward(env, 2.0), lambda env: RandomActionMask(env, 1.0)]
+)
+def test_means_are_mapped_once_a_step(wrap, monkeypatch):
+    env, calls = wrap(make_testbed()), []
+    name = "_map_means" if isinstance(env, AffineReward) else "_masked"
+    mapped = getattr(env, name)
+    monkeypatch.setattr(env, name, lambda *means: calls.append(name) or mapped(*means))
+    env.reset()
+    for action in ACTIONS:
+        env.step(action)
+        looks = env.get_info, env.expected_rewards, env.optimal_action, env.optimal_reward
+        for look in looks:
+            look()
+        counted = len(calls)
+        for look in looks:
+            look()
+        assert len(calls) == counted
