@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.arrays import as_numbers
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_indices, check_integer, check_rewards, shown
-from bandit_envs.base.state import Seed, Stateful, check_fields, generator
+from bandit_envs.base.state import Memo, Seed, Stateful, check_fields, generator
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -19,6 +19,14 @@ Actions: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 Rng: TypeAlias = "np.random.Generator"
+
+
+class Sizes(TypedDict, total=False):
+    """The keyword arguments of `Policy`, which subclasses pass on."""
+
+    num_actions: int
+    batch_size: int
+    seed: Seed
 
 
 class PolicyState(NamedTuple):
@@ -39,8 +47,9 @@ class Policy(Stateful, abc.ABC):
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
 
-    Only `_learn` may write into the arrays of `learned`. The base class restricts probabilities to
-    the actions that the observation makes available; `_select` asks `_available` for them.
+    Only `_learn` may write into the arrays of `learned`, whose shapes and dtypes stay those of
+    `_initial`. The base class restricts probabilities to the actions that the observation makes
+    available; `_select` asks `_available` for them.
 
     Args:
         num_actions: the number of actions, K.
@@ -53,6 +62,7 @@ class Policy(Stateful, abc.ABC):
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._table_shape = self._batch_size, self._num_actions
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
+        self._mask_memo = Memo()
         self._state = PolicyState(generator(seed), self._initial())
 
     @property
@@ -81,8 +91,7 @@ class Policy(Stateful, abc.ABC):
     def action(self, time_step: TimeStep) -> NDArray[np.int32]:
         """Chooses an action for every row of `time_step`: [B]."""
         self._check_rows("time_step", time_step, TimeStep)
-        rng, learned = self._state
-        return self._select(rng, learned, time_step).astype(np.int32)
+        return self._choose(self._state.rng, time_step).astype(np.int32)
 
     def probabilities(self, time_step: TimeStep) -> Floats:
         """Returns the probability with which `action` chooses each action: [B, K].
@@ -108,10 +117,9 @@ class Policy(Stateful, abc.ABC):
         self._check_rows("time_step", time_step, TimeStep)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator")
-        counts = np.zeros(self._table_shape)
+        counts, rows = np.zeros(self._table_shape), np.arange(self._batch_size)
         for _ in range(check_integer("samples", samples, minimum=1)):
-            action = self._select(rng, self._state.learned, time_step)
-            counts.reshape(-1)[self._row_offsets + action] += 1.0
+            counts[rows, self._choose(rng, time_step)] += 1.0
         return counts / samples
 
     def __call__(self, trajectory: Trajectory) -> None:
@@ -152,13 +160,13 @@ class Policy(Stateful, abc.ABC):
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
-        mask = available_actions(observation, self._num_actions)
-        if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
+        if not isinstance(observation, dict):
+            return None
+        found = observation.get("mask", observation.get("num_actions"))
+        if isinstance(found, np.ndarray) and not found.flags.writeable:  # as environments return it
+            mask: Mask | None = self._mask_memo.of(found, lambda _: self._checked_mask(observation))
             return mask
-        raise ValueError(
-            f"observation makes actions {shown(mask)} available; "
-            f"expected shape {self._table_shape} and at least one action in each row"
-        )
+        return self._checked_mask(observation)
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""
@@ -169,6 +177,23 @@ class Policy(Stateful, abc.ABC):
         rounded_to_zero = ~weights.any(axis=1)
         weights[rounded_to_zero] = available[rounded_to_zero]
         return _normalized(weights)
+
+    def _checked_mask(self, observation: Nest) -> Mask | None:
+        mask = available_actions(observation, self._num_actions)
+        if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
+            return mask
+        raise ValueError(
+            f"observation makes actions {shown(mask)} available; "
+            f"expected shape {self._table_shape} and at least one action in each row"
+        )
+
+    def _choose(self, rng: Rng, time_step: TimeStep) -> Actions:
+        """Returns what `_select` chose; TypeError or ValueError if it is not integers [B]."""
+        chosen = self._select(rng, self._state.learned, time_step)
+        action = as_numbers("action is", chosen, "iu")
+        if action.shape == self._table_shape[:1]:
+            return action  # the environment refuses actions that it does not have
+        return check_indices(action, *self._table_shape)
 
     def _sizes(self) -> dict[str, int | None]:
         return {"num_actions": self._num_actions, "batch_size": self._batch_size}
@@ -238,7 +263,7 @@ def argmax_random_ties(
         values = np.where(available, values, -np.inf)
     best: NDArray[np.intp] = values.argmax(axis=1)
     rows, num_actions = values.shape
-    largest = values.reshape(-1).take(np.arange(rows) * num_actions + best)
+    largest = values.reshape(-1).take(np.arange(0, values.size, num_actions) + best)
     is_largest = values == largest[:, np.newaxis]
     if np.count_nonzero(is_largest) > rows:
         places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
@@ -261,5 +286,9 @@ def _normalized(weights: NDArray[Any]) -> Floats:
 
 
 def _check_like(expected: Any, found: Any) -> None:
-    if np.shape(found) != np.shape(expected) or np.asarray(found).dtype.kind not in f"{NUMBERS}O":
-        raise ValueError(f"found {shown(found)}; expected numbers of shape {np.shape(expected)}")
+    kinds = [
+        (isinstance(leaf, np.ndarray), np.asarray(leaf).dtype, np.shape(leaf))
+        for leaf in (expected, found)
+    ]
+    if kinds[0] != kinds[1]:
+        raise ValueError(f"found {shown(found)}; expected {kinds[0][1]} of shape {kinds[0][2]}")

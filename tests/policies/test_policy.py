@@ -134,8 +134,10 @@ def test_a_state_of_another_size_or_kind_is_refused_and_nothing_changes(name):
     ]
     learned = state.content.learned
     if learned is not None:
-        for bad in (None, "x", np.zeros((B, K - 1)), np.full((B, K), "x")):
-            edited = type(learned)(bad, *learned[1:]) if isinstance(learned, tuple) else bad
+        first, *others = learned if isinstance(learned, tuple) else [learned]
+        edits = (None, "x", first.tolist(), first[:, 1:], np.hstack((first, first)), first > 0)
+        for bad in (*edits, first.astype(np.float32), first.astype(int), first.astype(str)):
+            edited = type(learned)(bad, *others) if isinstance(learned, tuple) else bad
             wrong.append(state._replace(content=state.content._replace(learned=edited)))
     for bad in wrong:
         with pytest.raises((TypeError, ValueError), match="state "):
@@ -295,6 +297,71 @@ def test_a_policy_of_ones_own_needs_no_probabilities(time_step):
     np.testing.assert_array_equal(run(policy, KArmedTestbed(K, batch_size=B), 3), np.zeros((3, B)))
     with pytest.raises(NotImplementedError, match="First"):
         policy.probabilities(time_step(B))
+
+
+class Always(RandomPolicy):
+    """Chooses one action, as the class attribute says."""
+
+    chosen = None
+
+    def _select(self, rng, learned, time_step):
+        return self.chosen
+
+
+@pytest.mark.parametrize(
+    ("chosen", "error"),
+    [
+        ([1, 0, 1], None),
+        (np.array([1, 0, 1], np.uint8), None),
+        ([1.0, 0.0, 1.0], TypeError),
+        (np.array([True, False, True]), TypeError),
+        (None, TypeError),
+        ([1, 0], ValueError),
+        (1, ValueError),
+    ],
+)
+def test_choices_are_integers_one_for_each_row(time_step, monkeypatch, chosen, error):
+    monkeypatch.setattr(Always, "chosen", chosen)
+    policy, rng = Always(K, 3), np.random.default_rng(0)
+    if error is None:
+        assert policy.action(time_step(3)).dtype == np.int32
+        np.testing.assert_array_equal(policy.action(time_step(3)), [1, 0, 1])
+        np.testing.assert_array_equal(
+            policy.estimated_probabilities(time_step(3), 2, rng), np.eye(K)[[1, 0, 1]]
+        )
+        return
+    with pytest.raises(error, match="action "):
+        policy.action(time_step(3))
+    with pytest.raises(error, match="action "):
+        policy.estimated_probabilities(time_step(3), 2, rng)
+
+
+class Observation(dict):
+    """Counts how often its mask is read."""
+
+    reads = 0
+
+    def __getitem__(self, key):
+        self.reads += key == "mask"
+        return super().__getitem__(key)
+
+
+def test_a_read_only_mask_is_read_once_in_a_time_step(make):
+    mask = np.ones((B, K), bool)
+    mask.setflags(write=False)
+    policy, start = make(), restart(Observation(mask=mask), B)
+    action = policy.action(start)
+    if policy.knows_probabilities:
+        policy.probabilities(start)
+    policy(step(np.zeros(B), action)._replace(observation=start.observation))
+    assert start.observation.reads == 1
+
+
+def test_a_mask_may_be_edited_in_place(make):
+    policy, mask = make(), np.ones((B, K), bool)
+    for only in range(K):
+        mask[:] = np.arange(K) == only
+        np.testing.assert_array_equal(policy.action(restart({"mask": mask}, B)), only)
 
 
 def test_ties_are_broken_uniformly_at_random(chi_square):
