@@ -1,6 +1,7 @@
 """The command `bandit-envs`."""
 
 import argparse
+import inspect
 import io
 import os
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 from bandit_envs import __version__
 from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.metrics import QUANTITIES
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.choice import printable, written
 
@@ -29,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.command == "list":
-            print(f"environments:\n{_listing(ENVIRONMENTS)}\n\npolicies:\n{_listing(POLICIES)}")
+            print(f"environments, with defaults (give a value for ?):\n{_listing(ENVIRONMENTS)}\n")
+            print(f"policies:\n{_listing(POLICIES)}")
             return 0
         from bandit_envs.studies import commands  # noqa: PLC0415 - needs more than NumPy
 
@@ -64,21 +67,24 @@ def _parser() -> argparse.ArgumentParser:
     figures = ("2.2", "2.3", "2.4", "2.5", "2.6")
     testbed.add_argument("--figure", choices=figures, help="the figure (default: 2.2)")
     testbed.add_argument("--arms", type=int, default=10, metavar="N", help="arms (default: 10)")
-    run.add_argument("environment", metavar="ENV")
-    sweep.add_argument("study", type=Path, metavar="STUDY.toml")
+    run.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
+    sweep.add_argument("study", type=Path, metavar="STUDY.toml", help="the study's file")
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="the figure")
     reproduce.add_argument("--list", action="store_true", help="only list all figures")
-    report.add_argument("folder", type=Path, metavar="DIR")
+    report.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
+    text = "a policy in place of the default ones; may be repeated"
+    run.add_argument("--policy", action="append", metavar="SPEC", help=text)
+    text = f"{text}; with --figure, beside those of the figure"
+    testbed.add_argument("--policy", action="append", metavar="SPEC", help=text)
     number: Any = {"type": int, "metavar": "N"}
     for each in (testbed, run):
-        text = "a policy in place of the default ones; with --figure, beside them; may be repeated"
-        each.add_argument("--policy", action="append", metavar="SPEC", help=text)
         text = "independent runs (default: 2000, or 10 where rows share a problem)"
         each.add_argument("--runs", **number, help=text)
         each.add_argument("--steps", **number, help="steps in a run (default: 1000)")
         each.add_argument("--seed", **number, help="base random seed (default: 0)")
     for each in (testbed, run, report):
-        text = "draw this over steps, such as cumulative_regret; may be repeated"
+        names = ", ".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
+        text = f"draw this over steps: {names}; may be repeated"
         each.add_argument("--panel", dest="panels", action="append", metavar="NAME", help=text)
     text = "independent runs (default: as published)"
     reproduce.add_argument("--runs", **number, help=text)
@@ -96,12 +102,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _listing(table: Mapping[str, Any]) -> str:
-    """Returns the parameters with their defaults, and the summary, of each entry."""
+    """Returns each entry as a user may give it, with defaults, and its summary."""
     lines = []
     for entry in table.values():
-        parameters = [
-            name if parameter.default is parameter.empty else f"{name}={written(parameter.default)}"
-            for name, parameter in entry.parameters().items()
+        defaults = {name: parameter.default for name, parameter in entry.parameters().items()}
+        also = ", ".join(name for name, default in defaults.items() if default is None)
+        values = [
+            f"{name}={'?' if default is inspect.Parameter.empty else written(default)}"
+            for name, default in defaults.items()
+            if default is not None
         ]
-        lines.append(f"  {entry.id}: {', '.join(parameters)}\n      {entry.summary}")
+        text = f"{entry.id}:{','.join(values)}".rstrip(":").replace('"', "'")
+        text = f'"{text}"' if set(text) & set("['") else text
+        lines.append(f"  {text}\n      {entry.summary}{also and f' Also: {also}.'}")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 import bandit_envs
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,
@@ -197,6 +199,17 @@ def test_the_per_arm_bandit_is_run_with_linear_policies_and_regret(tmp_path, dra
     assert len(upper.lines) == len(upper.collections) == 3
     for label in ("LinUCB", "linear Thompson sampling", "linear ε-greedy, ε=0.1"):
         assert label in out
+
+
+@pytest.mark.parametrize("name", ["wheel:batch_size=2", "stationary_stochastic", "drifting_linear"])
+def test_an_environment_with_contexts_is_run_with_policies_that_see_them(tmp_path, name):
+    output = tmp_path / "results"
+    run("run", name, "--runs", "1", "--steps", "4", "--workers", "1", "--output", output)
+    assert study(output)["policy"] == [
+        *("disjoint_lin_ucb", "disjoint_linear_thompson"),
+        "disjoint_linear_epsilon_greedy:epsilon=0.1",
+    ]
+    assert study(output)["panels"] == ["regret", "cumulative_regret"]
 
 
 def test_an_environment_without_contexts_is_run_with_policies_that_fit(tmp_path):
@@ -416,15 +429,20 @@ def test_a_report_of_an_unfinished_folder_says_what_is_missing(tmp_path):
     assert out.endswith("20 of 20 tasks have not finished\n")
 
 
-def test_the_list_has_every_environment_and_policy_with_parameters_and_a_line_of_text():
+def test_the_list_has_what_a_user_can_paste_and_a_line_of_text():
     code, out, err = run("list")
     assert (code, err) == (0, "")
-    for entry in (*ENVIRONMENTS.values(), *POLICIES.values()):
-        (line,) = re.findall(rf"^  {entry.id}: (.*)\n      (.+)$", out, re.MULTILINE)
-        assert line[1] == entry.summary
+    pairs = re.findall(r"^  (\S.*)\n      (.+)$", out, re.MULTILINE)
+    tables = [(EnvironmentChoice, ENVIRONMENTS), (PolicyChoice, POLICIES)]
+    entries = [(kind, entry) for kind, table in tables for entry in table.values()]
+    assert len(set(pairs)) == len(pairs) == len(entries)
+    for (kind, entry), (text, summary) in zip(entries, pairs):
+        (pasted,) = shlex.split(text)
+        (choice,) = kind.expand(pasted.replace("?", "0.5"))
+        assert choice.name == entry.id
+        assert entry.summary in summary
         for name in entry.parameters():
-            assert re.search(rf"\b{name}\b", line[0])
-    assert "epsilon_greedy: epsilon, initial_value=0, step_size=none" in out
+            assert re.search(rf"\b{name}\b", text + summary)
 
 
 def test_the_version_is_that_of_the_package():

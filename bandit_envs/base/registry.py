@@ -7,6 +7,7 @@ import difflib
 import importlib
 import inspect
 import operator
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -38,8 +39,9 @@ class Entry:
 
     @property
     def summary(self) -> str:
-        """The first line of the docstring."""
-        return (inspect.getdoc(self.make) or "").partition("\n")[0]
+        """The first line of the docstring, and what the id fixes."""
+        fixed = [f" Here {name} is {value:g}." for name, value in self.fixed.items()]
+        return "".join([(inspect.getdoc(self.make) or "").partition("\n")[0], *fixed])
 
     def parameters(self) -> dict[str, inspect.Parameter]:
         """Returns the parameters that users may give, in order."""
@@ -87,4 +89,15 @@ def find_entry(
     try:
         return entry_of(name, operator.attrgetter(path)(importlib.import_module(module)))
     except Exception as error:  # a user's module raises whatever it likes
-        raise ValueError(f"{what} is {shown(name)}, which cannot be used: {error}") from error
+        problem = f"cannot be used: {error}{raised_at(error, module)}"
+        raise ValueError(f"{what} is {shown(name)}, which {problem}") from error
+
+
+def raised_at(error: BaseException, *modules: str) -> str:
+    """Returns " (file:line)" of the last line in one of users' `modules` that led to an error."""
+    found = [
+        f" ({frame.f_code.co_filename}:{line})"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__") in modules
+    ]
+    return "".join(found[-1:])

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER
 from bandit_envs.base.state import Seed
 from bandit_envs.rendering import Arms
 from bandit_envs.rewards import Corrupted, Normal, as_law
+from bandit_envs.rewards.arms import check_parameters
 
 
 class KArmedBandit(BanditPyEnvironment):
@@ -94,7 +96,7 @@ def k_armed(
 
     Source: rlberry-research's `NormalBandit`.
     """
-    return KArmedBandit(Normal(means, stds), batch_size, seed=seed, horizon=horizon)
+    return KArmedBandit(_normal(means, stds), batch_size, seed=seed, horizon=horizon)
 
 
 def corrupted_k_armed(
@@ -110,5 +112,11 @@ def corrupted_k_armed(
 
     Source: rlberry-research's `CorruptedNormalBandit`.
     """
-    arms = Corrupted(Normal(means, stds), cor_prop, Normal(1000.0))
+    (proportion,) = check_parameters(cor_prop=(cor_prop, 0.0, 1.0))
+    arms = Corrupted(_normal(means, stds), proportion, Normal(1000.0))
     return KArmedBandit(arms, batch_size, seed=seed, horizon=horizon)
+
+
+def _normal(means: ArrayLike, stds: ArrayLike) -> Normal:
+    high = MAX_PARAMETER
+    return Normal(*check_parameters(means=(means, -high, high), stds=(stds, 0.0, high)))

@@ -53,6 +53,12 @@ class EnvironmentEntry(Entry):
         return self.environment.independent_rows
 
     @property
+    def has_context(self) -> bool:
+        """Whether rows are users of a shared problem, whom observations tell apart."""
+        observes = self.environment._observe is not BanditPyEnvironment._observe
+        return observes and not self.independent_rows
+
+    @property
     def supplied(self) -> frozenset[str]:
         names = frozenset({"seed", "horizon", "name"})
         return names | {"batch_size"} if self.independent_rows else names

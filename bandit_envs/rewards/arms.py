@@ -193,4 +193,9 @@ def check_parameters(**parameters: tuple[ArrayLike, float, float]) -> list[Array
             expected = f"All parameters should be floats in [{low:g}, {high:g}]."
             raise ValueError(f"{name} is {shown(value)}. {expected}")
         arrays.append(array.astype(np.float64))
+        try:
+            np.broadcast_shapes(*(a.shape for a in arrays))
+        except ValueError:
+            shapes = f"{array.shape}; expected one that fits {arrays[0].shape}"
+            raise ValueError(f"{name} has shape {shapes}, of {next(iter(parameters))}") from None
     return arrays

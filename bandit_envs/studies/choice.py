@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandit_envs.base.checks import shown
+from bandit_envs.base.registry import raised_at
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
 from bandit_envs.policies.registry import POLICIES, find_policy
 
@@ -39,9 +40,10 @@ class Choice:
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
 
     def __post_init__(self) -> None:
-        given = self.entry.check(self.what, self.parameters)
-        plain = {key: _plain(f"{self.what} {self.name}: {key}", given[key]) for key in given}
-        object.__setattr__(self, "parameters", plain)
+        given, allowed = self.entry.check(self.what, self.parameters), self.entry.parameters()
+        for key, value in given.items():
+            _check_value(f"{self.what} {self.name}: {key}", value, allowed[key].default)
+        object.__setattr__(self, "parameters", given)
 
     @property
     def entry(self) -> Any:
@@ -110,28 +112,33 @@ class PolicyChoice(Choice):
 
 
 def written(value: Any) -> str:
-    """Returns a value as in TOML; None, which TOML lacks, as `none`."""
+    """Returns a value as in TOML; a class, such as a dtype, by its name."""
     if isinstance(value, (list, tuple)):
         return f"[{','.join(map(written, value))}]"
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return "".join(('"', *(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped), '"'))
-    if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
-    return getattr(value, "__name__", str(value).lower())
+    return written(value.__name__) if isinstance(value, type) else str(value).lower()
 
 
-def _plain(name: str, value: Any) -> Any:
+def _check_value(name: str, value: Any, default: Any) -> None:
     if isinstance(value, list):
-        return [_plain(name, item) for item in value]
-    if not isinstance(value, (int, float, str)):
+        for item in value:
+            _check_value(name, item, None)
+    elif not isinstance(value, (int, float, str)):
         raise ValueError(f"{name} is {shown(value)}; expected a number, string, boolean or list")
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
-    return int(value) if is_whole else value
+    elif isinstance(default, (list, tuple)):
+        expected = f"a list; in a study file, a list in a list such as [{written(default)}]"
+        raise ValueError(f"{name} is {shown(value)}; expected {expected}")
 
 
-def printable(value: Any) -> str:
-    """Returns text, or what an exception says, as a short line without control characters."""
-    plain = isinstance(value, (str, TypeError, ValueError, OSError))
-    words = str(value if plain else f"{type(value).__name__}: {value}").split()
-    return "".join(filter(str.isprintable, " ".join(words)))[:500]
+def printable(value: Any, *choices: Choice) -> str:
+    """Returns text, or an exception and its line in the users' classes of `choices`, as a line."""
+    text = str(value)
+    if isinstance(value, OSError) and value.filename is not None:
+        text = f"{value.filename}: {value.strerror}"
+    elif not isinstance(value, (str, TypeError, ValueError, OSError)):
+        text = f"{type(value).__name__}: {value}"
+    line = "".join(filter(str.isprintable, " ".join(text.split())))[:500]
+    modules = [choice.name.partition(":")[0] for choice in choices]
+    return line + raised_at(value, *modules) if modules else line

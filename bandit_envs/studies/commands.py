@@ -25,7 +25,8 @@ from bandit_envs.studies.run import backend, try_task
 from bandit_envs.studies.study import Study
 
 GALLERY = Path(__file__).with_name("gallery")
-CONTEXTUAL = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
+LINEAR = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
+DISJOINT = [f"disjoint_{policy}" for policy in LINEAR]
 CONTEXT_FREE = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
 OUT = Console(markup=False, emoji=False)  # titles may have brackets
 ERR = Console(markup=False, emoji=False, stderr=True)
@@ -50,10 +51,11 @@ def run(options: argparse.Namespace) -> int:
     runs = 2000 if environment.entry.independent_rows else 10
     values: dict[str, Any] = {"environment": [options.environment], "runs": runs, "steps": 1000}
     values["title"] = ", ".join(environment.parts())
-    metrics = _metrics(values, CONTEXTUAL[0])
-    default = CONTEXTUAL if metrics else [p for p in CONTEXT_FREE if _metrics(values, p)]
-    values["policy"] = options.policy or default or CONTEXT_FREE
-    if "regret" in metrics:
+    has_context = environment.entry.has_context
+    defaults = [LINEAR, DISJOINT, CONTEXT_FREE] if has_context else [CONTEXT_FREE]
+    usable = ([p for p in policies if _metrics(values, p)] for policies in defaults)
+    values["policy"] = options.policy or next(filter(None, usable), CONTEXT_FREE)
+    if has_context and "regret" in _metrics(values, values["policy"][0]):
         values["panels"] = ["regret", "cumulative_regret"]
     return _run(values, environment.name.replace(":", "."), options)
 

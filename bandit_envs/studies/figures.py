@@ -155,6 +155,9 @@ def _varied(study: Study, name: str) -> str:
 
 def _draw_band(axis: Any, points: Any, **style: Any) -> None:
     x, mean, error = np.nan_to_num(points)
+    for line in axis.lines:
+        if np.array_equal(line.get_data(), (x, mean)):  # else the new line would hide it
+            line.set_linewidth(line.get_linewidth() + 2.0)
     (line,) = axis.plot(x, mean, linewidth=1.0, **style)
     band = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
     axis.fill_between(x, mean - error, mean + error, transform=line.get_transform(), **band)

@@ -90,12 +90,14 @@ class Results:
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
         """Makes the folder this run's alone; raises ValueError or OSError if it cannot."""
-        self.check()
         try:
+            self.check()
             self.path.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
             raise _refusal(self.path, "is in use by another run") from None
+        except ValueError as error:
+            raise ValueError(f"{error}; expected another folder (--output)") from error
         except OSError as error:
             raise OSError(f"output folder {self.path} cannot be written: {error}") from error
         with lock:
@@ -163,7 +165,7 @@ def _measured(study: Any) -> Any:
 
 
 def _refusal(path: Path, problem: str) -> ValueError:
-    return ValueError(f"output folder {path} {problem}; expected another folder (--output)")
+    return ValueError(f"folder {path} {problem}")
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def try_task(files: TaskFiles, expected: dict[str, Any], task: Task) -> tuple[Ta
     try:
         result = run_task(task)
     except Exception as error:  # users' classes raise any
-        return task, printable(error)
+        return task, printable(error, task.environment, task.policy)
     files.save(task, result)
     return task, None
 

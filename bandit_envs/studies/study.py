@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -68,6 +67,8 @@ class Study:
             if key not in keys or key not in values:
                 problem = "has an unknown key" if key in values else "needs a value for"
                 raise ValueError(f"the study {problem} {shown(key)}; expected {', '.join(keys)}")
+        if not isinstance(values["title"], str):
+            raise TypeError(f"title is {shown(values['title'])}; expected a string")
         for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
             check_integer(key, values[key], minimum)
         environment = _choices(EnvironmentChoice, values["environment"])
@@ -86,7 +87,7 @@ class Study:
         for key, items in lengths.items():
             if len(items) != len(environment):
                 raise ValueError(f"{key} has {len(items)} items; expected one for each environment")
-        return cls(**{**values, **new, "title": printable(str(values["title"]))})
+        return cls(**{**values, **new, "title": printable(values["title"])})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns what `of` makes this study of again, as JSON has it."""
@@ -116,9 +117,9 @@ def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
     if not isinstance(items, list) or not items:
         raise ValueError(f"{kind.what} is {shown(items)}; expected [[{kind.what}]] tables")
     choices = tuple(itertools.chain.from_iterable(map(kind.expand, items)))
-    ((text, number),) = Counter(map(str, choices)).most_common(1)
-    if number > 1:
-        raise ValueError(f"{kind.what} {text} is listed twice")
+    for number, choice in enumerate(choices):
+        if choice in choices[:number]:
+            raise ValueError(f"{kind.what} {choice} is listed twice")
     return choices
 
 
@@ -147,5 +148,6 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
                 except NotImplementedError:
                     known.remove(name)
         except Exception as error:  # users' classes raise any
-            raise ValueError(f"{subject}: {printable(error)}") from error
+            problem = printable(error, environment, *policies)
+            raise ValueError(f"{subject}: {problem}") from error
     return known

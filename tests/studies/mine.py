@@ -48,6 +48,13 @@ class Always(Policy):
         return learned
 
 
+class Failing(Always):
+    """Fails at once, by a mistake that NumPy finds."""
+
+    def _select(self, rng, learned, time_step):
+        return np.zeros(3) + np.zeros(2)
+
+
 class Stumbling(Always):
     """Fails in one of its runs, after the first step."""
 

@@ -34,8 +34,8 @@ def environment(item):
         ("epsilon_greedy:epsilon=0.10", "epsilon_greedy:epsilon=0.1", "ε-greedy, ε=0.1"),
         (
             "epsilon_greedy:step_size = 1e-1, initial_value = 5.0, epsilon = 0.1",
-            "epsilon_greedy:epsilon=0.1,initial_value=5,step_size=0.1",
-            "ε-greedy, ε=0.1, Q₁=5, α=0.1",
+            "epsilon_greedy:epsilon=0.1,initial_value=5.0,step_size=0.1",
+            "ε-greedy, ε=0.1, Q₁=5.0, α=0.1",
         ),
         ("ucb:c=0.0625", "ucb:c=0.0625", "UCB, c=0.0625"),
         (
@@ -66,9 +66,16 @@ def test_lists_and_strings_survive_as_text(means):
     assert str(choice).isprintable()
 
 
-def test_one_and_one_point_zero_are_the_same_parameter():
-    assert policy("ucb:c=1.0") == policy("ucb:c=1")
-    assert environment({"name": "testbed", "k": 5.0}).make(1, 0).num_actions == 5
+def test_a_class_gets_whole_floats_as_floats():
+    for choice in (policy("ucb:c=1.0"), policy(str(policy("ucb:c=1.0")))):
+        assert type(choice.parameters["c"]) is float
+        assert choice == policy("ucb:c=1")
+
+
+def test_a_flat_list_for_a_parameter_that_takes_a_list_is_refused():
+    with pytest.raises(ValueError, match=r"means is 0\.1; expected a list.*\[\["):
+        environment({"name": "bernoulli", "means": [0.1, 0.9]})
+    assert environment({"name": "bernoulli", "means": [[0.1, 0.9]]}).make(1, 0).num_actions == 2
 
 
 def test_a_list_is_one_value_in_text_and_each_of_its_items_in_a_table():

@@ -102,6 +102,7 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ("steps = 5", "steps = 5\nseed = -1", "seed is -1"),
         ('metrics = ["reward"]', 'metrics = "reward"', "metrics is 'reward'"),
         ('metrics = ["reward"]', 'metrics = [["reward"]]', "metrics is"),
+        ('title = "Tiny"', "title = 3", "title is 3"),
         ('metrics = ["reward"]', 'metrics = ["loss"]', r"metrics is \['loss'\].*reward"),
         ('panels = ["reward"]', 'panels = ["regret"]', r"panels is \['regret'\].*reward"),
         ('panels = ["reward"]', "panels = 1", "panels is 1"),
@@ -121,7 +122,7 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ("max_num_actions = 3", "max_num_actions = 0", "max_num_actions is 0"),
         ("max_num_actions = 3", "max_num_actions = 2.5", "max_num_actions is 2.5"),
         ("max_num_actions = 3", "max_num_actions = 3\nvalue_std = 1", "'value_std'"),
-        ("global_dim = 2", "global_dim = 1e15", "per_arm:global_dim=1000000000000000"),
+        ("global_dim = 2", "global_dim = 1e15", "global_dim is 1000000000000000.0"),
     ],
 )
 def test_what_is_no_study_is_refused_and_named(old, new, message):
