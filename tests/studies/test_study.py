@@ -114,7 +114,7 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ("[0, 0.25, 0.5, 1]", "[[0, 1]]", r"epsilon is \[0, 1\]"),
         ("[0, 0.25, 0.5, 1]", '["0.1"]', "epsilon is '0.1'"),
         ("[0, 0.25, 0.5, 1]", "[0, 2]", "epsilon is 2"),
-        ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "linear_epsilon_greedy:epsilon=1 is listed twice"),
+        ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "linear_epsilon_greedy:epsilon=1.0 is listed twice"),
         ("[0, 0.25, 0.5, 1]", "[nan]", "epsilon is nan"),
         ("[0, 0.25, 0.5, 1]", "1979-05-27", "epsilon is .*1979"),
         ("[0, 0.25, 0.5, 1]", "1" + 400 * "0", "epsilon is beyond all floats"),
