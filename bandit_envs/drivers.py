@@ -77,19 +77,18 @@ class StepDriver(Stateful):
         for observer in self._observers:
             _check(callable(observer), "an observer", observer, "a callable")
         _check_sizes(env, policy)
-        self._probabilities = None
+        self._probability_of = None
         if emit_log_probability:
             if not isinstance(policy, Policy) or not policy.knows_probabilities:
                 raise NotImplementedError(f"{type(policy).__name__} does not know probabilities")
-            self._probabilities = policy.probabilities
+            self._probability_of = policy.probability_of
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         parts = {id(part): part for part in (env, policy, *self._observers)}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 
     def run(self) -> TimeStep:
         """Takes the next `num_steps` steps; returns the environment's last time step."""
-        env, policy, probabilities = self._env, self._policy, self._probabilities
-        rows = np.arange(env.batch_size)
+        env, policy, probability_of = self._env, self._policy, self._probability_of
         policy_info: Any = ()
         try:
             time_step = env.current_time_step()
@@ -99,8 +98,8 @@ class StepDriver(Stateful):
             if env.should_reset(time_step):
                 time_step = env.reset()
             action = policy.action(time_step)
-            if probabilities is not None:
-                policy_info = PolicyInfo(np.log(probabilities(time_step)[rows, action]))
+            if probability_of is not None:
+                policy_info = PolicyInfo(np.log(probability_of(time_step, action)))
             next_time_step = env.step(action)
             trajectory = Trajectory.from_transition(time_step, action, next_time_step, policy_info)
             for observer in self._observers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.logged.files import read_log, write_log
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.log import BanditLog
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import Trajectory
+
+STEPS = 1024
+"""Steps that are joined at a time: many small arrays take more memory than one large one."""
 
 
 class LogRecorder:
@@ -28,7 +32,7 @@ class LogRecorder:
         env: the environment, if the log is to hold the expected rewards of all actions.
         folder: where to write the log; by default, it is kept in memory.
         suffix: of the files: .npz, .csv or .parquet.
-        chunk_rows: rows that are joined, and written, at a time.
+        chunk_rows: rows of a file.
 
     Raises:
         TypeError: `env` is not a bandit.
@@ -62,60 +66,64 @@ class LogRecorder:
             self._folder.mkdir(parents=True, exist_ok=True)
             if any(self._folder.glob("part-*")):
                 raise ValueError(f"folder {self._folder} holds a log already")
-        self._chunks: list[BanditLog] = []
-        self._pending: list[tuple[Nest, dict[str, Any]]] = []
-        self._steps = self._parts = 0
+        self._pending: list[Nest] = []
+        self._chunks: list[Nest] = []
+        self._steps = self._past_steps = self._parts = 0
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Records a step."""
-        info: Any = getattr(trajectory.policy_info, "log_probability", None)
-        if info is None or np.shape(info) != np.shape(trajectory.action):
+        action, info = trajectory.action, trajectory.policy_info
+        chance: Any = getattr(info, "log_probability", None)
+        if chance is None or np.shape(chance) != np.shape(action):
             raise ValueError(
-                f"policy_info is {shown(trajectory.policy_info)}; expected log probabilities, "
+                f"policy_info is {shown(info)}; expected log probabilities, "
                 "as a driver with emit_log_probability=True gives them"
             )
-        columns = {
-            "action": trajectory.action,
-            "reward": trajectory.reward,
-            "propensity": info,
-            "available": available_actions(trajectory.observation, self._num_actions),
-        }
-        if self._env is not None:
-            columns["expected_rewards"] = (self._env._last_choice() or (None,))[0]
-        self._pending.append((trajectory.observation, columns))
-        if len(self._pending) * len(trajectory.action) >= self._chunk_rows:
+        known = None if self._env is None else self._env._last_choice()
+        means = () if known is None else known[0]
+        self._pending.append((trajectory.observation, action, trajectory.reward, chance, means))
+        self._steps += 1
+        if len(self._pending) == STEPS:
+            self._chunks.append(_joined(self._pending))
+            self._pending = []
+        if self._folder is not None and self._steps * len(action) >= self._chunk_rows:
             self.flush()
 
     def flush(self) -> None:
-        """Joins what was recorded; with a folder, writes it."""
-        if not self._pending:
+        """Writes what is not in a file yet, if there is a folder."""
+        if self._folder is None or not self._steps:
             return
-        observations, tables = zip(*self._pending)
-        self._pending = []
-        columns = {
-            name: np.concatenate([table[name] for table in tables])
-            for name, column in tables[0].items()
-            if column is not None
-        }
-        columns["propensity"] = np.exp(columns["propensity"])
-        rows = len(tables[0]["action"])
-        columns["step"] = np.repeat(np.arange(len(tables)) + self._steps, rows)
-        columns["row"] = np.tile(np.arange(rows), len(tables))
-        self._steps += len(tables)
-        observation = map_structure(lambda *leaves: np.concatenate(leaves), *observations)
-        chunk = BanditLog(observation, num_actions=self._num_actions, **columns)
-        if self._folder is None:
-            self._chunks.append(chunk)
-        else:
-            write_log(self._folder / f"part-{self._parts:05}{self._suffix}", chunk)
-            self._parts += 1
+        write_log(self._folder / f"part-{self._parts:05}{self._suffix}", self._recorded())
+        self._pending, self._chunks = [], []
+        self._past_steps, self._steps = self._past_steps + self._steps, 0
+        self._parts += 1
 
     def log(self) -> BanditLog:
         """Returns all that was recorded; with a folder, it is read from there."""
-        self.flush()
         if self._folder is not None:
+            self.flush()
             return read_log(self._folder)
-        if self._chunks:
-            self._chunks = [concatenate(self._chunks)]
-            return self._chunks[0]
-        raise ValueError("nothing was recorded yet")
+        if not self._steps:
+            raise ValueError("nothing was recorded yet")
+        return self._recorded()
+
+    def _recorded(self) -> BanditLog:
+        """Returns the log of all steps since the last file."""
+        chunks = [*self._chunks, *([_joined(self._pending)] if self._pending else [])]
+        observation, action, reward, chance, means = _joined(chunks)
+        batch_size = len(action) // self._steps
+        return BanditLog(
+            observation,
+            action,
+            reward,
+            np.exp(chance),
+            self._num_actions,
+            available=available_actions(observation, self._num_actions),
+            expected_rewards=None if isinstance(means, tuple) else means,
+            step=np.repeat(np.arange(self._steps) + self._past_steps, batch_size),
+            row=np.tile(np.arange(batch_size), self._steps),
+        )
+
+
+def _joined(nests: Sequence[Nest]) -> Nest:
+    return map_structure(lambda *leaves: np.concatenate(leaves), *nests)

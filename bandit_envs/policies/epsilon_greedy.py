@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
 from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Actions, Floats, IndexPolicy, Mask, Rng, argmax_random_ties
+from bandit_envs.policies.policy import (
+    Actions,
+    Floats,
+    IndexPolicy,
+    Mask,
+    Rng,
+    argmax_probability,
+    argmax_random_ties,
+)
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -85,6 +93,13 @@ class EpsilonGreedyPolicy(IndexPolicy):
         if tied.size:
             actions[tied] = argmax_random_ties(rng, learned.values[tied])
         return actions
+
+    def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
+        found = (action == learned.greedy).astype(np.float64)
+        tied = np.isinf(learned.rivals).nonzero()[0]
+        if tied.size:
+            found[tied] = argmax_probability(learned.values[tied], action[tied])
+        return found
 
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
         greedy, rivals = learned.greedy, learned.rivals

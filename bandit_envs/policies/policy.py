@@ -46,10 +46,12 @@ class Policy(Stateful, abc.ABC):
         _learn(learned, trajectory)         -> learned    new, or updated in place
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
+        _probability_of(learned, time_step, action) -> [B]   default: looked up in this table
 
     Only `_learn` may write into the arrays of `learned`, whose shapes and dtypes stay those of
     `_initial`. The base class restricts probabilities to the actions that the observation makes
-    available; `_select` asks `_available` for them.
+    available; `_select` asks `_available` for them. It asks for `_probability_of` only where all
+    actions are available.
 
     Args:
         num_actions: the number of actions, K.
@@ -63,6 +65,7 @@ class Policy(Stateful, abc.ABC):
         self._table_shape = self._batch_size, self._num_actions
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
         self._mask_memo = Memo()
+        self._skips_the_table = self._defines("_probability_of")
         self._state = PolicyState(generator(seed), self._initial())
 
     @property
@@ -78,10 +81,7 @@ class Policy(Stateful, abc.ABC):
     @property
     def knows_probabilities(self) -> bool:
         """Whether `probabilities` is implemented."""
-        names = ("_probabilities", "_select")
-        first = next(kind for kind in type(self).__mro__ if not vars(kind).keys().isdisjoint(names))
-        # A class that only chooses in another way does not choose with inherited probabilities.
-        return first is not Policy and "_probabilities" in vars(first)
+        return self._defines("_probabilities")
 
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
@@ -108,6 +108,14 @@ class Policy(Stateful, abc.ABC):
         if not np.allclose(restricted.sum(axis=1), 1.0):
             raise ValueError(f"_probabilities returned {shown(table)}; expected rows that sum to 1")
         return restricted
+
+    def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
+        """Returns `probabilities(time_step)[rows, action]` for actions [B], mostly faster: [B]."""
+        indices = check_indices(action, *self._table_shape)
+        if self._skips_the_table and self._available(time_step.observation) is None:
+            self._check_rows("time_step", time_step, TimeStep)
+            return self._probability_of(self._state.learned, time_step, indices)
+        return self.probabilities(time_step).take(self._row_offsets + indices)
 
     def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
         """Returns the frequencies of actions in `samples` choices, which `rng` draws: [B, K].
@@ -157,6 +165,17 @@ class Policy(Stateful, abc.ABC):
         """Returns the probability of every action: [B, K]."""
         name = type(self).__name__
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
+
+    def _probability_of(self, learned: Any, time_step: TimeStep, action: Any) -> Floats:
+        """Returns the probabilities of actions [B], exactly as in `_probabilities`: [B]."""
+        raise NotImplementedError
+
+    def _defines(self, hook: str) -> bool:
+        """Returns whether `hook` belongs to the way in which this class chooses."""
+        names = "_probabilities", "_select", "_probability_of"
+        first = next(kind for kind in type(self).__mro__ if not vars(kind).keys().isdisjoint(names))
+        # A class that only chooses in another way does not choose with inherited probabilities.
+        return first is not Policy and hook in vars(first)
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
@@ -248,6 +267,16 @@ class IndexPolicy(Policy):
         best = scores == scores.max(axis=1, keepdims=True)
         return (1.0 - self._epsilon) * _normalized(best) + self._epsilon * _normalized(available)
 
+    def _probability_of(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
+        best = self._probability_of_best(learned, time_step, action)
+        if self._epsilon > 0.0:
+            best *= 1.0 - self._epsilon
+            best += self._epsilon * (1.0 / self._num_actions)
+        return best
+
+    def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
+        return argmax_probability(self._scores(learned, time_step), action)
+
 
 def argmax_random_ties(
     rng: Rng, values: NDArray[Any], available: Mask | None = None
@@ -271,6 +300,22 @@ def argmax_random_ties(
         first = candidates.cumsum() - candidates
         best = places[first + rng.integers(candidates)] % num_actions
     return best
+
+
+def argmax_probability(values: NDArray[Any], index: Actions) -> Floats:
+    """Returns the probability that `argmax_random_ties(values)` returns `index` [B]: [B]."""
+    rows, num_actions = values.shape
+    chosen = values.reshape(-1).take(np.arange(rows) * num_actions + index)
+    at_least = values >= chosen[:, np.newaxis]
+    found = np.ones(rows)
+    if np.count_nonzero(at_least) > rows:  # elsewhere, each index is the only best one
+        places = np.flatnonzero(at_least) // num_actions
+        others = (np.bincount(places, minlength=rows) > 1).nonzero()[0]
+        values = values.take(others, axis=0)
+        largest = values.max(axis=1)
+        ties = (values == largest[:, np.newaxis]).sum(axis=1)
+        found[others] = (chosen[others] == largest) / ties
+    return found
 
 
 def draw_indices(rng: Rng, weights: NDArray[Any]) -> NDArray[np.intp]:

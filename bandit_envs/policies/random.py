@@ -27,6 +27,9 @@ class RandomPolicy(Policy):
     def _probabilities(self, learned: None, time_step: TimeStep) -> Floats:
         return np.full(self._table_shape, 1.0 / self._num_actions)
 
+    def _probability_of(self, learned: None, time_step: TimeStep, action: Actions) -> Floats:
+        return np.full(self._batch_size, 1.0 / self._num_actions)
+
     def _select(self, rng: Rng, learned: None, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         if available is not None:

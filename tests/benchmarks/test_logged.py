@@ -1,11 +1,11 @@
 """What logs cost: estimates against one mean of a table, recording against the run itself."""
 
-import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
-from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver
+from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, RandomPolicy, StepDriver, UCBPolicy
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,
@@ -13,6 +13,7 @@ from bandit_envs.logged import (
     LogRecorder,
     SelfNormalizedIPS,
 )
+from bandit_envs.metrics import METRICS
 from tests.benchmarks.pairing import paired_ratio
 
 
@@ -53,14 +54,20 @@ def test_a_bootstrap_is_cheaper_than_drawing_the_values_themselves(expect):
     expect("bootstrap of 100,000 rows / means of rng.choice", ratio, 1.0)
 
 
-def test_recording_costs_a_quarter_of_a_run(expect):
+@pytest.mark.parametrize(
+    "policy",
+    [RandomPolicy, partial(EpsilonGreedyPolicy, 0.1), partial(UCBPolicy, 2.0)],
+    ids=["random", "epsilon_greedy", "ucb"],
+)
+def test_recording_costs_a_quarter_of_a_run(expect, policy, request):
     def run(record):
         env = KArmedTestbed(10, batch_size=2000, seed=0)
-        policy = EpsilonGreedyPolicy(0.1, num_actions=10, batch_size=2000, seed=1)
-        recorder = [LogRecorder(10)] if record else []
-        StepDriver(env, policy, [policy, *recorder], 50, emit_log_probability=True).run()
+        chooses = policy(num_actions=10, batch_size=2000, seed=1)
+        observers = [chooses, *(metric(env) for metric in METRICS.values())]
+        recorder = LogRecorder(10) if record else None
+        observers += [recorder] if record else []
+        StepDriver(env, chooses, observers, 300, emit_log_probability=record).run()
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ratio = paired_ratio(lambda: run(True), lambda: run(False), rounds=20, number=1)
-    expect("recorded run, batch 2000 / the run with its probabilities", ratio, 1.25)
+    ratio = paired_ratio(lambda: run(True), lambda: run(False), rounds=10, number=1)
+    name = request.node.callspec.id
+    expect(f"recorded run of {name}, batch 2000 / the run with its metrics", ratio, 1.25)

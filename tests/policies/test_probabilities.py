@@ -96,6 +96,28 @@ def test_actions_are_as_frequent_as_their_probabilities(name, available):
 
 
 @pytest.mark.parametrize("available", AVAILABLE)
+@pytest.mark.parametrize("name", EXACT)
+def test_the_probability_of_one_action_is_exactly_that_of_the_table(name, available):
+    rng = np.random.default_rng(8)
+    for policy in (make(name), taught(name, rng, available)):
+        asked = time_step(rng, available)
+        found = [policy.probability_of(asked, np.full(B, action)) for action in range(K)]
+        np.testing.assert_array_equal(np.transpose(found), policy.probabilities(asked))
+
+
+def test_a_policy_that_chooses_in_its_own_way_has_its_own_probabilities():
+    class First(EpsilonGreedyPolicy):
+        def _select(self, rng, learned, time_step):
+            return np.zeros(B, int)
+
+        def _probabilities(self, learned, time_step):
+            return np.tile(np.eye(K)[0], (B, 1))
+
+    policy, asked = First(0.3, num_actions=K, batch_size=B), time_step(np.random.default_rng(0))
+    assert (policy.probability_of(asked, policy.action(asked)) == 1.0).all()
+
+
+@pytest.mark.parametrize("available", AVAILABLE)
 @pytest.mark.parametrize("name", [*SAMPLED, "epsilon_greedy"])
 def test_estimates_are_frequencies_and_move_nothing(name, available):
     rng = np.random.default_rng(6)
