@@ -95,7 +95,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
         return actions
 
     def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
-        found = (action == learned.greedy).astype(np.float64)
+        found: Floats = (action == learned.greedy).astype(np.float64)
         tied = np.isinf(learned.rivals).nonzero()[0]
         if tied.size:
             found[tied] = argmax_probability(learned.values[tied], action[tied])
