@@ -6,6 +6,7 @@ from bandit_envs.base.saving import load_state as load_state
 from bandit_envs.base.saving import save_state as save_state
 from bandit_envs.drivers import StepDriver as StepDriver
 from bandit_envs.environments import BernoulliPyEnvironment as BernoulliPyEnvironment
+from bandit_envs.environments import ClassificationBandit as ClassificationBandit
 from bandit_envs.environments import DriftingLinearBandit as DriftingLinearBandit
 from bandit_envs.environments import KArmedBandit as KArmedBandit
 from bandit_envs.environments import KArmedTestbed as KArmedTestbed

@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return int(getattr(commands, options.command)(options))
     except ModuleNotFoundError as error:
-        extra = {"distributed": "dask", "ray": "ray"}.get(str(error.name), "cli")
+        extra = {"distributed": "dask", "ray": "ray", "sklearn": "datasets"}.get(
+            str(error.name), "cli"
+        )
         problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
     except (TypeError, ValueError, OSError) as error:
         problem = printable(error)

@@ -21,6 +21,7 @@ STOREYS = (
     {"studies", "adapters", "cli", "__main__"},
 )
 FOREIGN = {
+    "datasets": {"pandas", "pooch", "sklearn"},
     "logged": {"pandas", "pyarrow", "sklearn"},
     "rendering": {"matplotlib"},
     "studies": {

@@ -1,6 +1,7 @@
 """The environments, one problem a file."""
 
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment as BernoulliPyEnvironment
+from bandit_envs.environments.classification import ClassificationBandit as ClassificationBandit
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit as DriftingLinearBandit
 from bandit_envs.environments.k_armed_bandit import KArmedBandit as KArmedBandit
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed as KArmedTestbed

@@ -13,6 +13,12 @@ from typing import Any
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry, find_entry
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
+from bandit_envs.environments.classification import (
+    ClassificationBandit,
+    breast_cancer,
+    digits,
+    wine,
+)
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit, drifting_linear
 from bandit_envs.environments.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
@@ -106,6 +112,9 @@ ENVIRONMENTS = {
         _entry(
             "piecewise_linear", "piecewise linear bandit", PiecewiseLinearBandit, piecewise_linear
         ),
+        _entry("digits", "digits", ClassificationBandit, digits),
+        _entry("wine", "wine", ClassificationBandit, wine),
+        _entry("breast_cancer", "breast cancer", ClassificationBandit, breast_cancer),
     )
 }
 """All environments of the package, by id."""

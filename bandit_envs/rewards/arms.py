@@ -14,6 +14,7 @@ from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
 Array = NDArray[Any]
+Indices = NDArray[np.intp]
 
 MIN, MAX = 1e-37, MAX_PARAMETER
 
@@ -53,8 +54,12 @@ class Law(abc.ABC):
         return np.array(np.broadcast_to(mean, (batch_size, mean.shape[1])), np.float64)
 
     @abc.abstractmethod
-    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
-        """Draws a reward for each row's `action` [B]: [B]."""
+    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+        """Draws a reward for each `action` [B]: [B].
+
+        Where parameters are [B, K], `row` [B] says which of their rows to use; by default, each
+        action uses its own.
+        """
 
 
 class Family(Law):
@@ -73,9 +78,11 @@ class Family(Law):
             for p in parameters
         ]
 
-    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+        is_table = row is not None and self.mean.ndim == 2
+        offsets = row * self.mean.shape[1] if is_table else self._offsets
         chosen = [
-            t.take(self._offsets + action if t.ndim == 2 else action) if t.ndim else t
+            t.take(offsets + action if t.ndim == 2 else action) if t.ndim else t
             for t in self._tables
         ]
         return self._draw(rng, len(action), *chosen)
@@ -178,8 +185,8 @@ class Discrete(Law):
         super().__init__(mean, np.sqrt(variance), (value, value))
         self._bounds = p.cumsum(-1)[..., :-1]
 
-    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
-        places = (np.arange(len(action)), action)[2 - self.mean.ndim :]
+    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+        places = (np.arange(len(action)) if row is None else row, action)[2 - self.mean.ndim :]
         above = rng.random((len(action), 1)) >= self._bounds[places]
         return np.asarray(self._values.take(np.count_nonzero(above, axis=1)))
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bandit_envs.base.checks import shown
-from bandit_envs.rewards.arms import Array, Bernoulli, Family, Law, check_parameters
+from bandit_envs.rewards.arms import Array, Bernoulli, Family, Indices, Law, check_parameters
 
 
 class Corrupted(Law):
@@ -32,9 +32,9 @@ class Corrupted(Law):
         super().__init__(mean, np.sqrt(variance), (lows, highs))
         self._is_replaced = Bernoulli(p)
 
-    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
-        rewards, others = (law.draw(rng, action) for law in self._laws)
-        return np.where(self._is_replaced.draw(rng, action) > 0.0, others, rewards)
+    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+        rewards, others = (law.draw(rng, action, row) for law in self._laws)
+        return np.where(self._is_replaced.draw(rng, action, row) > 0.0, others, rewards)
 
 
 class _Frozen(Law):
@@ -44,10 +44,14 @@ class _Frozen(Law):
         super().__init__(law.mean(), law.std())
         self._rvs = law.rvs
 
-    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
-        size = len(action), *self.mean.shape[-1:]
+    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+        is_table = row is not None and self.mean.ndim == 2
+        size = len(action), *(self.mean.shape if is_table else self.mean.shape[-1:])
         rewards = np.asarray(self._rvs(size=size, random_state=rng))
-        return rewards[np.arange(size[0]), action] if rewards.ndim == 2 else rewards
+        if rewards.ndim == 1:
+            return rewards
+        each = np.arange(len(action))
+        return rewards[(each, row, action) if is_table else (each, action)]
 
 
 class _ArmByArm(Law):
@@ -69,7 +73,7 @@ class _ArmByArm(Law):
                 law = laws[arms[0]].__class__(*map(np.stack, columns))
             self._parts.append((places, law))
 
-    def draw(self, rng: np.random.Generator, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
         rewards = np.empty(len(action))
         for places, law in self._parts:
             place = places.take(action)

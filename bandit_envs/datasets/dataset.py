@@ -1,0 +1,133 @@
+"""Labelled examples as arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.arrays import NUMBERS
+
+
+class Dataset(NamedTuple):
+    """Labelled examples, as `ClassificationBandit` takes them.
+
+    Fields:
+        contexts: [n, d] float32, the features.
+        labels: [n], integers from 0.
+        label_names: what each label stands for.
+        feature_names: the names of the features.
+    """
+
+    contexts: NDArray[np.float32]
+    labels: NDArray[np.intp]
+    label_names: tuple[Any, ...]
+    feature_names: tuple[str, ...]
+
+    def standardized(self) -> Dataset:
+        """Returns the data set with features of mean 0 and variance 1; constants become 0."""
+        centred = self.contexts - self.contexts.mean(axis=0)
+        stds = self.contexts.std(axis=0)
+        return self._replace(contexts=centred / np.where(stds > 0.0, stds, 1.0))
+
+
+def from_columns(
+    columns: Mapping[str, ArrayLike],
+    label: str,
+    features: Sequence[str] | None = None,
+    *,
+    where: str = "columns",
+) -> Dataset:
+    """Makes a data set of named columns. Those that are not numbers become one-hot features.
+
+    Args:
+        columns: arrays [n] by name.
+        label: the column of the labels, of numbers or text.
+        features: the columns to use as features; all others by default.
+        where: what messages call the columns, such as a file's name.
+
+    Raises:
+        ValueError: a column does not exist, or misses a value; the message names its first row.
+    """
+    names = [name for name in columns if name != label] if features is None else list(features)
+    for name in (label, *names):
+        if name not in columns:
+            raise ValueError(f"{where} has no column {name!r}; it has {', '.join(columns)}")
+    label_names, labels = np.unique(_complete(columns, label, where), return_inverse=True)
+    parts: list[NDArray[Any]] = []
+    feature_names: list[str] = []
+    for name in names:
+        column = _complete(columns, name, where)
+        if column.dtype.kind in NUMBERS:
+            parts.append(column[:, np.newaxis])
+            feature_names.append(name)
+        else:
+            values, index = np.unique(column, return_inverse=True)
+            parts.append(np.eye(len(values), dtype=np.float32)[index.reshape(-1)])
+            feature_names += [f"{name}={value}" for value in values]
+    if not parts:
+        raise ValueError(f"{where} has no features")
+    contexts = np.concatenate(parts, axis=1).astype(np.float32)
+    return Dataset(
+        contexts, labels.reshape(-1), tuple(label_names.tolist()), tuple(map(str, feature_names))
+    )
+
+
+def from_frame(frame: Any, label: str, features: Sequence[str] | None = None) -> Dataset:
+    """Makes a data set of a pandas DataFrame, as `from_columns` does."""
+    columns = {name: frame[name].to_numpy() for name in frame.columns}
+    return from_columns(columns, label, features, where="frame")
+
+
+def from_bunch(bunch: Any) -> Dataset:
+    """Makes a data set of what scikit-learn's `load_*` and `fetch_*` functions return."""
+    contexts = np.asarray(bunch.data, np.float32)
+    names = getattr(bunch, "feature_names", None)
+    if names is None:
+        names = [f"feature {index}" for index in range(contexts.shape[1])]
+    label_names, labels = np.unique(np.asarray(bunch.target), return_inverse=True)
+    spoken = getattr(bunch, "target_names", None)
+    if spoken is not None and len(spoken) == len(label_names):
+        label_names = spoken
+    return Dataset(contexts, labels, tuple(np.asarray(label_names).tolist()), tuple(names))
+
+
+def read_dataset(
+    path: str | os.PathLike[str], label: str, features: Sequence[str] | None = None
+) -> Dataset:
+    """Reads a CSV file with a header, or a Parquet file, as `from_columns` does.
+
+    Raises:
+        ModuleNotFoundError: pandas is not installed (or pyarrow, for Parquet).
+        ValueError: the file cannot be read, or a column does not exist or misses a value.
+    """
+    import pandas  # noqa: PLC0415
+
+    name = Path(path).name
+    try:
+        frame = pandas.read_parquet(path) if name.endswith(".parquet") else pandas.read_csv(path)
+    except (ValueError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{name} cannot be read: {error}") from error
+    columns = {column: frame[column].to_numpy() for column in frame.columns}
+    return from_columns(columns, label, features, where=name)
+
+
+def _complete(columns: Mapping[str, ArrayLike], name: str, where: str) -> NDArray[Any]:
+    """Returns a column as numbers or strings; ValueError if it misses a value."""
+    column = np.asarray(columns[name])
+    if column.dtype.kind in NUMBERS:
+        missing = ~np.isfinite(column)
+    else:
+        missing = np.array([value is None or value != value for value in column], np.bool_)
+        if not missing.any():
+            column = column.astype(np.str_)
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(f"{where}, column {name}: row {row} has no value")
+    return column

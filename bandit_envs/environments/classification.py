@@ -1,0 +1,168 @@
+"""A data set of labelled examples as a contextual bandit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_numbers, shown
+from bandit_envs.base.state import Seed
+from bandit_envs.datasets import Dataset, load_breast_cancer, load_digits, load_wine
+from bandit_envs.rewards import Law
+from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.specs import ArraySpec
+
+
+class ClassificationState(NamedTuple):
+    """The examples [B] that the rows see, and the rest of the epoch in its order."""
+
+    examples: NDArray[np.intp]
+    rest: NDArray[np.intp]
+
+
+class ClassificationBandit(BanditPyEnvironment):
+    """A data set as a contextual bandit: see features, and guess the label.
+
+        (x_t, y_t) ~ the data set,    R_t = 1 if A_t = y_t, else 0
+
+    With a `reward_distribution`, R_t is drawn from its law for label y_t and action A_t instead.
+    A row is a user of a shared problem. The examples of an epoch are drawn without replacement;
+    epochs go on through `reset`.
+
+    Shapes:
+        n: examples.
+        d: features. The observation is [B, d].
+        C: labels.
+        K: actions; C without a `reward_distribution`.
+
+    Args:
+        contexts: [n, d], of which a float32 copy is kept.
+        labels: [n], integers from 0; `datasets.Dataset` has them.
+        reward_distribution: a `rewards.Law` with parameters [C, K].
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+        replace: whether to draw examples with replacement.
+
+    Source: Dudik, Langford & Li (2011), section 5; TF-Agents' `ClassificationBanditEnvironment`.
+
+    >>> env = ClassificationBandit([[0.0], [1.0], [2.0]], [0, 1, 1], batch_size=3, seed=0)
+    >>> time_step = env.reset()
+    >>> env.step(env.optimal_action()).reward
+    array([1., 1., 1.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        contexts: ArrayLike,
+        labels: ArrayLike,
+        reward_distribution: Law | None = None,
+        batch_size: int = 1,
+        *,
+        replace: bool = False,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "classification",
+    ) -> None:
+        features = check_numbers("contexts", contexts, ndim=2).astype(np.float32)
+        classes = check_numbers("labels", labels, ndim=1)
+        if not len(features) or not np.isfinite(features).all():
+            raise ValueError(f"contexts is {shown(contexts)}; expected rows of finite numbers")
+        if len(classes) != len(features):
+            raise ValueError(f"labels has length {len(classes)}; expected {len(features)}")
+        if classes.dtype.kind not in "iu" or classes.min() < 0:
+            raise ValueError(f"labels is {shown(labels)}; expected integers from 0")
+        num_labels = int(classes.max()) + 1
+        spec: ArraySpec = CLICK_SPEC
+        means: NDArray[Any] = np.eye(num_labels, dtype=np.float32)
+        if reward_distribution is not None:
+            means, spec = reward_distribution.mean, reward_distribution.spec
+            if means.ndim != 2 or len(means) < num_labels or not np.isfinite(means).all():
+                expected = f"finite means [C, K] for {num_labels} labels"
+                raise ValueError(
+                    f"reward_distribution has means {means.shape}; expected {expected}"
+                )
+        super().__init__(
+            ArraySpec(features.shape[1:], np.float32, "observation"),
+            means.shape[1],
+            spec,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+        self._contexts, self._labels = features, classes.astype(np.intp)
+        self._means, self._law, self._replace = means, reward_distribution, bool(replace)
+
+    def labels(self) -> NDArray[np.intp]:
+        """Returns the labels of the examples that the next action meets: [B]."""
+        return np.asarray(self._labels.take(self._bandit_state().state.examples))
+
+    def _initial_state(self, rng: np.random.Generator) -> ClassificationState:
+        return self._draw_examples(rng, np.empty(0, np.intp))
+
+    def _observe(self, state: ClassificationState) -> NDArray[np.float32]:
+        return self._contexts.take(state.examples, axis=0)
+
+    def _expected_rewards(self, state: ClassificationState) -> NDArray[Any]:
+        return np.asarray(self._means.take(self._labels.take(state.examples), axis=0))
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: ClassificationState, action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        labels = self._labels.take(state.examples)
+        if self._law is None:
+            return np.asarray(labels == action, np.float32)
+        return self._law.draw(rng, action, labels)
+
+    def _next_state(
+        self, rng: np.random.Generator, state: ClassificationState, action: NDArray[np.intp]
+    ) -> ClassificationState:
+        return self._draw_examples(rng, state.rest)
+
+    def _next_episode(
+        self, rng: np.random.Generator, state: ClassificationState
+    ) -> ClassificationState:
+        return self._draw_examples(rng, state.rest)
+
+    def _draw_examples(
+        self, rng: np.random.Generator, rest: NDArray[np.intp]
+    ) -> ClassificationState:
+        size = self._batch_size
+        if self._replace:
+            return ClassificationState(rng.integers(len(self._labels), size=size), rest)
+        while len(rest) < size:
+            rest = np.concatenate([rest, rng.permutation(len(self._labels))])
+        return ClassificationState(rest[:size], rest[size:])
+
+
+def digits(
+    batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
+) -> ClassificationBandit:
+    """Images of digits, from scikit-learn: 64 standardized features and a constant, 10 labels."""
+    return _bandit(load_digits(), batch_size, seed, horizon)
+
+
+def wine(
+    batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
+) -> ClassificationBandit:
+    """Analyses of wines, from scikit-learn: 13 standardized features and a constant, 3 labels."""
+    return _bandit(load_wine(), batch_size, seed, horizon)
+
+
+def breast_cancer(
+    batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
+) -> ClassificationBandit:
+    """Diagnoses, from scikit-learn: 30 standardized features and a constant, 2 labels."""
+    return _bandit(load_breast_cancer(), batch_size, seed, horizon)
+
+
+def _bandit(
+    data: Dataset, batch_size: int, seed: Seed, horizon: int | None
+) -> ClassificationBandit:
+    features = data.standardized().contexts
+    contexts = np.column_stack([features, np.ones(len(features))])
+    return ClassificationBandit(
+        contexts, data.labels, batch_size=batch_size, seed=seed, horizon=horizon
+    )

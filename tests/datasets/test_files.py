@@ -1,0 +1,98 @@
+"""Files as their publishers distribute them, in small."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from bandit_envs import ClassificationBandit, datasets
+
+MUSHROOMS = [
+    "p,x,s,n,t,p,f,c,n,k,e,e,s,s,w,w,p,w,o,p,k,s,u",
+    "e,x,s,y,t,a,f,c,b,k,e,c,s,s,w,w,p,w,o,p,n,n,g",
+    "e,b,s,w,t,l,f,c,b,n,e,?,s,s,w,w,p,w,o,p,n,n,m",
+]
+ADULTS = [
+    "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, "
+    "2174, 0, 40, United-States, <=50K",
+    "52, Self-emp, 209642, HS-grad, 9, Married, Exec-managerial, Husband, White, Male, "
+    "0, 0, 45, ?, >50K",
+    "",
+]
+
+
+def write(path, lines):
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_mushrooms_are_edible_or_not(tmp_path):
+    data = datasets.load_mushroom(write(tmp_path / "agaricus-lepiota.data", MUSHROOMS))
+    assert data.labels.tolist() == [0, 1, 1]
+    assert data.label_names == ("poisonous", "edible")
+    assert (data.contexts.sum(axis=1) == 22).all()
+
+
+@pytest.mark.parametrize(("probability", "mean"), [(0.9, -31.0), (0.5, -15.0), (0.1, 1.0)])
+def test_a_poisonous_mushroom_is_bad_with_the_probability_given(probability, mean):
+    law = datasets.mushroom_rewards(prob_poison_bad=probability)
+    assert law.mean == pytest.approx(np.array([[0.0, mean], [0.0, 5.0]]))
+    env = ClassificationBandit([[0.0], [1.0]], [0, 1], law, batch_size=4, seed=0)
+    env.reset()
+    assert env.optimal_reward().max() == 5.0
+
+
+def test_adults_have_numbers_and_categories(tmp_path):
+    data = datasets.load_adult(write(tmp_path / "adult.data", ADULTS))
+    assert data.labels.tolist() == [0, 1]
+    assert data.contexts[:, data.feature_names.index("age")].tolist() == [39, 52]
+    assert "native-country=?" in data.feature_names
+
+
+def test_covertype_and_shuttle_have_labels_from_0(tmp_path):
+    path = write(tmp_path / "covtype.data", [",".join(["5"] * 54 + ["7"])])
+    assert datasets.load_covertype(path).labels.tolist() == [6]
+    path = write(tmp_path / "shuttle.trn", ["50 21 77 0 28 0 27 48 22 2", "1 2 3 4 5 6 7 8 9 1"])
+    data = datasets.load_statlog_shuttle(path)
+    assert data.labels.tolist() == [1, 0]
+    assert data.contexts.shape == (2, 9)
+
+
+def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
+    lines = ["196\t242\t3\t881250949", "186\t302\t5\t891717742"]
+    expected = [[195.0, 241.0, 3.0], [185.0, 301.0, 5.0]]
+    path = write(tmp_path / "u.data", lines)
+    assert datasets.load_movielens(path).tolist() == expected
+    with zipfile.ZipFile(tmp_path / "ml-100k.zip", "w") as archive:
+        archive.write(path, "ml-100k/u.data")
+    assert datasets.load_movielens(tmp_path / "ml-100k.zip").tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("load", "lines", "message"),
+    [
+        (datasets.load_mushroom, [MUSHROOMS[0], MUSHROOMS[1][:-2]], "line 2 has 22 columns"),
+        (datasets.load_mushroom, [MUSHROOMS[0][:-1]], "line 1, column 23 is empty"),
+        (datasets.load_mushroom, MUSHROOMS[:1], "edibility"),
+        (datasets.load_covertype, [",".join(["x"] * 55)], "line 1, column 1 is 'x'"),
+        (datasets.load_covertype, [",".join(["1"] * 54 + ["8"])], "line 1, column 55 is 8"),
+        (datasets.load_covertype, [",".join(["nan"] * 55)], "line 1, column 1 is 'nan'"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "0\t1\t3\t0"], "line 2, column 1: expected ids"),
+        (datasets.load_statlog_shuttle, [], "is empty"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, load, lines, message):
+    with pytest.raises(ValueError, match=message):
+        load(write(tmp_path / "some.data", lines))
+
+
+def test_a_download_with_another_checksum_leaves_nothing_behind(tmp_path, monkeypatch):
+    pooch = pytest.importorskip("pooch")
+    published = write(tmp_path / "agaricus-lepiota.data", MUSHROOMS)
+    source = datasets.files.SOURCES["mushroom"]._replace(url=published.as_uri())
+    monkeypatch.setitem(datasets.files.SOURCES, "mushroom", source)
+    cache = tmp_path / "cache"
+    monkeypatch.setattr(pooch, "os_cache", lambda name: cache / name)
+    with pytest.raises(ValueError):
+        datasets.load_mushroom()
+    assert not [path for path in cache.rglob("*") if path.is_file()]
