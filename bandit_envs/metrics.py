@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import check_rewards
+from bandit_envs.base.checks import check_number, check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.trajectories import Trajectory
@@ -53,6 +53,17 @@ class Statistics:
             return np.full_like(self.mean, np.nan)
         return np.asarray(np.sqrt(self.squared_deviation / (self.count - 1) / self.count))
 
+    def interval(self, confidence: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Returns the ends of the mean's confidence interval, by Student's t; NaN for one value."""
+        check_number("confidence", confidence, 0.0, 1.0)
+        # With t = sqrt(n) tan(u), the density of t becomes cos(u)^(n - 1).
+        n = max(self.count - 1, 1)
+        u = np.linspace(0.0, min(np.pi / 2.0, 10.0 / np.sqrt(n)), 20_001)
+        density = np.cos(u) ** (n - 1)
+        share = density.cumsum() - (density + 1.0) / 2.0  # by the trapezoidal rule
+        radius = np.sqrt(n) * np.tan(np.interp(confidence * share[-1], share, u))
+        return self.mean - radius * self.standard_error, self.mean + radius * self.standard_error
+
     def at(self, index: Any) -> Statistics:
         """Returns the statistics of the elements at `index`."""
         mean, squared_deviation = self.mean[index], self.squared_deviation[index]
@@ -79,15 +90,18 @@ class MetricResult(NamedTuple):
     Fields:
         per_step: statistics [T] over rows of each step's value.
         cumulative: statistics [T] over rows of the sum of the row's values up to each step.
+        totals: the sum of each row's values over all steps: [B].
 
     >>> steps = np.array([[1.0, 3.0], [3.0, 5.0]])  # two rows, and a step a column
-    >>> result = MetricResult(Statistics.of(steps), Statistics.of(steps.cumsum(axis=1)))
+    >>> sums = steps.cumsum(axis=1)
+    >>> result = MetricResult(Statistics.of(steps), Statistics.of(sums), sums[:, -1])
     >>> result.per_step.mean, float(result.mean.mean)
     (array([2., 4.]), 3.0)
     """
 
     per_step: Statistics
     cumulative: Statistics
+    totals: NDArray[np.float64]
 
     @property
     def mean(self) -> Statistics:
@@ -103,11 +117,16 @@ class MetricResult(NamedTuple):
         steps, others = len(self.per_step.mean), len(other.per_step.mean)
         if steps != others:
             raise ValueError(f"other has {others} steps; expected {steps}")
-        return MetricResult(*(one.merge(another) for one, another in zip(self, other)))
+        return MetricResult(
+            self.per_step.merge(other.per_step),
+            self.cumulative.merge(other.cumulative),
+            np.concatenate([self.totals, other.totals]),
+        )
 
     def as_one_value(self) -> MetricResult:
         """Returns the result with all rows taken as one, for rows that are not independent."""
-        return MetricResult(*(statistics.as_one_value() for statistics in self))
+        per_step, cumulative = self.per_step.as_one_value(), self.cumulative.as_one_value()
+        return MetricResult(per_step, cumulative, self.totals.mean(keepdims=True))
 
 
 class _Seen(NamedTuple):
@@ -156,7 +175,8 @@ class Metric(Stateful, abc.ABC):
         columns, total = self._state
         means, deviations, total_means, total_deviations = map(np.array, columns)
         per_step = Statistics(len(total), means, deviations)
-        return MetricResult(per_step, Statistics(len(total), total_means, total_deviations))
+        cumulative = Statistics(len(total), total_means, total_deviations)
+        return MetricResult(per_step, cumulative, total.copy())
 
     @abc.abstractmethod
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
@@ -267,6 +287,7 @@ class Quantity(NamedTuple):
         heading: of the column of the summary, which has the last step; "" if there is none.
         form: how the summary writes a number.
         limits: of the panel's axis; None to fit the curves.
+        of_runs: returns the quantity of each run [B], if it is one of whole runs; else None.
     """
 
     metric: str
@@ -275,6 +296,11 @@ class Quantity(NamedTuple):
     heading: str = ""
     form: str = "{:.3f}"
     limits: tuple[float, float] | None = None
+    of_runs: Callable[[MetricResult], NDArray[np.float64]] | None = None
+
+
+def _run_means(result: MetricResult) -> NDArray[np.float64]:
+    return result.totals / len(result.per_step.mean)
 
 
 _STEP, _SUM, _MEAN = attrgetter("per_step"), attrgetter("cumulative"), attrgetter("mean")
@@ -284,7 +310,51 @@ QUANTITIES = {
         "percent_optimal", _STEP, "% Optimal action", "% optimal", "{:.1f}", (0, 100)
     ),
     "regret": Quantity("regret", _STEP, "Average regret"),
-    "mean_reward": Quantity("reward", _MEAN, heading="mean reward"),
-    "cumulative_regret": Quantity("regret", _SUM, "Cumulative regret", "regret", "{:.1f}"),
+    "mean_reward": Quantity("reward", _MEAN, heading="mean reward", of_runs=_run_means),
+    "mean_percent_optimal": Quantity("percent_optimal", _MEAN, of_runs=_run_means),
+    "cumulative_regret": Quantity(
+        "regret", _SUM, "Cumulative regret", "regret", "{:.1f}", of_runs=attrgetter("totals")
+    ),
 }
 """Everything that the tables and figures of studies show, by name."""
+
+
+def of_runs(result: Mapping[str, MetricResult]) -> dict[str, NDArray[np.float64]]:
+    """Returns the quantities of whole runs that were measured: for each name, one a run."""
+    return {
+        name: quantity.of_runs(result[quantity.metric])
+        for name, quantity in QUANTITIES.items()
+        if quantity.of_runs and quantity.metric in result
+    }
+
+
+def compare(
+    first: Mapping[str, MetricResult], second: Mapping[str, MetricResult]
+) -> dict[str, Statistics]:
+    """Returns the differences between two policies' runs, first minus second, by quantity.
+
+    Run i of one policy is paired with run i of the other, so both must have met the same problems:
+    give their environments the same seed. What problems differ in then cancels out.
+
+    Args:
+        first: results of metrics, by their names in `METRICS`.
+        second: as `first`; metrics of one alone are left out.
+
+    Raises:
+        ValueError: they differ in the number of runs.
+
+    >>> from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, RandomPolicy, StepDriver
+    >>> def reward(policy):
+    ...     env, metric = KArmedTestbed(3, batch_size=500, seed=0), AverageRewardMetric()
+    ...     StepDriver(env, policy, [policy, metric], 50).run()
+    ...     return {"reward": metric.result()}
+    >>> results = reward(EpsilonGreedyPolicy(0.1, num_actions=3, batch_size=500, seed=1)), reward(
+    ...     RandomPolicy(num_actions=3, batch_size=500, seed=1))
+    >>> bool(compare(*results)["mean_reward"].interval(0.95)[0] > 0.0)
+    True
+    """
+    ours, theirs = of_runs(first), of_runs(second)
+    for name in ours.keys() & theirs.keys():
+        if len(ours[name]) != len(theirs[name]):
+            raise ValueError(f"second has {len(theirs[name])} runs; expected {len(ours[name])}")
+    return {name: Statistics.of(ours[name] - theirs[name]) for name in ours if name in theirs}

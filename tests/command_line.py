@@ -16,6 +16,7 @@ from unittest import mock
 import bandit_envs
 from bandit_envs.cli import main
 
+TABLES = "curves.csv", "runs.csv", "summary.csv"
 SMALL = ("--runs", "30", "--steps", "12", "--workers", "1")
 
 # Linear algebra of a size that would use several threads, in tasks of one run.
@@ -178,7 +179,7 @@ def rows(file):
 
 def tables(folder):
     """Returns the bytes of the tables in a folder of results."""
-    return {name: (folder / name).read_bytes() for name in ("curves.csv", "summary.csv")}
+    return {name: (folder / name).read_bytes() for name in TABLES}
 
 
 def task_files(folder):

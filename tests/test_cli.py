@@ -16,6 +16,7 @@ from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,
+    TABLES,
     TINY,
     content,
     example_text,
@@ -35,7 +36,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("rich")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
-FILES = {"config.json", "curves.csv", "figure.png", "summary.csv", "tasks"}
+FILES = {"config.json", "curves.csv", "figure.png", "runs.csv", "summary.csv", "tasks"}
 FIGURE_2_2 = ["greedy", "epsilon_greedy:epsilon=0.01", "epsilon_greedy:epsilon=0.1"]
 MINE = "tests.studies.mine"
 
@@ -98,6 +99,43 @@ def test_the_summary_sums_the_curves_up(tmp_path):
         assert float(summary["cumulative_regret"]) == pytest.approx(np.sum(regrets), rel=1e-8)
         assert all(0 <= float(row["percent_optimal"]) <= 100 for row in curve)
         assert min(regrets) >= 0
+
+
+def test_every_run_has_a_line_and_the_summary_has_their_means(tmp_path):
+    policies = ["--policy", "lin_ucb", "--policy", "linear_thompson"]
+    folder = tmp_path / "results"
+    small = "per_arm:global_dim=2,arm_dim=2,max_num_actions=3,batch_size=2"
+    size = ("--runs", "4", "--steps", "6", "--workers", "1")
+    assert run("run", small, *policies, *size, "--output", folder).code == 0
+    for summary in rows(folder / "summary.csv"):
+        runs = [row for row in rows(folder / "runs.csv") if row["policy"] == summary["policy"]]
+        assert [row["run"] for row in runs] == ["1", "2", "3", "4"]
+        for name in ("mean_reward", "cumulative_regret"):
+            values = [float(row[name]) for row in runs]
+            assert float(summary[name]) == pytest.approx(np.mean(values), rel=1e-8)
+            error = np.std(values, ddof=1) / 2
+            assert float(summary[f"{name}_se"]) == pytest.approx(error, rel=1e-6)
+
+
+def test_a_report_shows_differences_to_the_first_policy_by_environment(tmp_path):
+    sweep(tmp_path, TINY.replace("batch_size = 2", "batch_size = [2, 3]"))
+    out = run("report", tmp_path / "results").out.partition("Differences to random")[2]
+    assert out.count("linear ε-greedy") == 8
+    table = rows(tmp_path / "results" / "runs.csv")
+    for environment in {row["environment"] for row in table}:
+        means = {
+            policy: [
+                float(row["mean_reward"])
+                for row in table
+                if (row["environment"], row["policy"]) == (environment, policy)
+            ]
+            for policy in ("random", "linear_epsilon_greedy:epsilon=0.5")
+        }
+        differences = np.subtract(*reversed(means.values()))
+        assert f" {differences.mean():.3f} (" in out
+    single = TINY.replace("runs = 4", "runs = 1")  # without an interval
+    sweep(tmp_path, single, output="single")
+    assert "Differences" not in run("report", tmp_path / "single").out
 
 
 def test_the_config_is_all_that_reruns_it(tmp_path):
@@ -391,9 +429,11 @@ def test_a_report_shows_and_writes_again_what_is_there(tmp_path, drawn):
     first = sweep(tmp_path, TINY)
     output = tmp_path / "results"
     before = content(output)
-    for name in ("figure.png", "summary.csv", "curves.csv"):
+    for name in ("figure.png", *TABLES):
         (output / name).unlink()
-    assert run("report", output) == (0, first.out, "")
+    again = run("report", output)
+    assert (again.code, again.err) == (0, "")
+    assert again.out.startswith(first.out)
     assert content(output) == before
     run("report", output, "--panel", "mean_reward", "--panel", "reward")
     assert len(drawn[-1].axes) == 1

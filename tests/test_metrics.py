@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bandit_envs import AverageRewardMetric, MetricResult, Statistics
-from bandit_envs.metrics import Metric
+from bandit_envs.metrics import Metric, compare
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
@@ -63,6 +63,34 @@ def test_the_mean_over_all_steps_has_the_standard_error_of_row_means(rewards):
     assert mean.standard_error == pytest.approx(row_means.std(ddof=1) / np.sqrt(12), rel=1e-12)
 
 
+def test_the_totals_of_rows_are_kept(rewards):
+    np.testing.assert_allclose(average_reward(rewards).totals, rewards.sum(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("count", "confidence", "quantile"),
+    [(2, 0.95, 12.7062), (3, 0.99, 9.92484), (10, 0.95, 2.26216), (10**6, 0.95, 1.95997)],
+)
+def test_intervals_have_the_quantiles_of_student(count, confidence, quantile):
+    statistics = Statistics(count, np.array([1.0, 5.0]), np.full(2, count * (count - 1.0)))
+    low, high = statistics.interval(confidence)
+    np.testing.assert_allclose(high - [1.0, 5.0], quantile, rtol=1e-5)
+    np.testing.assert_allclose([1.0, 5.0] - low, quantile, rtol=1e-5)
+
+
+def test_differences_of_runs_are_paired(rewards):
+    other = rewards + 0.5 + 0.01 * np.random.default_rng(1).normal(size=rewards.shape)
+    results = [{"reward": average_reward(values)} for values in (other, rewards)]
+    found = compare(*results)["mean_reward"]
+    differences = (other - rewards).mean(axis=0)
+    assert found.count == 12
+    assert found.mean == pytest.approx(differences.mean(), rel=1e-12)
+    assert found.standard_error == pytest.approx(differences.std(ddof=1) / np.sqrt(12), rel=1e-9)
+    assert compare(results[0], {}) == {}
+    with pytest.raises(ValueError, match="5 runs"):
+        compare(results[0], {"reward": average_reward(rewards[:, :5])})
+
+
 def test_one_row_has_no_standard_error():
     result = average_reward([[1.0], [2.0]])
     np.testing.assert_array_equal(result.cumulative.mean, [1.0, 3.0])
@@ -100,6 +128,7 @@ def test_any_split_of_the_rows_merges_to_the_whole(values, data):
     scale = np.abs(values).sum(axis=0).max()
     assert_close(merged.per_step, whole.per_step, scale)
     assert_close(merged.cumulative, whole.cumulative, scale)
+    np.testing.assert_array_equal(merged.totals, whole.totals)
 
 
 @given(VALUES)
@@ -151,6 +180,7 @@ def test_rows_taken_as_one_value_keep_the_mean_and_lose_the_error(rewards):
     assert one.per_step.count == one.cumulative.count == 1
     np.testing.assert_array_equal(one.cumulative.mean, result.cumulative.mean)
     assert np.isnan(one.mean.standard_error)
+    assert one.totals == [pytest.approx(result.totals.mean())]
 
 
 def test_a_metric_saved_within_a_run_continues_from_there(rewards):
@@ -162,9 +192,7 @@ def test_a_metric_saved_within_a_run_continues_from_there(rewards):
     for _ in range(2):
         again.set_state(state)
         show(again, rewards[10:])
-        for one, other in zip(metric.result(), again.result(), strict=True):
-            np.testing.assert_array_equal(one.mean, other.mean)
-            np.testing.assert_array_equal(one.squared_deviation, other.squared_deviation)
+        assert_identical(again.result(), metric.result())
 
 
 class Halved(Metric):

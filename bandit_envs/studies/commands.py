@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Column, Table
 
+from bandit_envs import metrics
 from bandit_envs.base.checks import shown
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.metrics import QUANTITIES
+from bandit_envs.metrics import QUANTITIES, Statistics
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
@@ -84,6 +85,7 @@ def report(options: argparse.Namespace) -> int:
     results = Results(options.folder, Study.of(values))
     results.check()
     _show(results, Study.of({**values, "panels": options.panels or values["panels"]}))
+    _show_differences(results)
     if missing := len(results.missing()):
         OUT.print(f"{missing} of {len(list(results.study.tasks()))} tasks have not finished")
     return 0
@@ -190,3 +192,36 @@ def _show(results: Results, study: Study) -> bool:
     more = ", with more rows than these" if len(table.rows) == 60 else ""
     OUT.print(f"Results: {results.path}{more}", soft_wrap=True)
     return any(row.verdict == "missed" for row in comparison)
+
+
+def _show_differences(results: Results) -> None:
+    """Prints how the runs of each policy differ from those of the first policy."""
+    study, firsts = results.study, {}
+    shown = [name for name, quantity in QUANTITIES.items() if quantity.of_runs and quantity.heading]
+    table = Table(
+        "policy",
+        *(Column(QUANTITIES[name].heading, justify="right", no_wrap=True) for name in shown),
+        title=f"Differences to {', '.join(study.policy[0].parts())} on the same problems",
+        caption="with 95% confidence intervals of the mean over runs",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for task, result in itertools.islice(results, 60):
+        environment = str(task.environment)
+        if task.runs < study.runs:
+            continue
+        if task.policy == study.policy[0]:
+            firsts[environment] = result
+        elif environment in firsts:
+            found = metrics.compare(result, firsts[environment])
+            table.add_row(study.label(task), *(_difference(found, name) for name in shown))
+    if table.rows and study.runs > 1:
+        OUT.print(table)
+
+
+def _difference(found: dict[str, Statistics], name: str) -> str:
+    if name not in found:
+        return ""
+    numbers = found[name].mean, *found[name].interval(0.95)
+    mean, low, high = (QUANTITIES[name].form.format(number) for number in numbers)
+    return f"{mean} ({low} to {high})"

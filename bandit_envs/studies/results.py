@@ -7,7 +7,7 @@ import inspect
 import io
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bandit_envs import __version__
 from bandit_envs.base import saving
-from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
+from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
 from bandit_envs.studies.study import Study, Task
 
 FORMAT = 3  # raised whenever the layout of the files, or the numbers of an unchanged study, change
@@ -44,10 +44,10 @@ class TaskFiles(NamedTuple):
 
     def save(self, task: Task, result: Result) -> None:
         """Writes the file of a finished task."""
-        arrays = {
-            name: np.array([(part.mean, part.squared_deviation) for part in metric])
-            for name, metric in result.items()
-        }
+        arrays = {}
+        for name, (*parts, totals) in result.items():
+            arrays[name] = np.array([(part.mean, part.squared_deviation) for part in parts])
+            arrays[f"{name}_totals"] = totals
         saving.write_archive(self._path(task), [self.study, str(task)], arrays)
 
     def load(self, task: Task) -> Result | None:
@@ -58,8 +58,11 @@ class TaskFiles(NamedTuple):
             header, arrays = None, {}
         if header != [self.study, str(task)]:
             return None
-        parts = {name: [Statistics(task.runs, *x) for x in arrays[name]] for name in task.metrics}
-        return {name: MetricResult(*statistics) for name, statistics in parts.items()}
+        result = {}
+        for name in task.metrics:
+            per_step, cumulative = (Statistics(task.runs, *part) for part in arrays[name])
+            result[name] = MetricResult(per_step, cumulative, arrays[f"{name}_totals"])
+        return result
 
     def _path(self, task: Task) -> Path:
         return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
@@ -126,11 +129,15 @@ class Results:
                 yield task._replace(block=0, runs=runs), merged
 
     def write_tables(self) -> None:
-        """Writes `summary.csv` and `curves.csv` of what has finished all of its runs."""
+        """Writes `summary.csv`, `curves.csv` and `runs.csv` of what has finished all its runs."""
         summed_up = [name for name, quantity in QUANTITIES.items() if quantity.heading]
-        curves = self._csv(self.study.metrics, self.study.steps)
-        saving.atomic_write(self.path / "summary.csv", self._csv(summed_up, 1))
-        saving.atomic_write(self.path / "curves.csv", curves)
+        steps, runs = (range(1, number + 1) for number in (self.study.steps, self.study.runs))
+        for name, rows, found in (
+            ("summary", ("step", steps[-1:]), lambda result: columns(result, summed_up)),
+            ("curves", ("step", steps), lambda result: columns(result, self.study.metrics)),
+            ("runs", ("run", runs), of_runs),
+        ):
+            saving.atomic_write(self.path / f"{name}.csv", self._csv(*rows, found))
 
     def write_comparison(self, rows: Sequence[Any]) -> None:
         """Writes `comparison.csv`: expected values beside those measured."""
@@ -138,19 +145,22 @@ class Results:
         csv.writer(text, lineterminator="\n").writerows([type(rows[0])._fields, *rows])
         saving.atomic_write(self.path / "comparison.csv", [text.getvalue().encode()])
 
-    def _csv(self, names: Iterable[str], steps: int) -> Iterator[bytes]:
-        """Yields a table of quantities in the last steps."""
+    def _csv(
+        self, index: str, numbers: range, columns_of: Callable[[Result], Mapping[str, Any]]
+    ) -> Iterator[bytes]:
+        """Yields a table of the last rows of some columns, which `numbers` counts."""
         text, writer = io.StringIO(), None
         for task, result in self:
             row = {"environment": str(task.environment), "policy": str(task.policy)}
-            found = columns(result, names)
+            found = columns_of(result)
             if writer is None:
-                writer = csv.DictWriter(text, [*row, "step", *found], lineterminator="\n")
+                writer = csv.DictWriter(text, [*row, index, *found], lineterminator="\n")
                 writer.writeheader()
-            texts = [[f"{value:.10g}" for value in column[-steps:]] for column in found.values()]
             if task.runs == self.study.runs:
-                for step, values in enumerate(zip(*texts), start=task.steps - steps + 1):
-                    writer.writerow({**row, "step": step, **dict(zip(found, values))})
+                last = (column[-len(numbers) :] for column in found.values())
+                texts = [[f"{value:.10g}" for value in column] for column in last]
+                for number, values in zip(numbers, zip(*texts)):
+                    writer.writerow({**row, index: number, **dict(zip(found, values))})
             yield text.getvalue().encode()
             text.seek(0)
             text.truncate()

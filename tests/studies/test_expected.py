@@ -26,7 +26,7 @@ def verdicts(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
     """Compares with policies of these rewards in each of three steps; standard errors are 1."""
     one = study(policies=TWO, steps=3, expected=[{"source": "exact", **e} for e in expected])
     results = [
-        (task, {"reward": MetricResult(statistics(*rewards), statistics(*np.cumsum(rewards)))})
+        (task, {"reward": MetricResult(statistics(*rewards), statistics(*np.cumsum(rewards)), ())})
         for task, rewards in zip(one.tasks(), measured)
     ]
     return [row.verdict for row in compare(one, results)]

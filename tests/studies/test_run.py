@@ -13,9 +13,12 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 from bandit_envs import AverageRewardMetric, KArmedTestbed, StepDriver, UCBPolicy
+from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.studies import run as running
+from bandit_envs.studies import study as studying
 from bandit_envs.studies.results import Results
 from bandit_envs.studies.run import run_task
+from bandit_envs.testing import assert_identical
 from tests.command_line import (
     CONTEXTUAL,
     TESTBED,
@@ -42,6 +45,27 @@ def test_a_task_is_a_policy_that_learns():
     np.testing.assert_array_equal(
         found.cumulative.squared_deviation, expected.cumulative.squared_deviation
     )
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_all_policies_meet_the_same_problems(environment, monkeypatch):
+    met = []
+
+    class Spy(StepDriver):
+        def __init__(self, env, policy, observers, num_steps):
+            def look(trajectory):
+                met.append((trajectory.observation, env.expected_rewards()))
+
+            super().__init__(env, policy, (look, *observers), num_steps)
+
+    monkeypatch.setattr(running, "StepDriver", Spy)
+    monkeypatch.setattr(studying, "RUNS_PER_TASK", 2)
+    tasks = study([environment], ["random", "greedy"], runs=4, steps=3, metrics=["reward"]).tasks()
+    for task in tasks:
+        run_task(task)
+    half = len(met) // 2
+    assert half >= 6
+    assert_identical(met[:half], met[half:])
 
 
 def test_runs_beyond_one_batch_are_other_runs(tmp_path):
@@ -164,7 +188,7 @@ def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, cal
     assert tables(output) == tables(tmp_path / "undisturbed")
 
 
-def test_what_a_task_keeps_grows_with_its_steps_and_not_with_its_runs(tmp_path):
+def test_what_a_task_keeps_grows_with_its_steps_and_by_one_number_a_metric_with_its_runs(tmp_path):
     sizes = {}
     for runs, steps in itertools.product((20, 2000), (5, 500)):
         one = study(["testbed"], ["random"], runs=runs, steps=steps)
@@ -174,5 +198,5 @@ def test_what_a_task_keeps_grows_with_its_steps_and_not_with_its_runs(tmp_path):
             results.files.save(task, run_task(task))
         (file,) = task_files(results.path)
         sizes[runs, steps] = file.stat().st_size
-    assert sizes[2000, 500] - sizes[20, 500] < 100
+    assert sizes[2000, 500] - sizes[20, 500] == pytest.approx(3 * 8 * 1980, abs=100)
     assert sizes[2000, 500] - sizes[2000, 5] == pytest.approx(12 * 8 * 495, abs=100)
