@@ -29,6 +29,8 @@ from bandit_envs.metrics import MetricResult as MetricResult
 from bandit_envs.metrics import OptimalActionMetric as OptimalActionMetric
 from bandit_envs.metrics import RegretMetric as RegretMetric
 from bandit_envs.metrics import Statistics as Statistics
+from bandit_envs.policies import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
+from bandit_envs.policies import DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy
 from bandit_envs.policies import (
     DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
 )
@@ -37,14 +39,18 @@ from bandit_envs.policies import (
 )
 from bandit_envs.policies import DisjointLinUCBPolicy as DisjointLinUCBPolicy
 from bandit_envs.policies import EpsilonGreedyPolicy as EpsilonGreedyPolicy
+from bandit_envs.policies import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies import GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy
 from bandit_envs.policies import GradientBanditPolicy as GradientBanditPolicy
+from bandit_envs.policies import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
 from bandit_envs.policies import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
 from bandit_envs.policies import LinUCBPolicy as LinUCBPolicy
 from bandit_envs.policies import LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy
+from bandit_envs.policies import MOSSPolicy as MOSSPolicy
 from bandit_envs.policies import Policy as Policy
 from bandit_envs.policies import RandomPolicy as RandomPolicy
+from bandit_envs.policies import UCB1TunedPolicy as UCB1TunedPolicy
 from bandit_envs.policies import UCBPolicy as UCBPolicy
 from bandit_envs.specs import ArraySpec as ArraySpec
 from bandit_envs.specs import BoundedArraySpec as BoundedArraySpec

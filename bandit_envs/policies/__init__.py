@@ -1,5 +1,9 @@
 """Baseline policies on batched NumPy arrays."""
 
+from bandit_envs.policies.beta import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
+from bandit_envs.policies.decaying_epsilon_greedy import (
+    DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy,
+)
 from bandit_envs.policies.disjoint_linear import (
     DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
 )
@@ -7,8 +11,10 @@ from bandit_envs.policies.disjoint_linear import (
     DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
 )
 from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as DisjointLinUCBPolicy
+from bandit_envs.policies.elimination import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy as EpsilonGreedyPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy as GradientBanditPolicy
+from bandit_envs.policies.kl_ucb import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
 from bandit_envs.policies.linear import LinearPolicy as LinearPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
@@ -24,3 +30,5 @@ from bandit_envs.policies.thompson import (
     GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy,
 )
 from bandit_envs.policies.ucb import UCBPolicy as UCBPolicy
+from bandit_envs.policies.ucb_variants import MOSSPolicy as MOSSPolicy
+from bandit_envs.policies.ucb_variants import UCB1TunedPolicy as UCB1TunedPolicy

@@ -235,7 +235,7 @@ class IndexPolicy(Policy):
     """Chooses the available action with the largest score; ties are broken uniformly at random.
 
     A subclass implements `_scores`. If it sets `_epsilon`, it chooses any available action, all
-    equally likely, with that probability.
+    equally likely, with that probability; if epsilon changes, it overrides `_exploration`.
     """
 
     _epsilon = 0.0
@@ -244,19 +244,24 @@ class IndexPolicy(Policy):
     def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the score of every action, available or not: [B, K], above -inf."""
 
+    def _exploration(self, learned: Any) -> float:
+        """Returns the probability of choosing any action, from 0 to 1."""
+        return self._epsilon
+
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
         return argmax_random_ties(rng, self._scores(learned, time_step), available)
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         actions = self._best(rng, learned, time_step, available)
-        if self._epsilon > 0.0:
+        epsilon = self._exploration(learned)
+        if epsilon > 0.0:
             drawn = rng.random(self._batch_size)
-            rows = (drawn < self._epsilon).nonzero()[0]
+            rows = (drawn < epsilon).nonzero()[0]
             if available is not None:
                 actions[rows] = draw_indices(rng, available[rows])
             else:  # of the numbers below epsilon, drawn / epsilon is uniform
-                actions[rows] = drawn[rows] / self._epsilon * self._num_actions
+                actions[rows] = drawn[rows] / epsilon * self._num_actions
         return actions
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
@@ -265,7 +270,8 @@ class IndexPolicy(Policy):
             available = np.ones(self._table_shape, np.bool_)
         scores = np.where(available, self._scores(learned, time_step), -np.inf)
         best = scores == scores.max(axis=1, keepdims=True)
-        return (1.0 - self._epsilon) * _normalized(best) + self._epsilon * _normalized(available)
+        epsilon = self._exploration(learned)
+        return (1.0 - epsilon) * _normalized(best) + epsilon * _normalized(available)
 
     def _probability_of(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
         best = self._probability_of_best(learned, time_step, action)

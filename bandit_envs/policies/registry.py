@@ -36,6 +36,14 @@ POLICIES = {
         PolicyEntry("ucb", "UCB", policies.UCBPolicy),
         PolicyEntry("gradient", "gradient bandit", policies.GradientBanditPolicy),
         PolicyEntry("thompson", "Thompson sampling", policies.GaussianThompsonSamplingPolicy),
+        PolicyEntry("beta_thompson", "Beta Thompson sampling", policies.BetaThompsonSamplingPolicy),
+        PolicyEntry("kl_ucb", "KL-UCB", policies.KLUCBPolicy),
+        PolicyEntry("ucb1_tuned", "UCB1-tuned", policies.UCB1TunedPolicy),
+        PolicyEntry("moss", "MOSS", policies.MOSSPolicy),
+        PolicyEntry("explore_then_commit", "explore-then-commit", policies.ExploreThenCommitPolicy),
+        PolicyEntry(
+            "decaying_epsilon_greedy", "decaying ε-greedy", policies.DecayingEpsilonGreedyPolicy
+        ),
         PolicyEntry("lin_ucb", "LinUCB", policies.LinUCBPolicy),
         PolicyEntry(
             "linear_thompson", "linear Thompson sampling", policies.LinearThompsonSamplingPolicy

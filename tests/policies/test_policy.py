@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
+    DecayingEpsilonGreedyPolicy,
     EpsilonGreedyPolicy,
+    ExploreThenCommitPolicy,
     GaussianThompsonSamplingPolicy,
     GradientBanditPolicy,
     KArmedTestbed,
+    MOSSPolicy,
     Policy,
     RandomPolicy,
     StepDriver,
+    UCB1TunedPolicy,
     UCBPolicy,
 )
 from bandit_envs.policies import argmax_random_ties
@@ -29,6 +33,10 @@ POLICIES = {
     "ucb": partial(UCBPolicy, 1.5),
     "gradient": partial(GradientBanditPolicy, 0.2),
     "gradient_without_baseline": partial(GradientBanditPolicy, 0.2, False),
+    "ucb1_tuned": UCB1TunedPolicy,
+    "moss": partial(MOSSPolicy, 100),
+    "explore_then_commit": partial(ExploreThenCommitPolicy, 3),
+    "decaying_epsilon_greedy": partial(DecayingEpsilonGreedyPolicy, 1.0, 0.5),
     "thompson": partial(GaussianThompsonSamplingPolicy, 0.5, 2.0, 1.5),
 }
 LEARNERS = sorted(set(POLICIES) - {"random"})

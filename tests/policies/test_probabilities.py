@@ -6,23 +6,29 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
+    BetaThompsonSamplingPolicy,
+    DecayingEpsilonGreedyPolicy,
     EpsilonGreedyPolicy,
+    ExploreThenCommitPolicy,
     GaussianThompsonSamplingPolicy,
     GradientBanditPolicy,
+    KLUCBPolicy,
     LinearEpsilonGreedyPolicy,
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
+    MOSSPolicy,
     RandomPolicy,
     StationaryStochasticPerArmPyEnvironment,
     StepDriver,
+    UCB1TunedPolicy,
     UCBPolicy,
 )
-from bandit_envs.rewards import LinearReward
+from bandit_envs.rewards import LinearReward, LogisticReward
 from bandit_envs.sampling import Integers
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
-K, B, CHOICES = 4, 25, 4000  # 100,000 choices
+K, B, CHOICES = 4, 25, 2000  # 50,000 choices
 SPEC = StationaryStochasticPerArmPyEnvironment(
     Integers(2, 0, 2), Integers(2, 0, 2), K, LinearReward(np.ones(4)), batch_size=B
 ).observation_spec()
@@ -34,12 +40,18 @@ EXACT = {
     "epsilon_greedy_only_explores": partial(EpsilonGreedyPolicy, 1.0),
     "ucb": partial(UCBPolicy, 0.5),
     "gradient": partial(GradientBanditPolicy, 0.5),
+    "ucb1_tuned": UCB1TunedPolicy,
+    "moss": MOSSPolicy,
+    "kl_ucb": KLUCBPolicy,
+    "explore_then_commit": partial(ExploreThenCommitPolicy, 1),
+    "decaying_epsilon_greedy": partial(DecayingEpsilonGreedyPolicy, 0.5, 1.0),
     "lin_ucb": partial(LinUCBPolicy, 0.2),
     "linear_greedy": partial(LinearEpsilonGreedyPolicy, 0.0),
     "linear_epsilon_greedy": partial(LinearEpsilonGreedyPolicy, 0.3),
 }
 SAMPLED = {
     "thompson": GaussianThompsonSamplingPolicy,
+    "beta_thompson": BetaThompsonSamplingPolicy,
     "linear_thompson": partial(LinearThompsonSamplingPolicy, 0.5),
 }
 AVAILABLE = {
@@ -176,7 +188,7 @@ def test_every_policy_runs_where_few_actions_are_available(name):
         Integers(2, 0, 2),
         Integers(2, 0, 2),
         K,
-        LinearReward(np.ones(4)),
+        LogisticReward(np.ones(4)),
         Integers(1, 1, K + 1),
         B,
         seed=0,

@@ -1,0 +1,73 @@
+"""Beta posteriors of rewards from 0 to 1: Thompson sampling."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.base.checks import check_number
+from bandit_envs.base.state import Seed
+from bandit_envs.policies.beta_odds import draw_beta_odds
+from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, argmax_random_ties
+from bandit_envs.policies.unit_rewards import check_unit_rewards
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+
+class BetaPosterior(NamedTuple):
+    """The parameters of the posteriors, each [B, K] and updated in place."""
+
+    successes: Floats
+    failures: Floats
+
+
+class BetaThompsonSamplingPolicy(Policy):
+    """Draws a success probability for every action from its posterior and chooses the largest.
+
+        prior      p(a) ~ Beta(prior_successes, prior_failures)
+        posterior  successes += R,  failures += 1 - R    of the action chosen
+
+    Rewards are numbers from 0 to 1; those between count as a part of a success.
+
+    Args:
+        prior_successes: from 0.1 to 1e6.
+        prior_failures: from 0.1 to 1e6.
+
+    Source: Thompson (1933); Chapelle & Li (2011), algorithm 2.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> env = BernoulliPyEnvironment([0.1, 0.9])
+    >>> BetaThompsonSamplingPolicy(num_actions=2).action(env.reset()).shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        prior_successes: float = 1.0,
+        prior_failures: float = 1.0,
+        *,
+        num_actions: int,
+        batch_size: int = 1,
+        seed: Seed = None,
+    ) -> None:
+        self._prior_successes = check_number("prior_successes", prior_successes, 0.1, 1e6)
+        self._prior_failures = check_number("prior_failures", prior_failures, 0.1, 1e6)
+        super().__init__(num_actions, batch_size, seed)
+
+    def _initial(self) -> BetaPosterior:
+        shape = self._table_shape
+        return BetaPosterior(
+            np.full(shape, self._prior_successes), np.full(shape, self._prior_failures)
+        )
+
+    def _select(self, rng: Rng, learned: BetaPosterior, time_step: TimeStep) -> Actions:
+        # The largest odds p / (1 - p) belong to the largest p.
+        odds = draw_beta_odds(rng, learned.successes, learned.failures)
+        return argmax_random_ties(rng, odds, self._available(time_step.observation))
+
+    def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> BetaPosterior:
+        reward = check_unit_rewards(trajectory.reward)
+        chosen = self._row_offsets + trajectory.action
+        learned.successes.reshape(-1)[chosen] += reward
+        learned.failures.reshape(-1)[chosen] += 1.0 - reward
+        return learned

@@ -1,0 +1,67 @@
+"""Indices from the Kullback-Leibler divergence of Bernoulli laws: KL-UCB and IMED."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandit_envs.base.checks import check_number
+from bandit_envs.base.state import Seed
+from bandit_envs.policies.averages import AverageIndexPolicy, Averages
+from bandit_envs.policies.policy import Floats
+from bandit_envs.policies.unit_rewards import check_unit_rewards
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+BELOW_1 = np.nextafter(1.0, 0.0)
+
+
+class KLUCBPolicy(AverageIndexPolicy):
+    """Chooses the largest upper confidence bound by the divergence of Bernoulli laws.
+
+        A_t = argmax_a max{q: N(a) kl(Q(a), q) <= ln t + c ln ln t}
+        kl(p, q) = p ln(p / q) + (1 - p) ln((1 - p) / (1 - q))
+
+    Rewards are numbers from 0 to 1. The bounds are exact to 1e-10.
+
+    Args:
+        c: at least 0; the theory asks for 3, and 0 does best in practice.
+
+    Source: Garivier & Cappé (2011), algorithm 1.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> KLUCBPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(
+        self, c: float = 0.0, *, num_actions: int, batch_size: int = 1, seed: Seed = None
+    ) -> None:
+        self._c = check_number("c", c, 0.0, 1e6)
+        super().__init__(num_actions, batch_size, seed)
+
+    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+        level = math.log(t) + self._c * math.log(max(math.log(t), 1.0))
+        bounds = kl_upper_bounds(learned.values, learned.inverses * level)
+        bounds[learned.counts == 0.0] = np.inf
+        return bounds
+
+    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
+        check_unit_rewards(trajectory.reward)
+        return super()._learn(learned, trajectory)
+
+
+def kl_upper_bounds(p: Floats, divergence: Floats) -> Floats:
+    """Returns the largest q with kl(p, q) <= `divergence`, for p from 0 to 1; exact to 1e-10."""
+    p = np.clip(p, 1e-300, BELOW_1)
+    rest = 1.0 - p
+    target = p * np.log(p) + rest * np.log(rest) - divergence
+    # kl(p, q) is at least entropy(p) - (1 - p) ln(1 - q), and at least (q - p)^2 / (2 q (1 - p)).
+    spread = divergence * rest
+    q = np.minimum(-np.expm1(target / rest), p + spread + np.sqrt(spread * (spread + 2.0 * p)))
+    np.clip(q, p, BELOW_1, out=q)
+    for _ in range(5):  # Newton's method descends from above, as kl is convex in q
+        excess = target - p * np.log(q) - rest * np.log1p(-q)
+        q -= excess * q * (1.0 - q) / np.maximum(q - p, 1e-17)
+        np.clip(q, p, BELOW_1, out=q)
+    return q

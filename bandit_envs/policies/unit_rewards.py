@@ -1,0 +1,15 @@
+"""Rewards of policies whose theory is about rewards from 0 to 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+
+def check_unit_rewards(reward: NDArray[Any]) -> NDArray[Any]:
+    """Returns `reward` [B]; ValueError if a number is not from 0 to 1."""
+    bad = reward[(reward < 0.0) | (reward > 1.0)]
+    if bad.size:
+        raise ValueError(f"reward is {bad[0]} in a row; this policy takes rewards from 0 to 1")
+    return reward

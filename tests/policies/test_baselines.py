@@ -1,0 +1,271 @@
+"""Policies, held to implementations for one row and written out with loops, step by step."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    BernoulliPyEnvironment,
+    BetaThompsonSamplingPolicy,
+    DecayingEpsilonGreedyPolicy,
+    ExploreThenCommitPolicy,
+    KArmedBandit,
+    KLUCBPolicy,
+    MOSSPolicy,
+    StepDriver,
+    UCB1TunedPolicy,
+    rewards,
+)
+from bandit_envs.policies.beta_odds import draw_beta_odds
+from bandit_envs.policies.kl_ucb import kl_upper_bounds
+from bandit_envs.trajectories import Trajectory, restart, termination
+
+K, B = 4, 4
+SIZES = {"num_actions": 3, "batch_size": B}
+
+
+class Row:
+    """What one row has seen: the actions and their rewards, in order."""
+
+    def __init__(self, **parameters):
+        self.history = []
+        vars(self).update(parameters)
+
+    @property
+    def t(self):
+        return len(self.history) + 1
+
+    def seen(self, action):
+        return [reward for chosen, reward in self.history if chosen == action]
+
+    def mean(self, action):
+        return sum(self.seen(action)) / len(self.seen(action))
+
+    def learn(self, action, reward, available):
+        self.history.append((action, reward))
+
+
+class Index(Row):
+    """Chooses one of the actions with the largest index; those never chosen come first."""
+
+    def probabilities(self, available):
+        indices = {a: self.index(a, available) if self.seen(a) else math.inf for a in available}
+        best = [a for a in available if indices[a] >= max(indices.values()) - 1e-9]
+        return [(a in best) / len(best) for a in range(K)]
+
+
+class UCB1Tuned(Index):
+    def index(self, action, available):
+        seen, mean = self.seen(action), self.mean(action)
+        variance = sum((reward - mean) ** 2 for reward in seen) / len(seen)
+        width = variance + math.sqrt(2 * math.log(self.t) / len(seen))
+        return mean + math.sqrt(math.log(self.t) / len(seen) * min(0.25, width))
+
+
+class MOSS(Index):
+    def index(self, action, available):
+        n = len(self.seen(action))
+        surplus = math.log((self.horizon or self.t) / (K * n))
+        return self.mean(action) + math.sqrt(max(0.0, surplus) / n)
+
+
+def kl(p, q):
+    total = 0.0
+    for x, y in ((p, q), (1 - p, 1 - q)):
+        if x > 0:
+            total += x * math.log(x / y) if y > 0 else math.inf
+    return total
+
+
+class KLUCB(Index):
+    def index(self, action, available):
+        n, mean = len(self.seen(action)), min(self.mean(action), 1.0)
+        level = math.log(self.t)
+        if level > 1:
+            level += self.c * math.log(level)
+        return self.bound(mean, level / n)
+
+    def bound(self, mean, divergence):
+        low, high = mean, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (middle, high) if kl(mean, middle) <= divergence else (low, middle)
+        return low
+
+
+class ExploreThenCommit(Row):
+    def probabilities(self, available):
+        scores = {}
+        for action in available:
+            first = self.seen(action)[: self.m]
+            scores[action] = sum(first) / self.m if len(first) == self.m else math.inf
+        best = [a for a in available if scores[a] >= max(scores.values()) - 1e-9]
+        return [(a in best) / len(best) for a in range(K)]
+
+
+class DecayingEpsilonGreedy(Row):
+    def value(self, action):
+        value = 0.0
+        for n, reward in enumerate(self.seen(action), 1):
+            value += (reward - value) / n
+        return value
+
+    def probabilities(self, available):
+        values = {a: self.value(a) for a in available}
+        best = [a for a in available if values[a] == max(values.values())]
+        epsilon = min(1.0, self.c * K / (self.d**2 * self.t))
+        return [
+            (1 - epsilon) * (a in best) / len(best) + epsilon * (a in available) / len(available)
+            for a in range(K)
+        ]
+
+
+RULES = {
+    "ucb1_tuned": (UCB1TunedPolicy, UCB1Tuned, {}),
+    "moss": (MOSSPolicy, MOSS, {"horizon": 300}),
+    "moss_without_horizon": (MOSSPolicy, MOSS, {"horizon": None}),
+    "kl_ucb": (KLUCBPolicy, KLUCB, {"c": 0.0}),
+    "kl_ucb_of_the_theory": (KLUCBPolicy, KLUCB, {"c": 3.0}),
+    "explore_then_commit": (ExploreThenCommitPolicy, ExploreThenCommit, {"m": 5}),
+    "decaying_epsilon_greedy": (
+        DecayingEpsilonGreedyPolicy,
+        DecayingEpsilonGreedy,
+        {"c": 0.5, "d": 0.4},
+    ),
+}
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("sleeping", [False, True])
+@pytest.mark.parametrize("name", RULES)
+def test_probabilities_are_those_of_the_rule_at_every_step(name, sleeping, binary):
+    make, rule, parameters = RULES[name]
+    rng = np.random.default_rng(11)
+    policy = make(**parameters, num_actions=K, batch_size=B, seed=0)
+    rows = [rule(**parameters) for _ in range(B)]
+    means = rng.random((B, K))
+    for _ in range(40):
+        mask = np.ones((B, K), bool)
+        if sleeping:
+            mask = rng.random((B, K)) < 0.6
+            mask[:, 0] |= ~mask.any(axis=1)
+        before = restart({"observation": np.ones((B, 1)), "mask": mask}, B)
+        found = policy.probabilities(before)
+        action = policy.action(before)
+        reward = rng.random(B) < means[np.arange(B), action]
+        reward = (reward if binary else rng.beta(2.0, 1.0 + reward)).astype(np.float64)
+        for row in range(B):
+            available = np.flatnonzero(mask[row]).tolist()
+            expected = np.array(rows[row].probabilities(available))
+            if isinstance(rows[row], Index):  # indices closer than 1e-9 are equal in `rows` only
+                assert (expected[found[row] > 0] > 0).all()
+                expected = (found[row] > 0) / np.count_nonzero(found[row])
+            np.testing.assert_allclose(found[row], expected, rtol=1e-9, atol=1e-9)
+            rows[row].learn(action[row], reward[row], available)
+        policy(Trajectory.from_transition(before, action, termination(before.observation, reward)))
+
+
+UNIT = {
+    "beta_thompson": BetaThompsonSamplingPolicy,
+    "kl_ucb": KLUCBPolicy,
+}
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5])
+@pytest.mark.parametrize("name", UNIT)
+def test_rewards_beyond_0_and_1_are_refused_and_nothing_changes(name, wrong, teach, learned):
+    policy = UNIT[name](num_actions=2, batch_size=3)
+    teach(policy, [np.array([0, 1, 1])], [np.array([0.0, 0.5, 1.0])])
+    before = policy.get_state().content.learned
+    with pytest.raises(ValueError, match="reward"):
+        teach(policy, [np.array([0, 1, 1])], [np.array([0.0, wrong, 1.0])])
+    for one, other in zip(before, learned(policy)):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", UNIT)
+def test_rows_with_rewards_from_0_to_1_learn_by_themselves(name, teach, learned):
+    rng = np.random.default_rng(3)
+    actions, seen, order = rng.integers(0, K, (30, B)), rng.random((30, B)), rng.permutation(B)
+    straight, permuted = (UNIT[name](num_actions=K, batch_size=B) for _ in range(2))
+    teach(straight, actions, seen)
+    teach(permuted, actions[:, order], seen[:, order])
+    for one, other in zip(map(np.asarray, learned(straight)), learned(permuted)):
+        np.testing.assert_allclose(one[order] if one.ndim else one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", UNIT)
+def test_a_saved_policy_with_rewards_from_0_to_1_replays_exactly(name):
+    env, policy = BernoulliPyEnvironment([0.2, 0.5, 0.7], B, seed=0), UNIT[name](**SIZES, seed=1)
+    StepDriver(env, policy, [policy], 20).run()
+    states, runs = (env.get_state(), policy.get_state()), []
+    for again in (policy, UNIT[name](**SIZES, seed=2)):
+        env.set_state(states[0])
+        again.set_state(states[1])
+        runs.append([])
+        record = runs[-1].append
+        StepDriver(env, again, [again, lambda step, record=record: record(step.action)], 20).run()
+    np.testing.assert_array_equal(*runs)
+
+
+def test_the_bounds_of_kl_ucb_are_exact():
+    rng = np.random.default_rng(0)
+    n = rng.integers(1, 100, 500)
+    p = np.concatenate([rng.integers(0, n + 1) / n, [0.0, 1.0, 1e-12, 1 - 1e-12]])
+    level = np.concatenate([np.exp(rng.uniform(-12, 3, 500)), [0.1] * 4])
+    rule = KLUCB(c=0.0)
+    for mean, divergence, found in zip(p, level, kl_upper_bounds(p, level)):
+        assert found == pytest.approx(rule.bound(mean, divergence), abs=1e-10)
+
+
+def test_the_posterior_of_beta_thompson_is_that_of_bayes(teach, learned):
+    rng = np.random.default_rng(5)
+    actions, seen = rng.integers(0, K, (50, B)), rng.integers(0, 2, (50, B))
+    policy = BetaThompsonSamplingPolicy(0.5, 2.0, num_actions=K, batch_size=B)
+    teach(policy, actions, seen)
+    for row in range(B):
+        for action in range(K):
+            own = seen[actions[:, row] == action, row].tolist()
+            posterior = [table[row, action] for table in learned(policy)]
+            assert posterior == [0.5 + own.count(1), 2.0 + own.count(0)]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(1, 1), (0.1, 0.1), (0.5, 9), (1, 30), (3, 2), (40, 1.5), (200, 300), (9e4, 7)]
+)
+def test_odds_are_those_of_beta_laws(a, b):
+    stats = pytest.importorskip("scipy.stats")
+    odds = draw_beta_odds(np.random.default_rng(1), *np.full((2, 40, 500), [[[a]], [[b]]], float))
+    assert stats.kstest(odds.ravel(), stats.betaprime(a, b).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("make", "argument", "error"),
+    [
+        (partial(MOSSPolicy, 0), "horizon", ValueError),
+        (partial(MOSSPolicy, 1.5), "horizon", TypeError),
+        (partial(KLUCBPolicy, -1.0), "c", ValueError),
+        (partial(BetaThompsonSamplingPolicy, 0.0), "prior_successes", ValueError),
+        (partial(BetaThompsonSamplingPolicy, 1.0, "1"), "prior_failures", TypeError),
+        (partial(ExploreThenCommitPolicy, 0), "m", ValueError),
+        (partial(DecayingEpsilonGreedyPolicy, 0.0, 0.1), "c", ValueError),
+        (partial(DecayingEpsilonGreedyPolicy, 1.0, 1.1), "d", ValueError),
+    ],
+)
+def test_wrong_arguments_are_refused(make, argument, error):
+    with pytest.raises(error, match=f"{argument} is "):
+        make(num_actions=2)
+
+
+def test_the_regret_of_explore_then_commit_is_that_of_its_formula():
+    gap, m, steps, size = 0.5, 20, 200, 20_000
+    env = KArmedBandit(rewards.Normal([0.0, -gap], [1.0, 1.0]), size, seed=3)
+    policy = ExploreThenCommitPolicy(m, num_actions=2, batch_size=size, seed=4)
+    chosen = []
+    StepDriver(env, policy, [policy, lambda step: chosen.append(step.action)], steps).run()
+    wrong = gap * np.sum(chosen, axis=0)
+    committed_wrongly = 0.5 * math.erfc(gap * math.sqrt(m / 2) / math.sqrt(2))
+    expected = m * gap + (steps - 2 * m) * gap * committed_wrongly
+    assert abs(wrong.mean() - expected) < 4 * wrong.std() / math.sqrt(size)
