@@ -42,8 +42,9 @@ class AverageIndexPolicy(IndexPolicy):
         """Returns the index of every action at step t, at least 2: [B, K]."""
 
     def _initial(self) -> Averages:
-        zeros = np.zeros((4, *self._table_shape))
-        return Averages(*zeros, np.full(self._table_shape, np.inf), 0)
+        counts, sums, values, variances = np.zeros((4, *self._table_shape))
+        inverses = np.full(self._table_shape, np.inf)
+        return Averages(counts, sums, values, variances, inverses, 0)
 
     def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
         # At the first step all indices are infinite, if only ln t is not 0.
