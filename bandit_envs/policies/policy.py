@@ -275,9 +275,10 @@ class IndexPolicy(Policy):
 
     def _probability_of(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
         best = self._probability_of_best(learned, time_step, action)
-        if self._epsilon > 0.0:
-            best *= 1.0 - self._epsilon
-            best += self._epsilon * (1.0 / self._num_actions)
+        epsilon = self._exploration(learned)
+        if epsilon > 0.0:
+            best *= 1.0 - epsilon
+            best += epsilon * (1.0 / self._num_actions)
         return best
 
     def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
