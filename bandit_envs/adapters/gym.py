@@ -8,17 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import gym
+import numpy as np
 
-from bandit_envs.adapters.randomized_env import RandomizedEnv
 from bandit_envs.adapters.spaces import Adapter
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import Seed
-
-__all__ = ["GymEnv", "RandomizedEnv"]
+from bandit_envs.base.state import Seed, generator
 
 
 class GymEnv(Adapter, gym.Env):
-    """An environment with a batch of one, in gym's interface.
+    """An environment with a batch of one, in gym's interface; see `Adapter`.
 
     `done` is terminated or truncated; `info` has `TimeLimit.truncated` if it is truncated.
 
@@ -55,3 +53,56 @@ class GymEnv(Adapter, gym.Env):
 
     def render(self, mode: str = "human") -> Any:
         return self._env.render(mode)
+
+
+class RandomizedEnv(gym.Env):
+    """Base of gym environments that draw from a generator of their own, `np_random`.
+
+    A subclass sets `action_space` and `observation_space`, implements `step`, and overrides
+    `reset`. Seeding changes the generator in place: environments that were given one share it.
+
+    Args:
+        np_random: a RandomState or Generator; None for a new RandomState.
+        seed: the seed of the new RandomState; None for fresh entropy.
+
+    Source: Concepts' `RandomizedEnv`.
+
+    >>> class Coin(RandomizedEnv):
+    ...     def step(self, action):
+    ...         return None, float(self.np_random.randint(2) == action), True, {}
+    >>> Coin().seed(7)
+    [7]
+    """
+
+    def __init__(self, np_random: Any = None, seed: Any = None) -> None:
+        if np_random is not None and seed is not None:
+            raise ValueError("np_random and seed are both given; expected at most one of them")
+        self._rng = np.random.RandomState() if np_random is None else np_random
+        if not isinstance(self._rng, (np.random.RandomState, np.random.Generator)):
+            raise TypeError(f"np_random is {np_random!r}; expected a RandomState or a Generator")
+        if seed is not None:
+            self.seed(seed)
+
+    @property
+    def np_random(self) -> Any:
+        """The generator of every draw."""
+        return self._rng
+
+    def seed(self, seed: Any = None) -> list[Any]:
+        """Seeds the generator and returns the list of seeds used; None is fresh entropy."""
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0])
+        generator(seed)  # refuses a bad seed before anything changes
+        if isinstance(self._rng, np.random.RandomState):
+            self._rng.seed(seed)
+        else:
+            bits = self._rng.bit_generator
+            bits.state = type(bits)(seed).state
+        return [seed]
+
+    def reset(
+        self, *, seed: Any = None, return_info: bool = False, options: dict[str, Any] | None = None
+    ) -> Any:
+        """Seeds the generator, if there is a `seed`. An override calls it first."""
+        if seed is not None:
+            self.seed(seed)

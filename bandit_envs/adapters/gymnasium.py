@@ -5,8 +5,10 @@ An id imports it by itself: `gymnasium.make("bandit_envs.adapters.gymnasium:band
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from bandit_envs import environments
 from bandit_envs.adapters.spaces import Adapter, ending
 from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.checks import check_integer
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
@@ -31,8 +34,7 @@ class _GymnasiumAdapter(Adapter):
 
     def render(self) -> Any:
         if self.render_mode is None:
-            gymnasium.logger.warn("nothing is rendered: the environment has no render_mode")
-            return None
+            return gymnasium.logger.warn("nothing is rendered: the environment has no render_mode")
         self._check_reset()
         frames = [self._env.render(self.render_mode, row) for row in range(self._env.batch_size)]
         return tuple(frames) if self._row is None else frames[self._row]
@@ -70,22 +72,15 @@ class GymnasiumEnv(_GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[
 class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
     """A batch in Gymnasium's vectorized interface: its rows are the sub-environments.
 
-    Rows share one random stream and end together. Then, the mode says what resets them:
-
-        NEXT_STEP    the next `step`, which ignores its actions and has rewards of 0
-        SAME_STEP    the same `step`, whose infos have the `final_obs` and the `final_info`
-        DISABLED     `reset`; `step` raises `ResetNeeded`
-
-    A bandit without a horizon needs no reset: every step is a termination, except in NEXT_STEP,
-    which would lose every other step to a reset.
+    Rows share one random stream and end together; `step` raises NotImplementedError if they do not.
+    `autoreset_mode` says what resets them: NEXT_STEP, SAME_STEP, or DISABLED for nothing. A bandit
+    without a horizon needs no reset: every step is a termination, except in NEXT_STEP, which would
+    lose every other step to a reset.
 
     Args:
         env, expected_rewards: as for `Adapter`, with a batch of any size.
         autoreset_mode: an `AutoresetMode`, or its value.
         render_mode: "rgb_array" or "ansi"; None to show nothing.
-
-    Raises:
-        NotImplementedError: from `step`, some rows have ended and others have not.
 
     Source: Gymnasium's `VectorEnv` and its page on autoreset modes.
 
@@ -119,12 +114,7 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
         self._resets_itself = is_bandit(env) and self._mode is AutoresetMode.NEXT_STEP
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
-        """Starts a new episode in all rows and returns their observations and infos.
-
-        Args:
-            seed: as for `Adapter.reset`; one seed for all rows.
-            options: may have a "reset_mask" [B] bool: all True, or all False to reset nothing.
-        """
+        """Starts a new episode in all rows; in none if the "reset_mask" of `options` is False."""
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
         if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or mask.any() != mask.all():
             raise ValueError(
@@ -197,13 +187,13 @@ class KArmedTestbed(GymnasiumEnv):
     """river's k-armed testbed: the same seed draws the same arms and rewards.
 
     A step costs what river's does, as it draws one number by the core's law; not with a render
-    mode, `expected_rewards`, `drift_std` or `dtype`, nor once `env` has been read. Before that,
-    `env` has the state of the last reset and the current generator.
+    mode, `expected_rewards`, `drift_std` or `dtype`, nor once `env` has been read: before that, the
+    state of `env` is that of the last reset.
 
     Args:
         k, render_mode, expected_rewards: as for the environment and the adapter.
-        **kwargs: `observe_best_arm`, to observe the best arm, as in river, in place of 0; and the
-            arguments of `bandit_envs.KArmedTestbed`, with float64 as the default `dtype`.
+        **kwargs: `observe_best_arm`, to observe the best arm in place of 0; and the arguments of
+            `bandit_envs.KArmedTestbed`, with float64 as the default `dtype`.
 
     Source: river's `bandit.envs.KArmedTestbed`.
 
@@ -224,7 +214,7 @@ class KArmedTestbed(GymnasiumEnv):
         self._values: list[float] = []
 
     @property
-    def env(self) -> PyEnvironment:
+    def env(self) -> Any:
         self._is_slow, self._values = True, []
         return super().env
 
@@ -245,7 +235,7 @@ class KArmedTestbed(GymnasiumEnv):
 def make_env(environment: str, **kwargs: Any) -> Any:
     """Returns the environment of an id, for `gymnasium.make`."""
     if environment == "testbed":
-        return KArmedTestbed(**kwargs)
+        return KArmedTestbed(**_checked(kwargs))
     return _make(GymnasiumEnv, environment, 1, sys.maxsize, kwargs)
 
 
@@ -275,21 +265,37 @@ def register(id: str, environment: str, max_episode_steps: int = 1000) -> None: 
         id,
         entry_point=f"{__name__}:make_env",
         vector_entry_point=f"{__name__}:make_vector_env",
-        max_episode_steps=max_episode_steps,
-        kwargs={"environment": environment},
+        max_episode_steps=check_integer("max_episode_steps", max_episode_steps, minimum=1),
+        kwargs={"environment": find_environment(environment).id},
     )
 
 
 def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str, Any]) -> Any:
-    entry, arguments = find_environment(name), {"seed": 0, **kwargs}
+    arguments: dict[str, Any] = {"seed": 0, **_checked(kwargs)}
     names = arguments.keys() & {"autoreset_mode", "render_mode", "expected_rewards"}
     options = {key: arguments.pop(key) for key in names}
-    fits = arguments.keys() <= inspect.signature(entry.make).parameters.keys()
-    make = entry.make if fits else entry.environment
-    make = _ObservedTestbed if name == "testbed" else make
-    env: Any = make(batch_size=num_envs, horizon=horizon, **arguments)
+    entry = find_environment(name)
+    makers: Any = (_ObservedTestbed,) if name == "testbed" else (entry.make, entry.environment)
+    make = next((make for make in makers if _fits(make, arguments)), None)
+    if make is None:
+        expected = ", ".join(entry.parameters())
+        raise TypeError(f"{name} takes {expected}; got {', '.join(kwargs) or 'nothing'}")
+    env = make(batch_size=num_envs, horizon=horizon, **arguments)
     env.seed()
     return adapter(env, **options)
+
+
+def _checked(kwargs: dict[str, Any]) -> dict[str, Any]:
+    for name, other in (("horizon", "max_episode_steps"), ("batch_size", "num_envs")):
+        if name in kwargs:
+            raise TypeError(f"{name} is given; expected {other} in its place")
+    return kwargs
+
+
+def _fits(make: Callable[..., Any], arguments: dict[str, Any]) -> bool:
+    with contextlib.suppress(TypeError):
+        return bool(inspect.signature(make).bind(**arguments))
+    return False
 
 
 _names: dict[str, str] = {}  # the first entry of a class has the name of the class

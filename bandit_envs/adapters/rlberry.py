@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import numpy as np
 import rlberry.spaces
 from rlberry.envs.interface import Model
 from rlberry.seeding import Seeder
@@ -43,16 +42,15 @@ class RlberryEnv(Adapter, Model):
         self._sampling_rng = self.seeder.spawn().rng
 
     @property
-    def rng(self) -> np.random.Generator:
+    def rng(self) -> Any:
         """The generator of the environment; `sample` has its own."""
         return self.np_random
 
     def reseed(self, seed_seq: Any = None) -> None:
         """Seeds the environment, `sample` and the spaces.
 
-        Args:
-            seed_seq: an integer or a sequence of them, which repeats a run; a SeedSequence or
-                Seeder, from which each call spawns another stream; None to spawn from the last.
+        An integer, or a sequence of them, repeats a run; each call with a SeedSequence or Seeder
+        spawns another stream of it, and one with None another stream of the last.
         """
         try:
             Seeder(seed_seq, spawn_seed_seq=False)
@@ -63,11 +61,7 @@ class RlberryEnv(Adapter, Model):
         self._sampling_rng = self.seeder.spawn().rng
 
     def sample(self, state: Any, action: Any) -> Any:
-        """Returns a step from a state of `env.get_state()`; the environment stays as it is.
-
-        Raises:
-            ValueError: `state` is from before the first reset or from the end of an episode.
-        """
+        """Returns a step from a state of `env.get_state()`; the environment stays as it is."""
         if self._twin is None:
             self._twin = RlberryEnv(self._env, expected_rewards=self.expected_rewards)
         env = self._twin.env
@@ -78,9 +72,7 @@ class RlberryEnv(Adapter, Model):
         return self._twin.step(action)
 
     def is_online(self) -> bool:
-        """True: it can be reset and stepped."""
         return True
 
     def is_generative(self) -> bool:
-        """True: it can be sampled."""
         return True

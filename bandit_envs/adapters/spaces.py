@@ -66,19 +66,15 @@ class Adapter:
 
     A LAST with discount 0 is `terminated`, a LAST with discount 1 `truncated`. So without a horizon
     every step of a bandit is `terminated`, and the next action is chosen from its observation. Give
-    a testbed a horizon if something resets it after each episode: a reset draws new arms.
-
-    What is returned belongs to the caller, who may write into it.
+    a testbed a horizon if something resets it after each episode: a reset draws new arms. The
+    caller may write into what is returned.
 
     Args:
-        env: the environment to adapt.
+        env: the environment to adapt; a reward is one number.
         render_mode: "rgb_array", "human" or "ansi"; None to show nothing.
         expected_rewards: whether infos have the `best_arm` and the `expected_rewards` [K] of the
-            state that the next action meets.
-
-    Raises:
-        ValueError: the batch size is not 1, or a row's reward is not one number.
-        NotImplementedError: from `reset`, the expected rewards are not known.
+            state that the next action meets; if they are unknown, `reset` raises
+            NotImplementedError.
     """
 
     metadata: Any = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 4}  # noqa: RUF012
@@ -114,16 +110,14 @@ class Adapter:
         self._converts = not (isinstance(action_spec, ArraySpec) and is_bandit(env))
 
     @property
-    def env(self) -> PyEnvironment:
+    def env(self) -> Any:
         """The adapted environment."""
-        env: PyEnvironment = self._env
-        return env
+        return self._env
 
     @property
-    def np_random(self) -> np.random.Generator:
+    def np_random(self) -> Any:
         """The generator of the environment."""
-        rng: np.random.Generator = self._env.np_random
-        return rng
+        return self._env.np_random
 
     @np_random.setter
     def np_random(self, value: np.random.Generator) -> None:
@@ -132,13 +126,7 @@ class Adapter:
     _np_random = np_random
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
-        """Starts a new episode and returns its observation and info.
-
-        Args:
-            seed: whatever `numpy.random.default_rng` takes, to start a run anew; None to continue
-                the random stream.
-            options: not used.
-        """
+        """Starts a new episode, or a new run if there is a `seed`; returns observation and info."""
         if seed is not None:  # what goes on through resets, such as time, starts anew as well
             generator(seed)  # refuses a bad seed before anything changes
             self._env.set_state(self._start)

@@ -131,6 +131,30 @@ def test_bad_numbers_for_an_id_are_refused(options):
             gymnasium.make_vec(id_, **options)
 
 
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+@pytest.mark.parametrize(
+    ("id_", "options", "message"),
+    [
+        (TESTBED, {"horizon": 3}, "horizon .*max_episode_steps"),
+        (PER_ARM, {"batch_size": 3}, "batch_size .*num_envs"),
+        (PER_ARM, {"max_num_action": 3}, "per_arm takes .*max_num_actions.* got max_num_action"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_named_with_those_that_do(make, id_, options, message):
+    with pytest.raises(TypeError, match=message):
+        make(id_, **options)
+
+
+@pytest.mark.parametrize(
+    ("environment", "steps", "message"),
+    [("wheeel", 5, "did you mean wheel"), ("mine:No", 5, "mine:No"), ("wheel", 0, "max_episode")],
+)
+def test_what_cannot_be_made_is_not_registered(environment, steps, message):
+    with pytest.raises(ValueError, match=message):
+        register("mine/Nothing-v0", environment, steps)
+    assert "mine/Nothing-v0" not in gymnasium.registry
+
+
 def test_a_class_of_ones_own_is_registered_by_its_name():
     register("mine/Bernoulli-v0", "tests.adapters.examples:Mine", max_episode_steps=5)
     env = gymnasium.make("mine/Bernoulli-v0", means=[0.0, 1.0], expected_rewards=True)
