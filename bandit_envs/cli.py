@@ -85,9 +85,9 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--steps", **number, help="steps in a run (default: 1000)")
         each.add_argument("--seed", **number, help="base random seed (default: 0)")
     for each in (testbed, run, report):
-        names = ", ".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
-        text = f"draw this over steps: {names}; may be repeated"
-        each.add_argument("--panel", dest="panels", action="append", metavar="NAME", help=text)
+        names = ",".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
+        text = f"draw these over steps, all or some of {names}"
+        each.add_argument("--panels", type=lambda names: names.split(","), help=text)
     text = "independent runs (default: as published)"
     reproduce.add_argument("--runs", **number, help=text)
     for each in (testbed, run, sweep, reproduce):
@@ -99,6 +99,8 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--address", help="address of a running Dask or Ray cluster")
         text = "folder of the results (default: one in results/)"
         each.add_argument("--output", type=Path, metavar="DIR", help=text)
+        text = "delete the folder's results of another study or version"
+        each.add_argument("--overwrite", action="store_true", help=text)
         each.add_argument("--dry-run", action="store_true", help="only count the tasks")
     return parser
 

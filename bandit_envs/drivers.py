@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, runtime_checkable
 
@@ -30,7 +31,8 @@ class Actor(Protocol):
 class StepDriver(Stateful):
     """Runs a policy in an environment for a number of steps at a time.
 
-    A policy learns only if it is among the observers. At the end of an episode, the driver resets
+    A policy learns only if it is among the observers. A warning says so at the end of a run where
+    it was not, if it has learned nothing before. At the end of an episode, the driver resets
     the environment; that is not a step, and observers do not see it.
 
     The state of a driver is that of its environment, its policy and every observer that has one.
@@ -105,6 +107,9 @@ class StepDriver(Stateful):
             for observer in self._observers:
                 observer(trajectory)
             time_step = next_time_step
+        is_observer = id(policy) in map(id, self._observers)
+        if not is_observer and isinstance(policy, Policy) and policy.is_untrained:
+            warnings.warn("policy is not among the observers: it has not learned", stacklevel=2)
         return time_step
 
     def get_state(self) -> Any:

@@ -386,7 +386,18 @@ def test_only_what_is_missing_is_done(tmp_path):
     assert code == 0
     assert "5 tasks" in err
     assert content(output) == whole
-    assert "0 tasks" in sweep(tmp_path, TINY).err
+    assert "nothing to run" in sweep(tmp_path, TINY).err
+
+
+def test_progress_counts_steps(tmp_path):
+    assert "60 of 60 steps" in sweep(tmp_path, TINY.replace("0.25, 0.5, ", "")).err
+    text = TINY.replace("per_arm", "testbed").replace("linear_", "").replace("runs = 4", "runs = 9")
+    for line in ("global_dim = 2", "arm_dim = 2", "max_num_actions = 3", "batch_size = 2"):
+        text = text.replace(line + "\n", "")
+    assert (
+        "6,000 of 6,000 steps"
+        in sweep(tmp_path, text.replace("steps = 5", "steps = 1200"), output="b").err
+    )
 
 
 def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
@@ -435,16 +446,16 @@ def test_a_report_shows_and_writes_again_what_is_there(tmp_path, drawn):
     assert (again.code, again.err) == (0, "")
     assert again.out.startswith(first.out)
     assert content(output) == before
-    run("report", output, "--panel", "mean_reward", "--panel", "reward")
+    run("report", output, "--panels", "reward")
     assert len(drawn[-1].axes) == 1
 
 
 def test_a_report_draws_other_panels(tmp_path, drawn):
     run_testbed(tmp_path, *SMALL)
-    assert run("report", tmp_path / "results", "--panel", "cumulative_regret").code == 0
+    assert run("report", tmp_path / "results", "--panels", "cumulative_regret").code == 0
     (axis,) = drawn[-1].axes
     assert axis.get_ylabel() == "Cumulative regret"
-    code, _, err = run("report", tmp_path / "results", "--panel", "loss")
+    code, _, err = run("report", tmp_path / "results", "--panels", "loss")
     assert code == 2
     assert "cumulative_regret" in err
 
@@ -492,10 +503,10 @@ def test_the_version_is_that_of_the_package():
 def test_help_explains_every_option_and_has_an_example():
     assert "bandit-envs run testbed:k=5 --policy ucb:c=2" in run("--help").out
     expected = {
-        "testbed": ("--figure", "--arms", "--policy", "--panel", "--runs", "--steps", "--seed"),
-        "run": ("ENV", "--policy", "--panel", "--runs", "--steps", "--seed", "--output"),
+        "testbed": ("--figure", "--arms", "--policy", "--panels", "--runs", "--steps", "--seed"),
+        "run": ("ENV", "--policy", "--panels", "--runs", "--steps", "--seed", "--output"),
         "sweep": ("STUDY.toml", "--backend", "--workers", "--address", "--output", "--dry-run"),
-        "report": ("DIR", "--panel"),
+        "report": ("DIR", "--panels"),
         "list": (),
     }
     for command, options in expected.items():

@@ -29,7 +29,7 @@ MINE = "tests.studies.mine"
         (["testbed", "--steps", "-3"], "steps is -3"),
         (["testbed", "--arms", "0"], "k is 0"),
         (["testbed", "--seed", "-1"], "seed is -1"),
-        (["testbed", "--panel", "loss"], "panels is .*loss"),
+        (["testbed", "--panels", "loss"], "panels is .*loss"),
         (["testbed", "--workers", "0"], "workers is 0"),
         (["testbed", "--backend", "loky", "--address", "somewhere:1"], "address is somewhere:1"),
         (["run", "testbd"], "did you mean testbed"),

@@ -10,6 +10,7 @@ from bandit_envs import (
     GaussianThompsonSamplingPolicy,
     KArmedTestbed,
     OptimalActionMetric,
+    RandomPolicy,
     RegretMetric,
     StepDriver,
     UCBPolicy,
@@ -55,6 +56,16 @@ def horizon(request):
 
 def epsilon_greedy(num_actions=K, batch_size=B):
     return EpsilonGreedyPolicy(0.5, num_actions=num_actions, batch_size=batch_size, seed=0)
+
+
+def test_a_policy_that_could_learn_and_is_no_observer_is_warned_about(recwarn):
+    env, policy = KArmedTestbed(K, batch_size=B, seed=0), epsilon_greedy()
+    StepDriver(env, RandomPolicy(num_actions=K, batch_size=B)).run()
+    StepDriver(env, policy, [policy]).run()
+    StepDriver(env, policy).run()  # has learned
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="not among the observers"):
+        StepDriver(env, epsilon_greedy(), [policy]).run()
 
 
 def test_two_runs_of_n_steps_equal_one_of_2n(horizon):

@@ -83,6 +83,16 @@ class Policy(Stateful, abc.ABC):
         """Whether `probabilities` is implemented."""
         return self._defines("_probabilities")
 
+    @property
+    def is_untrained(self) -> bool:
+        """Whether it can learn, and has learned nothing yet."""
+        initial, same = self._initial(), [self._initial() is not None]
+        try:
+            map_structure(lambda *both: same.append(np.array_equal(*both)), initial, self._state[1])
+        except (TypeError, ValueError):  # the structure has changed
+            return False
+        return all(same)
+
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
         """Returns the arguments of the constructor that make a policy fit `env`."""

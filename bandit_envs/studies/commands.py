@@ -6,12 +6,13 @@ import difflib
 import functools
 import itertools
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import track
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 from bandit_envs import metrics
@@ -21,9 +22,9 @@ from bandit_envs.metrics import QUANTITIES, Statistics
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import VERSIONS, Results, columns, read_config
+from bandit_envs.studies.results import VERSIONS, Results, TaskFiles, columns, read_config
 from bandit_envs.studies.run import backend, try_task
-from bandit_envs.studies.study import Study
+from bandit_envs.studies.study import Study, Task
 
 GALLERY = Path(__file__).with_name("gallery")
 LINEAR = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
@@ -116,8 +117,10 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
     if options.dry_run:
         OUT.print(f"{len(list(study.tasks()))} tasks")
         return 0
-    results = Results(options.output, study) if options.output else _free_folder(study, name)
-    with backend(options.backend, options.workers, options.address) as apply, results.opened():
+    folder = options.output or (Path("results", name) if options.overwrite else None)
+    results = Results(folder, study) if folder else _free_folder(study, name)
+    opened = results.opened(options.overwrite)
+    with backend(options.backend, options.workers, options.address) as apply, opened:
         try:
             try:
                 failures = _run_missing(results, apply)
@@ -143,16 +146,37 @@ def _free_folder(study: Study, name: str) -> Results:
 def _run_missing(results: Results, apply: Any) -> int:
     """Runs the missing tasks and returns how many failed."""
     tasks, failures = results.missing(), 0
+    if not tasks:
+        ERR.print("all tasks have finished: nothing to run")
+        return 0
     function = functools.partial(try_task, results.files, VERSIONS)
-    with warnings.catch_warnings(), contextlib.closing(apply(function, tasks)) as outcomes:
+    progress = StepProgress(results.files, tasks)
+    outcomes = contextlib.closing(apply(function, tasks))
+    with warnings.catch_warnings(), progress, outcomes as finished:
         warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
-        for task, error in track(outcomes, f"{len(tasks)} tasks", len(tasks), console=ERR):
+        for task, error in finished:
             if error is not None:
                 failures += 1
                 ERR.print(f"failed: {task}: {error}", soft_wrap=True)
     if failures:
         ERR.print(f"{failures} of {len(tasks)} tasks failed; the same command repeats them")
     return failures
+
+
+class StepProgress(Progress):
+    """A bar of the steps that the tasks of a folder have taken."""
+
+    def __init__(self, files: TaskFiles, tasks: list[Task]) -> None:
+        counts = TextColumn("{task.completed:,.0f} of {task.total:,.0f} steps")
+        columns = TextColumn("{task.description}"), BarColumn(), counts, TimeRemainingColumn()
+        super().__init__(*columns, console=ERR, refresh_per_second=2)
+        self._files = files
+        self.add_task(f"{len(tasks)} tasks", total=sum(task.batches * task.steps for task in tasks))
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        for task in self.tasks:
+            self.update(task.id, completed=self._files.reported())
+        return super().get_renderables()
 
 
 def _show(results: Results, study: Study) -> bool:

@@ -36,6 +36,14 @@ def columns(result: Result, names: Iterable[str]) -> dict[str, NDArray[np.float6
     return {name: np.atleast_1d(column) for name, column in found.items()}
 
 
+def merge(results: Iterable[Result]) -> Result:
+    """Returns the results of the runs of all; without runs, an empty one."""
+    merged: Result = {}
+    for result in results:
+        merged = {k: merged[k].merge(v) if merged else v for k, v in result.items()} or merged
+    return merged
+
+
 class TaskFiles(NamedTuple):
     """The files of the finished tasks of a study, of which `study` is a digest."""
 
@@ -64,6 +72,15 @@ class TaskFiles(NamedTuple):
             result[name] = MetricResult(per_step, cumulative, arrays[f"{name}_totals"])
         return result
 
+    def report(self, steps: int) -> None:
+        """Adds steps to those taken."""
+        with (self.folder / ".steps").open("a") as file:
+            file.write(f"{steps}\n")  # short enough to be written at once, from any process
+
+    def reported(self) -> int:
+        """Returns the number of steps taken since the folder was opened."""
+        return sum(map(int, (self.folder / ".steps").read_text().split()))
+
     def _path(self, task: Task) -> Path:
         return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
 
@@ -91,25 +108,37 @@ class Results:
                 raise _refusal(self.path, f"holds results of other versions: {found['versions']}")
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[None]:
-        """Makes the folder this run's alone; raises ValueError or OSError if it cannot."""
+    def opened(self, overwrite: bool = False) -> Iterator[None]:
+        """Makes the folder this run's alone; raises ValueError or OSError if it cannot.
+
+        With `overwrite`, it deletes the results of another study or version.
+        """
         try:
-            self.check()
+            if not (overwrite and self.files.folder.is_dir()):
+                self.check()
             self.path.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
             raise _refusal(self.path, "is in use by another run") from None
         except ValueError as error:
-            raise ValueError(f"{error}; expected another folder (--output)") from error
+            hint = "expected another folder (--output), or --overwrite"
+            raise ValueError(f"{error}; {hint}") from error
         except OSError as error:
             raise OSError(f"output folder {self.path} cannot be written: {error}") from error
         with lock:
-            self.check()
+            try:
+                self.check()
+            except ValueError:
+                if not overwrite:
+                    raise
+                for file in (*self.files.folder.glob("*.npz"), *self.path.glob("*.csv")):
+                    file.unlink()
             text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
             saving.atomic_write(self.path / "config.json", [text.encode()])
             self.files.folder.mkdir(exist_ok=True)
             for folder in (self.path, self.files.folder):
                 saving.remove_temporary_files(folder)
+            (self.files.folder / ".steps").write_text("")
             yield
 
     def missing(self) -> list[Task]:
@@ -124,7 +153,7 @@ class Results:
             for task in tasks:
                 if result := self.files.load(task):
                     runs += task.runs
-                    merged = {k: merged[k].merge(v) if merged else v for k, v in result.items()}
+                    merged = merge([merged, result])
             if merged:
                 yield task._replace(block=0, runs=runs), merged
 

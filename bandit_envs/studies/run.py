@@ -17,24 +17,37 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS
 from bandit_envs.studies.choice import printable
-from bandit_envs.studies.results import VERSIONS, Result, TaskFiles
+from bandit_envs.studies.results import VERSIONS, Result, TaskFiles, merge
 from bandit_envs.studies.study import Task
 
+STEPS_AT_A_TIME = 500  # between two reports of progress
 use_one_thread = functools.cache(lambda: threadpoolctl.threadpool_limits(1))
 
 
-def run_task(task: Task) -> Result:
-    """Makes the runs of a task. Seeds depend on its block alone: all policies meet one problem."""
-    root = np.random.SeedSequence(task.seed, spawn_key=(task.block,))
+def run_task(task: Task, progress: Callable[[int], Any] = int) -> Result:
+    """Makes the runs of a task, and calls `progress` with numbers of steps taken.
+
+    Seeds depend on the block alone, or on the number of a run whose rows share a problem: all
+    policies meet the same problems.
+    """
+    if task.environment.entry.independent_rows:
+        return _run_batch(task, task.block, task.runs, progress)
+    numbers = range(task.block, task.block + task.runs)
+    batches = (_run_batch(task, number, 1, progress) for number in numbers)
+    return merge({k: v.as_one_value() for k, v in batch.items()} for batch in batches)
+
+
+def _run_batch(task: Task, number: int, runs: int, progress: Callable[[int], Any]) -> Result:
+    root = np.random.SeedSequence(task.seed, spawn_key=(number,))
     env_seed, policy_seed = root.spawn(2)
-    env = task.environment.make(task.runs, env_seed)
+    env = task.environment.make(runs, env_seed)
     policy = task.policy.make(env, policy_seed)
     metrics = {name: METRICS[name](env) for name in task.metrics}
-    StepDriver(env, policy, (policy, *metrics.values()), task.steps).run()
-    results = {name: metric.result() for name, metric in metrics.items()}
-    if task.environment.entry.independent_rows:
-        return results
-    return {name: result.as_one_value() for name, result in results.items()}
+    for start in range(0, task.steps, STEPS_AT_A_TIME):
+        steps = min(STEPS_AT_A_TIME, task.steps - start)
+        StepDriver(env, policy, (policy, *metrics.values()), steps).run()
+        progress(steps)
+    return {name: metric.result() for name, metric in metrics.items()}
 
 
 def try_task(files: TaskFiles, expected: dict[str, Any], task: Task) -> tuple[Task, str | None]:
@@ -43,7 +56,7 @@ def try_task(files: TaskFiles, expected: dict[str, Any], task: Task) -> tuple[Ta
     if expected != VERSIONS:
         return task, f"{platform.node()} has {VERSIONS}; expected {expected}"
     try:
-        result = run_task(task)
+        result = run_task(task, files.report)
     except Exception as error:  # users' classes raise any
         return task, printable(error, task.environment, task.policy)
     files.save(task, result)

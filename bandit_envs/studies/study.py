@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from bandit_envs.metrics import METRICS, QUANTITIES
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
 
 RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
+TASKS = 64  # at most, of runs whose rows share a problem
 
 
 class Task(NamedTuple):
@@ -21,11 +23,16 @@ class Task(NamedTuple):
     position: int  # of the environment and the policy in the study
     environment: EnvironmentChoice
     policy: PolicyChoice
-    block: int
+    block: int  # or, where rows share a problem, the first run
     runs: int
     steps: int
     seed: int
     metrics: tuple[str, ...]
+
+    @property
+    def batches(self) -> int:
+        """How many environments it makes, one after the other."""
+        return 1 if self.environment.entry.independent_rows else self.runs
 
     def __str__(self) -> str:
         return f"{self.policy} in {self.environment}, block {self.block}"
@@ -101,9 +108,10 @@ class Study:
     def tasks(self) -> Iterator[Task]:
         """Yields the tasks of each policy in each environment."""
         for position, pair in enumerate(self.pairs()):
-            size = RUNS_PER_TASK if pair[0].entry.independent_rows else 1
-            for block, start in enumerate(range(0, self.runs, size)):
-                runs = min(size, self.runs - start)
+            is_batch = pair[0].entry.independent_rows
+            size = RUNS_PER_TASK if is_batch else -(-self.runs // TASKS)
+            for start in range(0, self.runs, size):
+                block, runs = start // size if is_batch else start, min(size, self.runs - start)
                 yield Task(position, *pair, block, runs, self.steps, self.seed, self.metrics)
 
     def label(self, task: Task, without: str = "") -> str:
@@ -143,10 +151,12 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
                 StepDriver(env, policy, (policy,)).run()
             subject = f"environment {environment}"
             for name in tuple(known):
-                try:
-                    StepDriver(env, policy, (METRICS[name](env),)).run()
-                except NotImplementedError:
-                    known.remove(name)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", "policy is not among", UserWarning)
+                    try:
+                        StepDriver(env, policy, (METRICS[name](env),)).run()
+                    except NotImplementedError:
+                        known.remove(name)
         except Exception as error:  # users' classes raise any
             problem = printable(error, environment, *policies)
             raise ValueError(f"{subject}: {problem}") from error

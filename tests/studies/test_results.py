@@ -141,6 +141,13 @@ def test_a_folder_of_the_version_before_is_refused_as_older(tmp_path):
         assert "older" in err
 
 
+def test_what_a_study_only_shows_may_change(results):
+    before = content(results / "tasks")
+    text = TINY.replace("Tiny", "Other").replace("panels", 'log_axes = ["x"]\npanels')
+    assert sweep(results.parent, text).code == 0
+    assert content(results / "tasks") == before
+
+
 @pytest.mark.parametrize(
     "change", [("steps = 5", "steps = 6"), ("runs = 4", "runs = 8"), ("0.25", "0.3")]
 )
@@ -153,11 +160,24 @@ def test_a_folder_of_another_study_is_refused(results, change):
     assert content(results) == before
 
 
+def test_a_folder_of_another_study_is_overwritten_on_demand(results):
+    changed = TINY.replace("runs = 4", "runs = 3")
+    assert "--overwrite" in sweep(results.parent, changed).err
+    assert sweep(results.parent, changed, "--overwrite").code == 0
+    sweep(results.parent, changed, output="new")
+    assert tables(results) == tables(results.parent / "new")
+    before = {file: file.stat().st_mtime_ns for file in task_files(results)}
+    assert len(before) == 15
+    assert sweep(results.parent, changed, "--overwrite").code == 0
+    assert {file: file.stat().st_mtime_ns for file in task_files(results)} == before
+
+
+@pytest.mark.parametrize("options", [(), ("--overwrite",)])
 @pytest.mark.parametrize("name", ["thesis.tex", "config.json"])
-def test_a_folder_of_other_files_is_left_alone(tmp_path, name):
+def test_a_folder_of_other_files_is_left_alone(tmp_path, name, options):
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / name).write_text("chapter 1")
-    code, _, err = sweep(tmp_path, TINY)
+    code, _, err = sweep(tmp_path, TINY, *options)
     assert code == 2
     assert "another folder" in err
     assert [file.name for file in (tmp_path / "results").iterdir()] == [name]

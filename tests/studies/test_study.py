@@ -50,12 +50,13 @@ def test_a_study_is_the_same_after_it_was_written():
     assert Study.of(json.loads(json.dumps(one.to_dict()))) == one
 
 
-def test_a_task_is_2000_runs_where_rows_are_runs_and_one_elsewhere():
+def test_a_task_is_2000_runs_where_rows_are_runs_and_a_share_of_all_runs_elsewhere():
     one = study(["testbed", "per_arm"], ["random"], runs=4500)
     testbed = [task.runs for task in one.tasks() if task.position == 0]
     per_arm = [task.runs for task in one.tasks() if task.position == 1]
     assert testbed == [2000, 2000, 500]
-    assert per_arm == [1] * 4500
+    assert per_arm == [71] * 63 + [27]
+    assert [task.runs for task in study(["per_arm"], ["random"], runs=64).tasks()] == [1] * 64
 
 
 def test_a_legend_names_of_an_environment_what_tells_it_from_the_others():
@@ -166,6 +167,30 @@ def test_seeds_come_from_the_position_of_a_block_alone():
     among_others = study(per_arm, ["lin_ucb", "random"], runs=5, steps=4)
     np.testing.assert_array_equal(rewards(alone), rewards(among_others)[:3])
     assert np.any(rewards(alone)[0] != rewards(alone)[1])
+
+
+def test_a_run_is_the_same_alone_and_in_a_task_of_several():
+    per_arm = "per_arm:max_num_actions=3"
+    (together, *_) = study([per_arm], ["random"], runs=65 + 64, steps=4).tasks()
+    alone = [
+        next(iter(study([per_arm], ["random"], steps=4).tasks()))._replace(block=n)
+        for n in range(3)
+    ]
+    assert (together.block, together.runs) == (0, 3)
+    result = run_task(together)["reward"].cumulative
+    assert result.count == 3
+    totals = [run_task(task)["reward"].cumulative.mean for task in alone]
+    np.testing.assert_allclose(result.mean, np.mean(totals, axis=0))
+    np.testing.assert_allclose(result.squared_deviation, np.var(totals, axis=0) * 3)
+
+
+def test_a_paired_study_pairs_policies_and_environments():
+    values = {"environments": ["testbed:k=2", "testbed:k=3"], "policies": ["ucb:c=1", "ucb:c=2"]}
+    pairs = [(str(t.environment), str(t.policy)) for t in study(**values, paired=True).tasks()]
+    assert pairs == [("testbed:k=2", "ucb:c=1"), ("testbed:k=3", "ucb:c=2")]
+    for wrong in ({"policies": ["random"], "paired": True}, {"over": {"k": [2]}}):
+        with pytest.raises(ValueError, match="one for each environment"):
+            study(**{**values, **wrong})
 
 
 def test_every_policy_meets_the_same_testbeds():
