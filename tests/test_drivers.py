@@ -39,7 +39,7 @@ class Run:
         return [
             array
             for metric in self.metrics
-            for statistics in metric.result()
+            for statistics in metric.result()[:2]
             for array in (statistics.mean, statistics.squared_deviation)
         ]
 
