@@ -7,45 +7,36 @@ entry: `module:Class` can stand wherever an id does.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
+import typing
 from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry, find_entry
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
-from bandit_envs.environments.classification import (
-    ClassificationBandit,
-    breast_cancer,
-    digits,
-    wine,
-)
-from bandit_envs.environments.drifting_linear import DriftingLinearBandit, drifting_linear
-from bandit_envs.environments.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
+from bandit_envs.environments.classification import breast_cancer, digits, wine
+from bandit_envs.environments.drifting_linear import drifting_linear
+from bandit_envs.environments.k_armed_bandit import corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.logistic_context import LogisticContextBandit
-from bandit_envs.environments.piecewise_bernoulli import PiecewiseBernoulliPyEnvironment
-from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit, piecewise_linear
+from bandit_envs.environments.piecewise_linear import piecewise_linear
 from bandit_envs.environments.piecewise_problems import piecewise_bernoulli
-from bandit_envs.environments.stationary_stochastic import (
-    StationaryStochasticPyEnvironment,
-    stationary_stochastic,
-)
-from bandit_envs.environments.stationary_stochastic_per_arm import (
-    StationaryStochasticPerArmPyEnvironment,
-    per_arm,
-)
-from bandit_envs.environments.stationary_stochastic_structured import (
-    StationaryStochasticStructuredPyEnvironment,
-    structured,
-)
-from bandit_envs.environments.wheel import WheelPyEnvironment, wheel
+from bandit_envs.environments.stationary_stochastic import stationary_stochastic
+from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
+from bandit_envs.environments.stationary_stochastic_structured import structured
+from bandit_envs.environments.wheel import wheel
 
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentEntry(Entry):
     """An environment: `make` is its class, or a preset: a function of plain values."""
 
-    environment: type[BanditPyEnvironment] = dataclasses.field(kw_only=True)
+    @functools.cached_property
+    def environment(self) -> type[BanditPyEnvironment]:
+        """The class, which a preset names as what it returns."""
+        is_class = isinstance(self.make, type)
+        found: Any = self.make if is_class else typing.get_type_hints(self.make)["return"]
+        return found  # type: ignore[no-any-return]
 
     @property
     def upstream(self) -> str | None:
@@ -70,51 +61,28 @@ class EnvironmentEntry(Entry):
         return names | {"batch_size"} if self.independent_rows else names
 
 
-def _entry(
-    id: str,  # noqa: A002
-    title: str,
-    environment: type[BanditPyEnvironment],
-    preset: Callable[..., BanditPyEnvironment] | None = None,
-) -> EnvironmentEntry:
-    make = environment if preset is None else preset
-    return EnvironmentEntry(id, title, make, environment=environment)
-
-
 ENVIRONMENTS = {
     entry.id: entry
     for entry in (
-        _entry("testbed", "k-armed testbed", KArmedTestbed),
-        _entry("bernoulli", "Bernoulli bandit", BernoulliPyEnvironment),
-        _entry("k_armed", "k-armed bandit", KArmedBandit, k_armed),
-        _entry("corrupted_k_armed", "corrupted k-armed bandit", KArmedBandit, corrupted_k_armed),
-        _entry(
-            "piecewise_bernoulli",
-            "piecewise Bernoulli bandit",
-            PiecewiseBernoulliPyEnvironment,
-            piecewise_bernoulli,
+        EnvironmentEntry("testbed", "k-armed testbed", KArmedTestbed),
+        EnvironmentEntry("bernoulli", "Bernoulli bandit", BernoulliPyEnvironment),
+        EnvironmentEntry("k_armed", "k-armed bandit", k_armed),
+        EnvironmentEntry("corrupted_k_armed", "corrupted k-armed bandit", corrupted_k_armed),
+        EnvironmentEntry("piecewise_bernoulli", "piecewise Bernoulli bandit", piecewise_bernoulli),
+        EnvironmentEntry(
+            "logistic_context", "contextual bandit with clicks", LogisticContextBandit
         ),
-        _entry("logistic_context", "contextual bandit with clicks", LogisticContextBandit),
-        _entry("per_arm", "per-arm bandit", StationaryStochasticPerArmPyEnvironment, per_arm),
-        _entry(
-            "stationary_stochastic",
-            "stationary stochastic bandit",
-            StationaryStochasticPyEnvironment,
-            stationary_stochastic,
+        EnvironmentEntry("per_arm", "per-arm bandit", per_arm),
+        EnvironmentEntry(
+            "stationary_stochastic", "stationary stochastic bandit", stationary_stochastic
         ),
-        _entry(
-            "structured",
-            "structured bandit",
-            StationaryStochasticStructuredPyEnvironment,
-            structured,
-        ),
-        _entry("wheel", "wheel bandit", WheelPyEnvironment, wheel),
-        _entry("drifting_linear", "drifting linear bandit", DriftingLinearBandit, drifting_linear),
-        _entry(
-            "piecewise_linear", "piecewise linear bandit", PiecewiseLinearBandit, piecewise_linear
-        ),
-        _entry("digits", "digits", ClassificationBandit, digits),
-        _entry("wine", "wine", ClassificationBandit, wine),
-        _entry("breast_cancer", "breast cancer", ClassificationBandit, breast_cancer),
+        EnvironmentEntry("structured", "structured bandit", structured),
+        EnvironmentEntry("wheel", "wheel bandit", wheel),
+        EnvironmentEntry("drifting_linear", "drifting linear bandit", drifting_linear),
+        EnvironmentEntry("piecewise_linear", "piecewise linear bandit", piecewise_linear),
+        EnvironmentEntry("digits", "digits", digits),
+        EnvironmentEntry("wine", "wine", wine),
+        EnvironmentEntry("breast_cancer", "breast cancer", breast_cancer),
     )
 }
 """All environments of the package, by id."""
@@ -128,4 +96,4 @@ def find_environment(name: str) -> EnvironmentEntry:
 def _of_class(name: str, found: Any) -> EnvironmentEntry:
     if not (isinstance(found, type) and issubclass(found, BanditPyEnvironment)):
         raise TypeError("it is not a subclass of BanditPyEnvironment")
-    return _entry(name, found.__name__, found)
+    return EnvironmentEntry(name, found.__name__, found)
