@@ -259,12 +259,83 @@ def test_an_observation_of_a_wrong_shape_is_refused_at_the_reset():
 
 def test_a_mask_without_an_action_is_refused():
     class Asleep(Preferences):
+        _observe = BanditPyEnvironment._observe
+
+        def __init__(self):
+            BanditPyEnvironment.__init__(self, None, 4)
+
         def _available(self, state):
             return np.zeros((self.batch_size, self.num_actions), np.bool_)
 
-    env = reset(Asleep())
-    with pytest.raises(ValueError, match="no action for row 0"):
-        env.step([0] * env.batch_size)
+    with pytest.raises(ValueError, match="_available returned no action for row 0"):
+        Asleep().reset()
+
+
+def test_an_observation_that_does_not_tell_what_is_available_is_refused():
+    class Secretive(Preferences):
+        def _available(self, state):
+            return state > -np.inf
+
+    with pytest.raises(ValueError, match="observation_spec"):
+        Secretive().reset()
+
+
+class Fading(Preferences):
+    """What is observed after a step is NaN in row 1."""
+
+    def _next_state(self, rng, state, action):
+        return np.where([[False], [True], [False]], np.float32("nan"), state)
+
+
+def test_a_nan_observation_is_refused_with_its_row_and_function():
+    env = reset(Fading(4, batch_size=3, seed=0))
+    with pytest.raises(ValueError, match=r"Fading\._observe returned NaN for row 1"):
+        env.step([0, 0, 0])
+
+
+class Slates(BanditPyEnvironment):
+    """Slates of two of three items pay the sum of their values."""
+
+    def __init__(self):
+        spec = BoundedArraySpec((2,), np.int32, 0, 2, "action")
+        super().__init__(action_spec=spec, batch_size=2, seed=0)
+
+    def _initial_state(self, rng):
+        return np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+    def _draw_rewards(self, rng, state, action):
+        return self._of_action(state, action).sum(axis=1)
+
+    def _expected_rewards(self, state):
+        return state
+
+
+def test_slates_find_the_values_of_their_items():
+    env = reset(Slates())
+    assert env.step([[0, 2], [1, 1]]).reward.tolist() == [4.0, 10.0]
+
+
+@pytest.mark.parametrize("question", ["get_info", "optimal_action", "optimal_reward", "render"])
+def test_slates_without_oracles_of_their_own_say_so(question):
+    env = reset(Slates())
+    env.step([[0, 2], [1, 1]])
+    with pytest.raises(NotImplementedError, match="an action is not one integer"):
+        getattr(env, question)()
+
+
+def test_scores_may_be_actions_and_say_that_their_means_are_unknown():
+    class Scores(Slates):
+        def __init__(self):
+            spec = BoundedArraySpec((3,), np.float32, -1.0, 1.0, "action")
+            BanditPyEnvironment.__init__(self, action_spec=spec, batch_size=2)
+
+        def _draw_rewards(self, rng, state, action):
+            return (state * action).sum(axis=1)
+
+    env = reset(Scores())
+    assert env.step(np.eye(2, 3)).reward.tolist() == [1.0, 5.0]
+    with pytest.raises(NotImplementedError, match="an action is not one integer"):
+        env.get_info()
 
 
 def test_natural_names_are_free_for_subclasses():

@@ -10,6 +10,7 @@ from bandit_envs.rendering import Arms
 from bandit_envs.rendering.arms import text
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
+from tests.wrappers.examples import Vectors
 
 
 def k_armed(**options):
@@ -120,7 +121,7 @@ def test_showing_changes_nothing():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (("gif",), NotImplementedError, "k_armed_testbed, row 0 has no render('gif')"),
+        (("gif",), ValueError, "mode is 'gif'; expected 'rgb_array', 'human' or 'ansi'"),
         (("ansi", 2), ValueError, "row is 2; expected at most 1"),
         (("ansi", -1), ValueError, "row is -1; expected at least 0"),
         (("ansi", 0.5), TypeError, "row is 0.5; expected an integer"),
@@ -152,3 +153,13 @@ def test_text_needs_no_matplotlib():
         "env.render('ansi'); env.close(); print('matplotlib' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def test_several_rewards_are_shown_by_their_mean():
+    env = Vectors(batch_size=2, seed=0)
+    env.reset()
+    env.step([0, 1])
+    means = env.expected_rewards()[1].mean(axis=1)
+    title, _, *arms = env.render("ansi", 1).splitlines()
+    assert title.startswith("Vectors, row 1, mean of 2 rewards: 1 step; last action 1, reward")
+    assert [float(line.split()[1]) for line in arms] == means.round(2).tolist()

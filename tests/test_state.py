@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_envs.base.state import Stateful, generator
+from bandit_envs.base.state import Stateful, generator, split_seed
 from bandit_envs.testing import assert_identical
 
 
@@ -86,3 +86,40 @@ def test_a_negative_seed_is_refused(seed):
     assert str(error.value) == (
         f"seed is {seed!r}; expected a non-negative integer or a NumPy source of randomness"
     )
+
+
+SOURCES = [
+    7,
+    [7, 8],
+    np.random.SeedSequence(7, spawn_key=(3,)),
+    np.random.PCG64(7),
+    np.random.default_rng(7),
+    np.random.RandomState(7),
+]
+
+
+@pytest.mark.parametrize("seed", SOURCES, ids=lambda seed: type(seed).__name__)
+def test_a_seed_is_split_without_changing_it(seed):
+    def draws():
+        return [generator(part).random(3) for part in split_seed(seed)]
+
+    before = copy.deepcopy(seed)
+    constants, rest = draws()
+    assert not np.array_equal(constants, rest)
+    assert_identical(draws(), [constants, rest])
+    assert_identical(generator(copy.deepcopy(seed)).random(3), generator(before).random(3))
+    if isinstance(seed, np.random.SeedSequence):
+        assert seed.n_children_spawned == 0
+
+
+def test_a_seed_is_split_into_what_a_sequence_spawns():
+    expected = [generator(part).random() for part in np.random.SeedSequence(7).spawn(2)]
+    for seed in (7, np.random.SeedSequence(7)):
+        assert [generator(part).random() for part in split_seed(seed)] == expected
+
+
+def test_the_position_of_a_generator_counts_when_it_is_split():
+    rng = np.random.default_rng(7)
+    first = split_seed(rng)[0].random()
+    rng.random()
+    assert split_seed(rng)[0].random() != first

@@ -132,6 +132,9 @@ class BanditPyEnvironment(PyEnvironment):
     independent_rows: ClassVar[bool] = False
     """Whether each row is an independent run; if not, rows are users of one shared problem."""
 
+    trusted: ClassVar[bool] = False
+    """Whether steps trust this class, but not its subclasses, never to observe NaN."""
+
     def __init__(
         self,
         observation_spec: Nest | None = None,
@@ -158,7 +161,10 @@ class BanditPyEnvironment(PyEnvironment):
         size = self._batch_size
         self._batch_shape = (size,)
         self._rewards_returned = f"{self._name}._draw_rewards returned"
-        self._row_offsets = np.arange(size) * (self._num_actions or 1)
+        self._observation_returned = f"{self._name}._observe returned"
+        self._is_checked = not vars(type(self)).get("trusted", False)
+        dims = len(action_spec.shape) if isinstance(action_spec, ArraySpec) else 0
+        self._row_offsets = np.arange(size).reshape(size, *(1,) * dims) * (self._num_actions or 1)
         self._mid_step_type = np.full(size, StepType.MID, np.int32)
         self._last_step_type = np.full(size, StepType.LAST, np.int32)
         self._step_discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
@@ -215,10 +221,8 @@ class BanditPyEnvironment(PyEnvironment):
 
     def optimal_action(self) -> NDArray[np.int32]:
         """Returns the first action with the largest expected reward now: [B, ...]."""
-        action: NDArray[np.int32] = self._optimum_memo.of(
-            self._bandit_state().state, self._find_optimum
-        )[0]
-        return read_only_nest(action)  # type: ignore[no-any-return]
+        optimum = self._optimum_memo.of(self._bandit_state().state, self._find_optimum)
+        return read_only_nest(optimum[0])  # type: ignore[no-any-return]
 
     def optimal_reward(self) -> NDArray[Any]:
         """Returns the expected reward of the optimal action now: [B]."""
@@ -233,10 +237,8 @@ class BanditPyEnvironment(PyEnvironment):
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        info: dict[str, NDArray[Any]] = read_only_nest(
-            self._info_memo.of(bandit, self._describe_step)
-        )
-        return info
+        info = self._info_memo.of(bandit, self._describe_step)
+        return read_only_nest(info)  # type: ignore[no-any-return]
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
         return rendering.render(self._rendered_arms(row), mode, self._render_window)
@@ -287,7 +289,7 @@ class BanditPyEnvironment(PyEnvironment):
         return self._initial_state(rng)
 
     def _of_action(self, values: NDArray[Any], action: NDArray[np.intp]) -> NDArray[Any]:
-        """Returns the entries of `values` [B, K] at each row's `action` [B]: [B]."""
+        """Returns the entries of `values` [B, K] at each row's `action` [B, ...]: [B, ...]."""
         if self._batch_size == 1:
             return values.take(action)
         # Flat offsets are three times as fast as an index of rows and actions.
@@ -297,13 +299,20 @@ class BanditPyEnvironment(PyEnvironment):
         """Returns what `render` shows of one row; a subclass may add to it."""
         index = check_integer("row", row, 0, self._batch_size - 1)
         bandit, reward = self._bandit_state(), self._state.time_step.reward
+        if not self._takes_indices:
+            raise NotImplementedError(f"{self._name} cannot be shown: an action is not one integer")
+        means = self._mean_memo.of(bandit.state, self._masked_means)[index]
+        title = self._name if self._batch_size == 1 else f"{self._name}, row {index}"
+        if means.ndim > 1:
+            title += f", mean of {means[0].size} rewards"
+        is_known = bandit.action is not None and isinstance(reward, np.ndarray)
         return rendering.Arms(
-            title=self._name if self._batch_size == 1 else f"{self._name}, row {index}",
-            expected_rewards=self._table_of_means(bandit.state)[index],
+            title=title,
+            expected_rewards=means.reshape(len(means), -1).mean(axis=1),
             reward_std=None,
             steps=bandit.steps,
             action=None if bandit.action is None else int(bandit.action[index]),
-            reward=None if bandit.action is None else float(reward[index]),
+            reward=float(reward[index].mean()) if is_known else None,
         )
 
     def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
@@ -336,13 +345,14 @@ class BanditPyEnvironment(PyEnvironment):
         rng, _, bandit = self._state
         first = bandit is None
         state = self._initial_state(rng) if first else self._next_episode(rng, bandit.state)
+        self._known_availability(state)
         observation = self._observe(state)
         self._check_observation(self._observation_spec, observation)
         time_step = restart(observation, self._batch_size, self._reward_spec)
         return BanditState(state, 0, None, None), time_step
 
     def _step(self, action: Any) -> tuple[BanditState, TimeStep]:
-        rng, _, (state, steps, _, _) = self._state
+        rng, before, (state, steps, _, _) = self._state
         drawn = self._draw_rewards(rng, state, action)
         reward = self._checked_reward(self._reward_spec, drawn)
         next_state = self._next_state(rng, state, action)
@@ -350,6 +360,8 @@ class BanditPyEnvironment(PyEnvironment):
         ends = self._horizon is None or steps >= self._horizon
         step_type = self._last_step_type if ends else self._mid_step_type
         observation = self._observe(next_state)
+        if self._is_checked and observation is not before.observation:
+            self._check_observation(self._observation_spec, observation)
         time_step = new_tuple(TimeStep, (step_type, reward, self._step_discounts, observation))
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
 
@@ -363,10 +375,13 @@ class BanditPyEnvironment(PyEnvironment):
         return map_structure(self._checked_reward, spec, reward)
 
     def _check_observation(self, spec: Nest, observation: Nest) -> None:
-        """Raises ValueError for a wrong shape or NaN. Checked at a reset, where it costs little."""
+        """Raises ValueError for a wrong shape or NaN."""
         if isinstance(spec, ArraySpec):
-            what, shape = f"{self._name}._observe returned", self._batch_shape + spec.shape
-            check_array(what, np.asarray(observation), shape)
+            shape = self._batch_shape + spec.shape
+            check_array(self._observation_returned, np.asarray(observation), shape)
+        elif type(spec) is type(observation) is dict and spec.keys() == observation.keys():
+            for key, leaf in spec.items():  # map_structure takes five times as long
+                self._check_observation(leaf, observation[key])
         else:
             map_structure(self._check_observation, spec, observation)
 
@@ -380,6 +395,10 @@ class BanditPyEnvironment(PyEnvironment):
     def _find_availability(self, state: Any) -> NDArray[np.bool_] | None:
         available = self._available(state)
         if available is not None:
+            spec = self._observation_spec
+            if not isinstance(spec, dict) or {"mask", "num_actions"}.isdisjoint(spec):
+                expected = "expected a dict with mask or num_actions, as actions are unavailable"
+                raise ValueError(f"observation_spec is {spec}; {expected}")
             shape, expected = np.shape(available), f"[B, {self._num_actions}]"
             if available.dtype != np.bool_ or len(shape) != 2 or shape[1] != self._num_actions:
                 found = f"{available.dtype} of shape {shape}"
@@ -404,7 +423,10 @@ class BanditPyEnvironment(PyEnvironment):
         """Returns [B, K], if rewards are numbers and actions are from 0 to K - 1."""
         means = self._mean_memo.of(state, self._masked_means)
         if not self._takes_indices or means.ndim != 2:
-            raise NotImplementedError(f"{self._name} does not know the means of its actions")
+            raise NotImplementedError(
+                f"{self._name} does not know the means of its actions: an action is not one "
+                "integer, or a reward not one number, and it has no _expected_reward of its own"
+            )
         return means
 
     def _find_optimum(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:

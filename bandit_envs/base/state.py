@@ -116,6 +116,22 @@ def generator(seed: Seed) -> np.random.Generator:
         ) from error
 
 
+def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
+    """Returns a generator for the constants of a problem, and a seed for its environment.
+
+    `seed` stays as it is, and the position of a generator counts.
+    """
+    rng = generator(copy.deepcopy(seed))
+    sequence: Any = rng.bit_generator._seed_seq  # type: ignore[attr-defined]  # before NumPy 1.25
+    if isinstance(seed, np.random.Generator | np.random.BitGenerator | np.random.RandomState):
+        sequence = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
+    # As `spawn` does, which counts its children in the sequence.
+    kept = {"entropy": sequence.entropy, "pool_size": sequence.pool_size}
+    keys = [(*sequence.spawn_key, child) for child in (0, 1)]
+    constants, draws = (np.random.SeedSequence(spawn_key=key, **kept) for key in keys)
+    return np.random.default_rng(constants), draws
+
+
 def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> None:
     """Raises TypeError if `state` is not a `kind`, or a field is not of its type."""
     if type(state) is not kind:

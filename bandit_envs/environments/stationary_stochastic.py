@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandit_envs.base.arrays import check_array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, shown
-from bandit_envs.base.state import Seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
 from bandit_envs.sampling import ContextSampler, Normal
 from bandit_envs.specs import Nest
@@ -56,6 +56,8 @@ class StationaryStochasticPyEnvironment(BanditPyEnvironment):
     >>> env.reset().observation.shape, env.expected_rewards().shape
     ((3, 2), (3, 2))
     """
+
+    trusted = True  # the samplers check the contexts
 
     def __init__(
         self,
@@ -167,10 +169,3 @@ def stationary_stochastic(
     return StationaryStochasticPyEnvironment(
         contexts, rewards, batch_size=batch_size, seed=env_seed, horizon=horizon
     )
-
-
-def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
-    """Returns a generator for the constants of a problem, and a seed for its environment."""
-    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    first, second = sequence.spawn(2)
-    return np.random.default_rng(first), second

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from bandit_envs.base.arrays import check_array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, available_actions
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed
-from bandit_envs.environments.stationary_stochastic import split_seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
 from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, add_outer_dims_nest
@@ -64,6 +63,8 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
     >>> env.step(env.optimal_action()).reward.shape
     (2,)
     """
+
+    trusted = True  # the samplers check the contexts
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,

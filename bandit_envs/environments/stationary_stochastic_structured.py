@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed
-from bandit_envs.environments.stationary_stochastic import split_seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.rewards import FlatReward, LinearReward, RewardModel, as_nest_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
 from bandit_envs.specs import Nest, add_outer_dims_nest, map_structure
@@ -57,6 +56,8 @@ class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
     >>> observation["global"]["age"].shape, observation["per_arm"].shape
     ((5, 1), (5, 4, 3))
     """
+
+    trusted = True  # the samplers check the contexts
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,

@@ -15,7 +15,7 @@ def render(arms: Arms, mode: str, window: Transient) -> Any:
     if mode == "ansi":
         return text(arms)
     if mode not in ("rgb_array", "human"):
-        raise NotImplementedError(f"{arms.title} has no render({mode!r})")
+        raise ValueError(f"mode is {mode!r}; expected 'rgb_array', 'human' or 'ansi'")
     # Drawing takes matplotlib, which neither the environments nor a text need.
     from bandit_envs.rendering import figure  # noqa: PLC0415
 

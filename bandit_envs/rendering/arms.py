@@ -18,7 +18,8 @@ class Arms(NamedTuple):
         expected_rewards: [K], the mean of each arm's reward; -inf for an arm not available.
         reward_std: the standard deviation of the rewards, if they are normal; else None.
         steps: the number of steps in this episode.
-        action, reward: of the last step; None if there was none.
+        action: of the last step; None if there was none.
+        reward: of the last step; None if there was none, or if it is not known as one number.
     """
 
     title: str
@@ -35,9 +36,8 @@ class Arms(NamedTuple):
     def progress(self) -> str:
         """Returns a phrase on the steps so far and the last reward."""
         steps = f"{self.steps} step" if self.steps == 1 else f"{self.steps} steps"
-        if self.action is None:
-            return steps
-        return f"{steps}; last action {self.action}, reward {self.reward:.2f}"
+        action = "" if self.action is None else f"; last action {self.action}"
+        return steps + action + ("" if self.reward is None else f", reward {self.reward:.2f}")
 
     def reward_limits(self, num_stds: float) -> tuple[float, float]:
         """Returns the ends of an axis that shows 0 and all means, with `num_stds` deviations."""
