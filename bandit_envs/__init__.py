@@ -31,6 +31,7 @@ from bandit_envs.metrics import RegretMetric as RegretMetric
 from bandit_envs.metrics import Statistics as Statistics
 from bandit_envs.policies import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
 from bandit_envs.policies import DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy
+from bandit_envs.policies import DiscountedUCBPolicy as DiscountedUCBPolicy
 from bandit_envs.policies import (
     DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
 )
@@ -39,6 +40,8 @@ from bandit_envs.policies import (
 )
 from bandit_envs.policies import DisjointLinUCBPolicy as DisjointLinUCBPolicy
 from bandit_envs.policies import EpsilonGreedyPolicy as EpsilonGreedyPolicy
+from bandit_envs.policies import Exp3Policy as Exp3Policy
+from bandit_envs.policies import Exp3SPolicy as Exp3SPolicy
 from bandit_envs.policies import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies import GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy
 from bandit_envs.policies import GradientBanditPolicy as GradientBanditPolicy
@@ -50,6 +53,9 @@ from bandit_envs.policies import LogisticThompsonSamplingPolicy as LogisticThomp
 from bandit_envs.policies import MOSSPolicy as MOSSPolicy
 from bandit_envs.policies import Policy as Policy
 from bandit_envs.policies import RandomPolicy as RandomPolicy
+from bandit_envs.policies import ReducedVarianceTsallisINFPolicy as ReducedVarianceTsallisINFPolicy
+from bandit_envs.policies import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
+from bandit_envs.policies import TsallisINFPolicy as TsallisINFPolicy
 from bandit_envs.policies import UCB1TunedPolicy as UCB1TunedPolicy
 from bandit_envs.policies import UCBPolicy as UCBPolicy
 from bandit_envs.specs import ArraySpec as ArraySpec

@@ -13,6 +13,10 @@ from bandit_envs.policies.disjoint_linear import (
 from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as DisjointLinUCBPolicy
 from bandit_envs.policies.elimination import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy as EpsilonGreedyPolicy
+from bandit_envs.policies.exp3 import Exp3Policy as Exp3Policy
+from bandit_envs.policies.exp3 import Exp3SPolicy as Exp3SPolicy
+from bandit_envs.policies.forgetting_ucb import DiscountedUCBPolicy as DiscountedUCBPolicy
+from bandit_envs.policies.forgetting_ucb import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy as GradientBanditPolicy
 from bandit_envs.policies.kl_ucb import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
@@ -29,6 +33,10 @@ from bandit_envs.policies.random import RandomPolicy as RandomPolicy
 from bandit_envs.policies.thompson import (
     GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy,
 )
+from bandit_envs.policies.tsallis_inf import (
+    ReducedVarianceTsallisINFPolicy as ReducedVarianceTsallisINFPolicy,
+)
+from bandit_envs.policies.tsallis_inf import TsallisINFPolicy as TsallisINFPolicy
 from bandit_envs.policies.ucb import UCBPolicy as UCBPolicy
 from bandit_envs.policies.ucb_variants import MOSSPolicy as MOSSPolicy
 from bandit_envs.policies.ucb_variants import UCB1TunedPolicy as UCB1TunedPolicy

@@ -44,6 +44,16 @@ POLICIES = {
         PolicyEntry(
             "decaying_epsilon_greedy", "decaying ε-greedy", policies.DecayingEpsilonGreedyPolicy
         ),
+        PolicyEntry("discounted_ucb", "discounted UCB", policies.DiscountedUCBPolicy),
+        PolicyEntry("sliding_window_ucb", "sliding-window UCB", policies.SlidingWindowUCBPolicy),
+        PolicyEntry("exp3", "Exp3", policies.Exp3Policy),
+        PolicyEntry("exp3_s", "Exp3.S", policies.Exp3SPolicy),
+        PolicyEntry("tsallis_inf", "Tsallis-INF", policies.TsallisINFPolicy),
+        PolicyEntry(
+            "tsallis_inf_rv",
+            "Tsallis-INF, reduced variance",
+            policies.ReducedVarianceTsallisINFPolicy,
+        ),
         PolicyEntry("lin_ucb", "LinUCB", policies.LinUCBPolicy),
         PolicyEntry(
             "linear_thompson", "linear Thompson sampling", policies.LinearThompsonSamplingPolicy

@@ -9,9 +9,15 @@ import pytest
 from bandit_envs import (
     BetaThompsonSamplingPolicy,
     DecayingEpsilonGreedyPolicy,
+    DiscountedUCBPolicy,
+    Exp3Policy,
+    Exp3SPolicy,
     ExploreThenCommitPolicy,
     KLUCBPolicy,
     MOSSPolicy,
+    ReducedVarianceTsallisINFPolicy,
+    SlidingWindowUCBPolicy,
+    TsallisINFPolicy,
     UCB1TunedPolicy,
     UCBPolicy,
 )
@@ -25,6 +31,12 @@ POLICIES = {
     "UCB1-tuned": (UCB1TunedPolicy, 3.0),
     "MOSS": (MOSSPolicy, 3.0),
     "Beta Thompson sampling": (BetaThompsonSamplingPolicy, 3.0),
+    "discounted UCB": (partial(DiscountedUCBPolicy, 0.99), 3.0),
+    "sliding-window UCB": (partial(SlidingWindowUCBPolicy, 1000), 3.0),
+    "Exp3": (partial(Exp3Policy, 0.1), 3.0),
+    "Exp3.S": (partial(Exp3SPolicy, 0.1, 0.001), 3.0),
+    "Tsallis-INF": (TsallisINFPolicy, 8.0),
+    "Tsallis-INF, reduced variance": (ReducedVarianceTsallisINFPolicy, 8.0),
     "explore-then-commit": (partial(ExploreThenCommitPolicy, 100), 3.0),
     "decaying epsilon-greedy": (partial(DecayingEpsilonGreedyPolicy, 1.0, 0.5), 3.0),
 }

@@ -10,11 +10,17 @@ from bandit_envs import (
     BernoulliPyEnvironment,
     BetaThompsonSamplingPolicy,
     DecayingEpsilonGreedyPolicy,
+    DiscountedUCBPolicy,
+    Exp3Policy,
+    Exp3SPolicy,
     ExploreThenCommitPolicy,
     KArmedBandit,
     KLUCBPolicy,
     MOSSPolicy,
+    ReducedVarianceTsallisINFPolicy,
+    SlidingWindowUCBPolicy,
     StepDriver,
+    TsallisINFPolicy,
     UCB1TunedPolicy,
     rewards,
 )
@@ -95,6 +101,82 @@ class KLUCB(Index):
         return low
 
 
+class DiscountedUCB(Index):
+    def index(self, action, available):
+        weights = [self.gamma ** (self.t - 1 - s) for s in range(1, self.t)]
+        own = [chosen == action for chosen, _ in self.history]
+        n = sum(weight for weight, mine in zip(weights, own) if mine)
+        total = sum(w * reward for w, mine, (_, reward) in zip(weights, own, self.history) if mine)
+        return total / n + 2 * self.reward_range * math.sqrt(self.xi * math.log(sum(weights)) / n)
+
+
+class SlidingWindowUCB(Index):
+    def seen(self, action):
+        return [reward for chosen, reward in self.history[-self.window :] if chosen == action]
+
+    def index(self, action, available):
+        level = self.xi * math.log(min(self.t, self.window))
+        width = math.sqrt(level / len(self.seen(action)))
+        return self.mean(action) + self.reward_range * width
+
+
+class Exp3S(Row):
+    alpha = 0.0
+
+    def probabilities(self, available):
+        if not self.history:
+            self.weights = [1.0] * K
+        shares = [weight / sum(self.weights) for weight in self.weights]
+        self.pi = [(1 - self.gamma) * share + self.gamma / K for share in shares]
+        return given(self.pi, available)
+
+    def learn(self, action, reward, available):
+        super().learn(action, reward, available)
+        estimate = reward / given(self.pi, available)[action]
+        shared = math.e * self.alpha / K * sum(self.weights)
+        self.weights[action] *= math.exp(self.gamma * estimate / K)
+        self.weights = [weight + shared for weight in self.weights]
+
+
+def given(probabilities, available):
+    total = sum(probabilities[action] for action in available)
+    return [probabilities[a] / total if a in available else 0.0 for a in range(K)]
+
+
+class TsallisINF(Row):
+    rate = 2.0
+
+    def probabilities(self, available):
+        if not self.history:
+            self.losses = [0.0] * K
+        self.eta = self.rate / math.sqrt(self.t)
+        low, high = min(self.losses) - 2 * math.sqrt(K) / self.eta, min(self.losses)
+        for _ in range(100):
+            x = (low + high) / 2
+            total = sum(4 / (self.eta * (loss - x)) ** 2 for loss in self.losses)
+            low, high = (x, high) if total < 1 else (low, x)
+        self.pi = [4 / (self.eta * (loss - low)) ** 2 for loss in self.losses]
+        return given(self.pi, available)
+
+    def baseline(self, action):
+        return 0.0
+
+    def learn(self, action, reward, available):
+        super().learn(action, reward, available)
+        chosen = given(self.pi, available)[action]
+        for a in range(K):
+            self.losses[a] += self.baseline(a)
+            if a == action:
+                self.losses[a] += (1 - reward - self.baseline(a)) / chosen
+
+
+class ReducedVarianceTsallisINF(TsallisINF):
+    rate = 4.0
+
+    def baseline(self, action):
+        return 0.5 if self.pi[action] >= self.eta**2 else 0.0
+
+
 class ExploreThenCommit(Row):
     def probabilities(self, available):
         scores = {}
@@ -128,6 +210,20 @@ RULES = {
     "moss_without_horizon": (MOSSPolicy, MOSS, {"horizon": None}),
     "kl_ucb": (KLUCBPolicy, KLUCB, {"c": 0.0}),
     "kl_ucb_of_the_theory": (KLUCBPolicy, KLUCB, {"c": 3.0}),
+    "discounted_ucb": (
+        DiscountedUCBPolicy,
+        DiscountedUCB,
+        {"gamma": 0.9, "xi": 0.2, "reward_range": 1.5},
+    ),
+    "sliding_window_ucb": (
+        SlidingWindowUCBPolicy,
+        SlidingWindowUCB,
+        {"window": 11, "xi": 0.2, "reward_range": 1.5},
+    ),
+    "exp3": (Exp3Policy, Exp3S, {"gamma": 0.2}),
+    "exp3_s": (Exp3SPolicy, Exp3S, {"gamma": 0.2, "alpha": 0.05}),
+    "tsallis_inf": (TsallisINFPolicy, TsallisINF, {}),
+    "tsallis_inf_rv": (ReducedVarianceTsallisINFPolicy, ReducedVarianceTsallisINF, {}),
     "explore_then_commit": (ExploreThenCommitPolicy, ExploreThenCommit, {"m": 5}),
     "decaying_epsilon_greedy": (
         DecayingEpsilonGreedyPolicy,
@@ -164,12 +260,17 @@ def test_probabilities_are_those_of_the_rule_at_every_step(name, sleeping, binar
                 expected = (found[row] > 0) / np.count_nonzero(found[row])
             np.testing.assert_allclose(found[row], expected, rtol=1e-9, atol=1e-9)
             rows[row].learn(action[row], reward[row], available)
-        policy(Trajectory.from_transition(before, action, termination(before.observation, reward)))
+        after = termination(before.observation, reward, np.float64)
+        policy(Trajectory.from_transition(before, action, after))
 
 
 UNIT = {
     "beta_thompson": BetaThompsonSamplingPolicy,
     "kl_ucb": KLUCBPolicy,
+    "exp3": partial(Exp3Policy, 0.2),
+    "exp3_s": partial(Exp3SPolicy, 0.2, 0.1),
+    "tsallis_inf": TsallisINFPolicy,
+    "tsallis_inf_rv": ReducedVarianceTsallisINFPolicy,
 }
 
 
@@ -185,6 +286,12 @@ def test_rewards_beyond_0_and_1_are_refused_and_nothing_changes(name, wrong, tea
         np.testing.assert_array_equal(one, other)
 
 
+def tables(learned):
+    """Returns the arrays of what a policy has learned."""
+    tables = learned if isinstance(learned, tuple) else [learned]
+    return [table for table in tables if np.ndim(table)]
+
+
 @pytest.mark.parametrize("name", UNIT)
 def test_rows_with_rewards_from_0_to_1_learn_by_themselves(name, teach, learned):
     rng = np.random.default_rng(3)
@@ -192,8 +299,8 @@ def test_rows_with_rewards_from_0_to_1_learn_by_themselves(name, teach, learned)
     straight, permuted = (UNIT[name](num_actions=K, batch_size=B) for _ in range(2))
     teach(straight, actions, seen)
     teach(permuted, actions[:, order], seen[:, order])
-    for one, other in zip(map(np.asarray, learned(straight)), learned(permuted)):
-        np.testing.assert_allclose(one[order] if one.ndim else one, other, rtol=1e-12)
+    for one, other in zip(tables(learned(straight)), tables(learned(permuted))):
+        np.testing.assert_allclose(one[order], other, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", UNIT)
@@ -250,6 +357,12 @@ def test_odds_are_those_of_beta_laws(a, b):
         (partial(BetaThompsonSamplingPolicy, 0.0), "prior_successes", ValueError),
         (partial(BetaThompsonSamplingPolicy, 1.0, "1"), "prior_failures", TypeError),
         (partial(ExploreThenCommitPolicy, 0), "m", ValueError),
+        (partial(DiscountedUCBPolicy, 0.0), "gamma", ValueError),
+        (partial(DiscountedUCBPolicy, 0.9, 0.0), "xi", ValueError),
+        (partial(SlidingWindowUCBPolicy, 0), "window", ValueError),
+        (partial(SlidingWindowUCBPolicy, 9, 1.0, -1.0), "reward_range", ValueError),
+        (partial(Exp3Policy, 1.5), "gamma", ValueError),
+        (partial(Exp3SPolicy, 0.5, "0"), "alpha", TypeError),
         (partial(DecayingEpsilonGreedyPolicy, 0.0, 0.1), "c", ValueError),
         (partial(DecayingEpsilonGreedyPolicy, 1.0, 1.1), "d", ValueError),
     ],
@@ -257,6 +370,26 @@ def test_odds_are_those_of_beta_laws(a, b):
 def test_wrong_arguments_are_refused(make, argument, error):
     with pytest.raises(error, match=f"{argument} is "):
         make(num_actions=2)
+
+
+T, MEANS = 400, [0.7, *[0.4] * 4]
+EXP3_GAMMA = math.sqrt(5 * math.log(5) / ((math.e - 1) * 0.7 * T))
+
+
+@pytest.mark.parametrize(
+    ("make", "bound"),
+    [
+        (partial(MOSSPolicy, T), 39 * math.sqrt(5 * T) + 4 * 0.3),  # Lattimore & Szepesvári, 9.1
+        (partial(Exp3Policy, EXP3_GAMMA), 2.63 * math.sqrt(0.7 * T * 5 * math.log(5))),
+        (TsallisINFPolicy, 4 * math.sqrt(5 * T) + 1),
+        (ReducedVarianceTsallisINFPolicy, 2 * math.sqrt(5 * T) + 10 * 5 * math.log(T) + 16),
+    ],
+)
+def test_regret_is_within_the_bound_of_the_source(make, bound):
+    env = BernoulliPyEnvironment(MEANS, 100, seed=6)
+    policy, wrong = make(num_actions=5, batch_size=100, seed=7), []
+    StepDriver(env, policy, [policy, lambda step: wrong.append(step.action > 0)], T).run()
+    assert 0.3 * np.sum(wrong) / 100 < min(bound, 0.8 * 0.3 * 0.8 * T)  # and better than chance
 
 
 def test_the_regret_of_explore_then_commit_is_that_of_its_formula():

@@ -8,6 +8,7 @@ import pytest
 
 from bandit_envs import (
     DecayingEpsilonGreedyPolicy,
+    DiscountedUCBPolicy,
     EpsilonGreedyPolicy,
     ExploreThenCommitPolicy,
     GaussianThompsonSamplingPolicy,
@@ -16,6 +17,7 @@ from bandit_envs import (
     MOSSPolicy,
     Policy,
     RandomPolicy,
+    SlidingWindowUCBPolicy,
     StepDriver,
     UCB1TunedPolicy,
     UCBPolicy,
@@ -35,6 +37,8 @@ POLICIES = {
     "gradient_without_baseline": partial(GradientBanditPolicy, 0.2, False),
     "ucb1_tuned": UCB1TunedPolicy,
     "moss": partial(MOSSPolicy, 100),
+    "discounted_ucb": partial(DiscountedUCBPolicy, 0.98),
+    "sliding_window_ucb": partial(SlidingWindowUCBPolicy, 100),
     "explore_then_commit": partial(ExploreThenCommitPolicy, 3),
     "decaying_epsilon_greedy": partial(DecayingEpsilonGreedyPolicy, 1.0, 0.5),
     "thompson": partial(GaussianThompsonSamplingPolicy, 0.5, 2.0, 1.5),
@@ -61,9 +65,10 @@ def run(policy, env, steps):
 
 
 def arrays(policy):
-    """Returns the arrays of what a policy has learned."""
+    """Returns the arrays of what a policy has learned, rows first."""
     learned = policy.get_state().content.learned
-    return [np.asarray(array) for array in learned or ()]
+    found = [np.asarray(array) for array in learned or ()]
+    return [array if array.shape[:1] in ((), (B,)) else array.T for array in found]
 
 
 def generator_state(policy):

@@ -1,0 +1,113 @@
+"""Tsallis-INF: regret that is optimal for stochastic and for adversarial rewards."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.policies.policy import Actions, Floats, Policy
+from bandit_envs.policies.unit_rewards import check_unit_rewards
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+
+class Estimates(NamedTuple):
+    """Estimated losses and what follows from them, updated in place, and the steps so far.
+
+    Fields:
+        losses: L, the sum of the estimated losses, [B, K]; less the smallest of the row.
+        shifts: x, below 0, [B, 1].
+        probabilities: [B, K].
+        steps: the number of steps.
+    """
+
+    losses: Floats
+    shifts: Floats
+    probabilities: Floats
+    steps: int
+
+
+class TsallisINFPolicy(Policy):
+    """Draws actions so that Tsallis entropy balances their estimated losses.
+
+        pi(a)  = 4 / (eta (L(a) - x))^2,    eta = 2 / sqrt(t)
+        L(A)  += (1 - R) / pi(A)
+
+    The number x, less than every L, makes the sum of pi equal 1. Rewards are numbers from 0 to 1,
+    stochastic or chosen by an adversary.
+
+    Source: Zimmert & Seldin (2021), algorithm 1 with alpha = 1/2 and importance-weighted losses.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> TsallisINFPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    _rate = 2.0
+
+    def _initial(self) -> Estimates:
+        uniform = np.full(self._table_shape, 1.0 / self._num_actions)
+        shifts = np.full((self._batch_size, 1), -math.sqrt(self._num_actions))
+        return Estimates(np.zeros(self._table_shape), shifts, uniform, 0)
+
+    def _probabilities(self, learned: Estimates, time_step: TimeStep) -> Floats:
+        return learned.probabilities
+
+    def _learn(self, learned: Estimates, trajectory: Trajectory) -> Estimates:
+        loss = 1.0 - check_unit_rewards(trajectory.reward)
+        losses, shifts, probabilities, steps = learned
+        chosen = self._row_offsets + trajectory.action
+        pi = self._restricted(probabilities, trajectory.observation).reshape(-1).take(chosen)
+        self._add(learned, loss, pi, chosen)
+        smallest = losses.min(axis=1, keepdims=True)
+        losses -= smallest
+        shifts -= smallest
+        self._balance(learned, self._rate / math.sqrt(steps + 2))
+        return learned._replace(steps=steps + 1)
+
+    def _add(self, learned: Estimates, loss: Floats, pi: Floats, chosen: Actions) -> None:
+        """Adds estimates of the losses [B] of the actions `chosen` with probability `pi` [B]."""
+        learned.losses.reshape(-1)[chosen] += loss / pi
+
+    def _balance(self, learned: Estimates, eta: float) -> None:
+        """Finds x and the probabilities, by Newton's method from the last x."""
+        losses, x, probabilities, _ = learned
+        ones = np.ones((self._num_actions, 1))
+        for _ in range(30):
+            # At -2 / eta, the best action alone has probability 1: x is not above. The sum is
+            # convex in x, so Newton's method descends to x after its first step.
+            np.minimum(x, -2.0 / eta, out=x)
+            root = 2.0 / (eta * (losses - x))
+            np.multiply(root, root, out=probabilities)
+            surplus = probabilities @ ones - 1.0
+            if np.abs(surplus).max() < 1e-12:
+                break
+            root *= probabilities
+            x -= surplus / (eta * (root @ ones))
+        probabilities /= surplus + 1.0
+
+
+class ReducedVarianceTsallisINFPolicy(TsallisINFPolicy):
+    """Tsallis-INF with estimated losses of less variance, and about half the regret.
+
+        L(a) += 1[a = A] (1 - R - B(a)) / pi(a) + B(a),    B(a) = 1/2 if pi(a) >= eta^2, else 0
+
+    Here eta = 4 / sqrt(t). All else is as in `TsallisINFPolicy`.
+
+    Source: Zimmert & Seldin (2021), section 3.1, reduced-variance losses.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> policy = ReducedVarianceTsallisINFPolicy(num_actions=2)
+    >>> policy.probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    _rate = 4.0
+
+    def _add(self, learned: Estimates, loss: Floats, pi: Floats, chosen: Actions) -> None:
+        eta_squared = self._rate**2 / (learned.steps + 1)
+        baseline = 0.5 * (learned.probabilities >= eta_squared)
+        losses = learned.losses
+        losses += baseline
+        losses.reshape(-1)[chosen] += (loss - baseline.reshape(-1).take(chosen)) / pi
