@@ -89,13 +89,13 @@ class TsallisINFPolicy(Policy):
 
 
 class ReducedVarianceTsallisINFPolicy(TsallisINFPolicy):
-    """Tsallis-INF with estimated losses of less variance, and about half the regret.
+    """Tsallis-INF with estimated losses of less variance.
 
         L(a) += 1[a = A] (1 - R - B(a)) / pi(a) + B(a),    B(a) = 1/2 if pi(a) >= eta^2, else 0
 
     Here eta = 4 / sqrt(t). All else is as in `TsallisINFPolicy`.
 
-    Source: Zimmert & Seldin (2021), section 3.1, reduced-variance losses.
+    Source: Zimmert & Seldin (2021), algorithm 1 with alpha = 1/2 and reduced-variance losses.
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> policy = ReducedVarianceTsallisINFPolicy(num_actions=2)
