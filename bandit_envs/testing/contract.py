@@ -23,10 +23,9 @@ from bandit_envs.base.checks import shown
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
 from bandit_envs.base.state import SavedState
 from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest, map_structure
-from bandit_envs.testing.bad_actions import bad_actions
 from bandit_envs.testing.bandits import BanditContract
 from bandit_envs.testing.comparison import assert_identical, require
-from bandit_envs.testing.rollout import Rollout, arrays_of, look, require_refusal
+from bandit_envs.testing.rollout import Rollout, arrays_of, bad_actions, look, require_refusal
 from bandit_envs.trajectories import TimeStep, restart
 
 
@@ -36,19 +35,13 @@ class EnvironmentContract(BanditContract):
     Subclass it at the top level of a test module, under a name that the test framework collects,
     and override `make_environment`. With `unittest`, add `unittest.TestCase` as the last base.
 
-    The tests hold that time steps conform to their specs and come in order; that equal seeds and
-    restored states repeat a run bit for bit, in another process too; that nothing but `_state`
-    changes, and no hook writes into its `state`; that bad actions and states are refused; that
-    changing returned arrays changes nothing; and that rewards have the means that the bandit
-    states, where it knows them.
-
-    The environment is pickled: define its functions and classes at module level.
+    The names of the tests say what they hold. The environment is pickled: define its functions and
+    classes at module level.
 
     Override also:
         draw_action: if the environment does not accept all actions of the default.
-        num_steps: how many steps a test takes; an episode and the steps after it should fit.
-        num_rewards: how many rewards are drawn to compare their mean with the expected reward; 0
-            for none, as where rewards are corrupted on purpose.
+        num_steps: the steps of a test; an episode and the steps after it should fit.
+        num_rewards: the rewards whose mean is compared with the expected reward; 0 for none.
 
     Source: dm_env's `EnvironmentTestMixin`.
 
@@ -71,8 +64,9 @@ class EnvironmentContract(BanditContract):
             require(isinstance(time_step, TimeStep), f"{name} is a {type(time_step)}")
             fits = check_arrays_nest(time_step, spec) and np.isin(time_step.step_type, (0, 1, 2))
             require(np.all(fits), f"{name} does not fit time_step_spec(): {time_step}")
-            for place, reward in arrays_of(time_step.reward, f"{name}.reward"):
-                require(not np.isnan(reward).any(), f"{place} is NaN")
+            for place, array in arrays_of((time_step.reward, time_step.observation), name):
+                is_nan = array.dtype.kind in "fc" and np.isnan(array).any()
+                require(not is_nan, f"{place}, of its reward and observation, is NaN")
 
     def test_specs_agree_and_never_change(self) -> None:
         environment, twin = self.make_environment(1), self.make_environment(1)
@@ -171,18 +165,17 @@ class EnvironmentContract(BanditContract):
         environment = self.make_environment(1)
         self.roll_out(environment, num_steps=1)
         state = environment.get_state()
-        bad: list[Any] = [None, 0, "state", (), {}, object(), environment.current_time_step()]
+        bad: list[Any] = [None, "state", {}, object(), environment.current_time_step()]
         if isinstance(state, SavedState):
             content: Any = state.content
             bad += [state._replace(owner="another"), state._replace(sizes={})]
             if isinstance(content, EnvironmentState):  # not of a wrapper
-                contents = [None, content._replace(rng=None)]
-                contents += [content._replace(latent=5)] if is_bandit(environment) else []
-                bad += [state._replace(content=content) for content in contents]
+                bad += [state._replace(content=x) for x in (None, content._replace(rng=None))]
+                if is_bandit(environment):
+                    bad.append(state._replace(content=content._replace(latent=5)))
         for wrong in bad:
-            require_refusal(
-                environment, environment.set_state, wrong, f"a bad state, {shown(wrong)},"
-            )
+            name = f"a bad state, {shown(wrong)},"
+            require_refusal(environment, environment.set_state, wrong, name)
 
     def test_actions_are_checked_and_copied(self) -> None:
         environment = self.make_environment(1)

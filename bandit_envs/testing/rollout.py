@@ -19,15 +19,7 @@ from bandit_envs.trajectories import TimeStep
 
 
 class Rollout(NamedTuple):
-    """A run: a reset and then steps.
-
-    Fields:
-        actions: the actions of the steps.
-        returned: the time steps that `reset` and the steps returned.
-        time_steps: copies of them, made at once.
-        views: copies of what `look` saw after each of them.
-        states: what `get_state` returned after each of them.
-    """
+    """A run: a reset and then steps. All but `returned` are copies, made at once."""
 
     actions: list[Nest]
     returned: list[TimeStep]
@@ -100,29 +92,19 @@ def _bounded(spec: ArraySpec) -> ArraySpec:
 
 
 def availability(environment: PyEnvironment) -> NDArray[np.bool_] | None:
-    """Returns which actions the observation makes available: [B, K]; None for all.
-
-    If the observation does not say it, that of the environment without wrappers does.
-    """
-    bare: Any = environment.unwrapped
-    if not is_bandit(environment) or not bare._takes_indices:
+    """Returns which actions the observation, with or without wrappers, makes available: [B, K]."""
+    bandits: tuple[Any, ...] = environment, environment.unwrapped
+    if not is_bandit(environment) or not bandits[1]._takes_indices:
         return None
-    outermost: Any = environment
-    for bandit in (outermost, bare):
-        observation = bandit.current_time_step().observation
-        available = available_actions(observation, bandit.num_actions)
-        if available is not None:
-            return available
-    return None
+    seen = ((bandit.current_time_step().observation, bandit.num_actions) for bandit in bandits)
+    return next((mask for pair in seen if (mask := available_actions(*pair)) is not None), None)
 
 
 def look(environment: PyEnvironment) -> dict[str, Any]:
     """Returns what each method that shows something returns now, unless it is unknown."""
-    names = ["current_time_step", "get_info"]
-    if is_bandit(environment):
-        names += ["expected_rewards", "optimal_action", "optimal_reward"]
+    of_bandits = ("expected_rewards", "optimal_action", "optimal_reward")
     seen: dict[str, Any] = {}
-    for name in names:
+    for name in ("current_time_step", "get_info", *(of_bandits if is_bandit(environment) else ())):
         with contextlib.suppress(NotImplementedError):
             seen[name] = getattr(environment, name)()
     return seen
@@ -135,3 +117,41 @@ def arrays_of(nest: Nest, name: str) -> Iterator[tuple[str, NDArray[Any]]]:
     elif isinstance(nest, (dict, list, tuple)):
         for key in nest if isinstance(nest, dict) else range(len(nest)):
             yield from arrays_of(nest[key], f"{name}[{key!r}]")
+
+
+def bad_actions(spec: Nest, action: Nest) -> Iterator[tuple[str, Any]]:
+    """Yields descriptions of mistakes, and actions that make them; `action` makes none."""
+    yield "an object", object()
+    yield "a dict around it", {"action": action}
+    found: dict[str, Any] = {}
+    map_structure(lambda leaf, array: found.update(_bad_leaves(leaf, array)), spec, action)
+    for what in found:
+        yield what, map_structure(lambda s, a, w=what: _bad_leaves(s, a).get(w, a), spec, action)
+
+
+def _bad_leaves(spec: ArraySpec, array: NDArray[Any]) -> dict[str, Any]:
+    bad: dict[str, Any] = {
+        "a dimension too many": array[..., np.newaxis],
+        "a row too many": np.concatenate([array, array[:1]]),
+        "a row too few": array[:-1],
+        "None": None,
+        "a string": "0",
+        "a ragged list": [[0], [0, 1]],
+        "complex numbers": array.astype(complex),
+    }
+    kind = spec.dtype.kind
+    if kind != "b":
+        bad["booleans"] = array.astype(bool)
+    if kind != "f":
+        bad["floats"] = array.astype(float)
+    if kind in "iuf" and array.size and isinstance(spec, BoundedArraySpec):
+        low, high = (np.ravel(bound)[-1].item() for bound in (spec.minimum, spec.maximum))
+        wraps = 2**32 + int(array.flat[-1])  # is a good action if it is cut to 32 bits
+        floats = np.nan, np.inf, -np.inf
+        for value in floats if kind == "f" else (low - 1, high + 1, -1, wraps, 2**64 - 1, 2**70):
+            if not low <= value <= high:
+                unsigned = 2**63 <= value < 2**64
+                changed = array.astype(np.uint64 if unsigned else object)
+                changed.flat[-1] = value
+                bad[str(value)] = changed if unsigned else np.array(changed.tolist())
+    return bad

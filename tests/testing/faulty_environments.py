@@ -46,6 +46,15 @@ class ReusesItsBuffer(KArmedTestbed):
         return time_step._replace(reward=self._buffer.view())
 
 
+@caught_by("test_time_steps_conform_to_their_specs_and_never_change")
+class ShowsNaN(KArmedTestbed):
+    """The observation is NaN, but not after a reset."""
+
+    def _step(self, action):
+        latent, time_step = super()._step(action)
+        return latent, time_step._replace(observation=time_step.observation * np.float32(np.nan))
+
+
 @caught_by("test_specs_agree_and_never_change")
 class TwoRewardSpecs(KArmedTestbed):
     def reward_spec(self):

@@ -3,7 +3,7 @@ import pytest
 
 from bandit_envs import ArraySpec, BoundedArraySpec
 from bandit_envs.specs import add_outer_dims_nest, assert_arrays_nest, sample_spec_nest
-from bandit_envs.testing.bad_actions import bad_actions
+from bandit_envs.testing.rollout import bad_actions
 
 SPECS = [
     BoundedArraySpec((), np.int32, 0, 4),
