@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import typing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
-from bandit_envs.base.state import Seed
 from bandit_envs.policies.policy import (
     Actions,
     Floats,
     IndexPolicy,
     Mask,
     Rng,
+    Sizes,
     argmax_probability,
     argmax_random_ties,
 )
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class ActionValues(NamedTuple):
+class ActionValues(typing.NamedTuple):
     """Estimated values, and the greedy action of each row; updated in place.
 
     Fields:
@@ -61,10 +61,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
         epsilon: float,
         initial_value: float = 0.0,
         step_size: float | None = None,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
         bounds = -MAX_PARAMETER, MAX_PARAMETER
@@ -72,20 +69,19 @@ class EpsilonGreedyPolicy(IndexPolicy):
         if step_size is not None:
             step_size = check_positive("step_size", step_size, maximum=1.0)
         self._step_size = step_size
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> ActionValues:
-        values, counts = (
-            np.full(self._table_shape, self._initial_value),
-            np.zeros(self._table_shape, np.int64),
-        )
-        greedy, rivals = np.zeros(self._batch_size, np.intp), np.full(self._batch_size, np.inf)
-        return ActionValues(values, counts, greedy, rivals)
+        values = np.full(self._table_shape, self._initial_value)
+        counts, greedy = np.zeros(self._table_shape, int), np.zeros(self._batch_size, int)
+        return ActionValues(values, counts, greedy, np.full(self._batch_size, np.inf))
 
     def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
         return learned.values
 
-    def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
+    def _best(
+        self, rng: Rng, learned: ActionValues, time_step: TimeStep, available: Mask | None
+    ) -> Actions:
         if available is not None:
             return super()._best(rng, learned, time_step, available)
         actions: Actions = learned.greedy.copy()
@@ -94,7 +90,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
             actions[tied] = argmax_random_ties(rng, learned.values[tied])
         return actions
 
-    def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
+    def _probability_of_best(self, learned: ActionValues, time_step: TimeStep, action: Actions) -> Floats:
         found: Floats = (action == learned.greedy).astype(np.float64)
         tied = np.isinf(learned.rivals).nonzero()[0]
         if tied.size:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import typing
 
 import numpy as np
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
-from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Floats, Policy
+from bandit_envs.policies.policy import Floats, Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Preferences(NamedTuple):
+class Preferences(typing.NamedTuple):
     """H and its softmax [B, K], and the mean reward [B], updated in place; the steps so far."""
 
     preferences: Floats
@@ -42,19 +41,13 @@ class GradientBanditPolicy(Policy):
     """
 
     def __init__(
-        self,
-        step_size: float,
-        baseline: bool = True,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        self, step_size: float, baseline: bool = True, **sizes: typing.Unpack[Sizes]
     ) -> None:
         self._step_size = check_positive("step_size", step_size, maximum=MAX_PARAMETER)
         if not isinstance(baseline, (bool, np.bool_)):
             raise TypeError(f"baseline is {baseline!r}; expected True or False")
         self._baseline = baseline
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> Preferences:
         uniform = np.full(self._table_shape, 1.0 / self._num_actions)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import typing
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import MAX_PARAMETER, check_number
-from bandit_envs.base.state import Seed
-from bandit_envs.policies.disjoint_linear import Array, ContextPolicy, add_rows
-from bandit_envs.policies.policy import argmax_random_ties
+from bandit_envs.policies.disjoint_linear import ContextPolicy
+from bandit_envs.policies.policy import Floats, Sizes
+from bandit_envs.policies.ridge import add_rows
+from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
 from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -20,14 +20,14 @@ ACCURACY = 1e-9
 MAX_STEPS, MAX_HALVINGS = 100, 60
 
 
-class DiagonalPosteriors(NamedTuple):
+class DiagonalPosteriors(typing.NamedTuple):
     """Normal posteriors of independent weights: means [K, D] and precisions [K, D]."""
 
-    mean: Array
-    precision: Array
+    mean: Floats
+    precision: Floats
 
 
-class LogisticThompsonSamplingPolicy(ContextPolicy):
+class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy):
     """Draws a logistic model for every row and action and chooses the action that looks best.
 
         argmax_a  w[a] . x,    w[a, i] ~ N(m[a, i], alpha^2 / q[a, i])
@@ -42,12 +42,12 @@ class LogisticThompsonSamplingPolicy(ContextPolicy):
 
     Args:
         alpha: scale of the posterior's standard deviation, at least 0.
-        tikhonov_weight, observation_spec, num_actions, batch_size, seed: as for `ContextPolicy`.
+        tikhonov_weight, observation_spec: as for `RegressionPolicy`.
 
     Source: Chapelle & Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3.
 
-    >>> from bandit_envs import ArraySpec
-    >>> sizes = {"observation_spec": ArraySpec((3,), np.float32), "num_actions": 4}
+    >>> from bandit_envs import FloatsSpec
+    >>> sizes = {"observation_spec": FloatsSpec((3,), np.float32), "num_actions": 4}
     >>> LogisticThompsonSamplingPolicy(**sizes, batch_size=5, seed=0).num_actions
     4
     """
@@ -58,26 +58,22 @@ class LogisticThompsonSamplingPolicy(ContextPolicy):
         tikhonov_weight: float = 1.0,
         *,
         observation_spec: Nest,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
-        self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
-        super().__init__(tikhonov_weight, observation_spec, num_actions, batch_size, seed)
+        super().__init__(alpha, 1.0, tikhonov_weight, observation_spec=observation_spec, **sizes)
 
     def _initial(self) -> DiagonalPosteriors:
         shape = (self._num_actions, self._dim)
         return DiagonalPosteriors(np.zeros(shape), np.full(shape, self._tikhonov_weight))
 
-    def _select(
-        self, rng: np.random.Generator, learned: DiagonalPosteriors, time_step: TimeStep
-    ) -> NDArray[np.integer]:
-        # The product of x and independent normal weights is normal: drawn directly.
-        context = self._context(time_step.observation)
-        scores = rng.standard_normal((self._batch_size, self._num_actions))
-        scores *= self._alpha * np.sqrt(np.square(context) @ (1.0 / learned.precision).T)
-        scores += context @ learned.mean.T
-        return argmax_random_ties(rng, scores, self._available(time_step.observation))
+    def _means(self, learned: DiagonalPosteriors, features: Floats) -> Floats:
+        return np.asarray(features @ learned.mean.T)
+
+    def _posterior(self, learned: DiagonalPosteriors, time_step: TimeStep) -> tuple[Floats, Floats]:
+        # The product of x and independent normal weights is normal.
+        context = self._features(time_step.observation)
+        variances = np.square(context) @ (1.0 / learned.precision).T
+        return self._means(learned, context), self._alpha * np.sqrt(variances)
 
     def _learn(self, learned: DiagonalPosteriors, trajectory: Trajectory) -> DiagonalPosteriors:
         rewards = trajectory.reward.astype(np.float64)
@@ -90,22 +86,22 @@ class LogisticThompsonSamplingPolicy(ContextPolicy):
         models, first, place = np.unique(
             trajectory.action[order], return_index=True, return_inverse=True
         )
-        batch = _Batch(self._context(trajectory.observation)[order], rewards[order], first, place)
+        batch = _Batch(self._features(trajectory.observation)[order], rewards[order], first, place)
         mean, precision = learned.mean.copy(), learned.precision.copy()
         mean[models] = batch.mode(mean[models], precision[models])
         precision[models] += batch.curvature(mean[models])
         return DiagonalPosteriors(mean, precision)
 
 
-class _Batch(NamedTuple):
+class _Batch(typing.NamedTuple):
     """Rows sorted by their models: contexts [n, D], rewards [n], first rows [k], numbers [n]."""
 
-    context: Array
-    rewards: Array
+    context: Floats
+    rewards: Floats
     first: NDArray[np.intp]
     place: NDArray[np.intp]
 
-    def mode(self, prior: Array, precision: Array) -> Array:
+    def mode(self, prior: Floats, precision: Floats) -> Floats:
         """Returns the most likely weights of each model, by Newton's method with halved steps."""
         weights, loss = prior, self.loss(prior, prior, precision)
         for _ in range(MAX_STEPS):
@@ -133,24 +129,24 @@ class _Batch(NamedTuple):
                 break
         return weights
 
-    def curvature(self, weights: Array) -> Array:
+    def curvature(self, weights: Floats) -> Floats:
         """Returns sum x^2 p (1 - p) of the rows of each model: [k, D]."""
         scores = self.scores(weights)
         spread = _sigmoid(scores) * _sigmoid(-scores)
         return np.add.reduceat(spread[:, np.newaxis] * np.square(self.context), self.first)
 
-    def loss(self, weights: Array, prior: Array, precision: Array) -> Array:
+    def loss(self, weights: Floats, prior: Floats, precision: Floats) -> Floats:
         """Returns minus the logarithm of the posterior density, but for a constant: [k]."""
         scores = self.scores(weights)
         losses = np.logaddexp(0.0, scores) - self.rewards * scores
         distances = 0.5 * (precision * np.square(weights - prior)).sum(axis=1)
         return np.asarray(distances + np.add.reduceat(losses, self.first))
 
-    def scores(self, weights: Array) -> Array:
+    def scores(self, weights: Floats) -> Floats:
         """Returns w . x of each row: [n]."""
         return np.asarray(np.einsum("nd,nd->n", self.context, weights[self.place]))
 
 
-def _sigmoid(scores: Array) -> Array:
+def _sigmoid(scores: Floats) -> Floats:
     # Written so, it neither overflows nor loses the smallest probabilities.
     return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))

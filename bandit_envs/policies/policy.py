@@ -111,13 +111,12 @@ class Policy(Stateful, abc.ABC):
         """
         self._check_rows("time_step", time_step, TimeStep)
         table = self._probabilities(self._state.learned, time_step)
-        if np.shape(table) != self._table_shape or (table < 0.0).any():
-            expected = f"probabilities of shape {self._table_shape}"
-            raise ValueError(f"_probabilities returned {shown(table)}; expected {expected}")
-        restricted = self._restricted(table, time_step.observation).copy()
-        if not np.allclose(restricted.sum(axis=1), 1.0):
-            raise ValueError(f"_probabilities returned {shown(table)}; expected rows that sum to 1")
-        return restricted
+        if np.shape(table) == self._table_shape and (table >= 0.0).all():
+            restricted = self._restricted(table, time_step.observation).copy()
+            if np.allclose(restricted.sum(axis=1), 1.0):
+                return restricted
+        expected = f"probabilities of shape {self._table_shape}, which sum to 1 in each row"
+        raise ValueError(f"_probabilities returned {shown(table)}; expected {expected}")
 
     def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
         """Returns `probabilities(time_step)[rows, action]` for actions [B], mostly faster: [B]."""
@@ -192,10 +191,10 @@ class Policy(Stateful, abc.ABC):
         if not isinstance(observation, dict):
             return None
         found = observation.get("mask", observation.get("num_actions"))
-        if isinstance(found, np.ndarray) and not found.flags.writeable:  # as environments return it
-            mask: Mask | None = self._mask_memo.of(found, lambda _: self._checked_mask(observation))
-            return mask
-        return self._checked_mask(observation)
+        memo = self._mask_memo
+        if not isinstance(found, np.ndarray) or found.flags.writeable:
+            memo = Memo()  # it may be edited in place; what environments return may not
+        return memo.of(found, lambda _: self._checked_mask(observation))
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import typing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
-from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Floats, IndexPolicy
+from bandit_envs.policies.policy import Floats, IndexPolicy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class ConfidenceBounds(NamedTuple):
+class ConfidenceBounds(typing.NamedTuple):
     """Q, N and 1 / sqrt(N), each [B, K] and updated in place, and the steps so far."""
 
     values: Floats
@@ -40,15 +39,13 @@ class UCBPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(
-        self, c: float, *, num_actions: int, batch_size: int = 1, seed: Seed = None
-    ) -> None:
+    def __init__(self, c: float, **sizes: typing.Unpack[Sizes]) -> None:
         self._c = check_positive("c", c, maximum=MAX_PARAMETER)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> ConfidenceBounds:
-        values, counts = np.zeros(self._table_shape), np.zeros(self._table_shape, np.int64)
-        return ConfidenceBounds(values, counts, np.full(self._table_shape, np.inf), 0)
+        shape = self._table_shape
+        return ConfidenceBounds(np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), 0)
 
     def _scores(self, learned: ConfidenceBounds, time_step: TimeStep) -> Floats:
         # At the first step every bound is infinite, whatever the factor, as long as it is not 0.

@@ -1,0 +1,96 @@
+"""Ridge regression that forgets and is updated in place."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class RidgeModels(NamedTuple):
+    """M ridge regressions of rewards r on features x [D], which can forget; updated in place.
+
+        A     = sum_i gamma^(n-i) x_i x_i^T + tikhonov_weight I
+        theta = A^-1 sum_i gamma^(n-i) r_i x_i
+
+    for batches i = 1..n. Each keeps the square root R of A = R^T R and z = R theta, by QR:
+
+        [sqrt(gamma) R                          sqrt(gamma) z]
+        [x_i                                    r_i          ]   =   Q [R' z']
+        [sqrt((1 - gamma) tikhonov_weight) I    0            ]         [0  . ]
+
+    A is never formed, so errors do not accumulate and collinear features are harmless.
+
+    Fields:
+        factor: [M, D, D + 1], [R z] of each model; R is upper triangular.
+        theta: [M, D], the estimates.
+        whitening: [M, D, D], W = R^-T of each model, lower triangular: W^T W = A^-1.
+
+    Source: Golub & Van Loan, Matrix Computations, 4th ed., sections 5.3 and 6.5.
+    """
+
+    factor: Floats
+    theta: Floats
+    whitening: Floats
+
+    @classmethod
+    def initial(cls, num_models: int, dim: int, tikhonov_weight: float) -> RidgeModels:
+        """Returns models of nothing, whose estimates are zero."""
+        root, each = np.sqrt(tikhonov_weight), (num_models, 1, 1)
+        factor = np.tile(root * np.eye(dim, dim + 1), each)
+        return cls(factor, np.zeros((num_models, dim)), np.tile(np.eye(dim) / root, each))
+
+    def update(
+        self,
+        model: NDArray[np.intp],
+        features: Floats,
+        rewards: NDArray[Any],
+        gamma: float,
+        tikhonov_weight: float,
+    ) -> None:
+        """Adds a batch of features [B, D] and rewards [B], each to the model in `model` [B]."""
+        factor, theta, whitening = self
+        num_models, dim = theta.shape
+        rows, changed = np.column_stack((features, rewards)), np.unique(model)
+        if gamma < 1.0:  # every model forgets
+            again = np.sqrt((1.0 - gamma) * tikhonov_weight) * np.eye(dim, dim + 1)
+            changed = np.arange(num_models)
+            model = np.concatenate((model, changed.repeat(dim)))
+            rows = np.concatenate((rows, np.tile(again, (num_models, 1))))
+            factor *= np.sqrt(gamma)
+        add_rows(factor, model, rows)
+        inverse = np.linalg.inv(factor[changed, :, :dim])
+        theta[changed] = (inverse @ factor[changed, :, dim:])[..., 0]
+        whitening[changed] = inverse.transpose(0, 2, 1)
+
+
+def add_rows(factor: Floats, model: NDArray[np.intp], rows: Floats) -> None:
+    """Adds rows to the least-squares problems of several models, in place.
+
+    With R of `factor` and the rows x of one model: R'^T R' = R^T R + sum x^T x, by QR.
+
+    Args:
+        factor: [M, D, N], D <= N; the first D columns become upper triangular.
+        model: [n], the model of each row.
+        rows: [n, N].
+    """
+    dim, width = factor.shape[1:]
+    order = model.argsort(kind="stable")
+    model, rows = model[order], rows[order]
+    rank = np.arange(len(model)) - np.searchsorted(model, model)  # of a row among its model's
+    while len(model):
+        # All models at once, in blocks of as many rows. With twice the mean, fewer than half of the
+        # models have rows left for the next round.
+        first = rank == 0
+        models, place = model[first], first.cumsum() - 1
+        block = min(rank.max() + 1, -(-2 * len(model) // len(models)))
+        now, later = rank < block, rank >= block
+        problem = np.zeros((len(models), dim + block, width))
+        problem[:, :dim] = factor[models]
+        problem[place[now], dim + rank[now]] = rows[now]
+        triangle: Any = np.linalg.qr(problem, mode="r")
+        factor[models] = triangle[:, :dim]
+        model, rows, rank = model[later], rows[later], rank[later] - block
