@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.arrays import NUMBERS
-from bandit_envs.policies.linear import EpsilonGreedyRegression, RegressionPolicy
-from bandit_envs.policies.policy import Floats, IndexPolicy, Sizes
+from bandit_envs.policies.linear import EpsilonGreedyRegression, RegressionPolicy, as_finite
+from bandit_envs.policies.policy import Floats, IndexPolicy
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
 from bandit_envs.specs import ArraySpec, Nest
@@ -23,7 +23,7 @@ class ContextPolicy(RegressionPolicy):
     of more than one dimension are flattened.
     """
 
-    def _read_spec(self, observation_spec: Nest) -> Sizes:
+    def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
         spec = _context_of(observation_spec)
         if not isinstance(spec, ArraySpec) or spec.dtype.kind not in NUMBERS:
             raise ValueError(
@@ -34,8 +34,11 @@ class ContextPolicy(RegressionPolicy):
         return {}
 
     def _features(self, observation: Nest) -> Floats:
-        context = self._checked(_context_of(observation), self._context_shape)
-        return context.reshape(self._batch_size, self._dim)
+        context = self._array(_context_of(observation), self._context_shape)
+        return as_finite(context.reshape(self._batch_size, self._dim))
+
+    def _means(self, theta: Floats, features: Floats) -> Floats:
+        return np.asarray(features @ theta.T)
 
 
 class DisjointLinearPolicy(ContextPolicy):
@@ -55,16 +58,13 @@ class DisjointLinearPolicy(ContextPolicy):
         learned.update(trajectory.action, context, rewards, self._gamma, self._tikhonov_weight)
         return learned
 
-    def _means(self, learned: RidgeModels, features: Floats) -> Floats:
-        return np.asarray(features @ learned.theta.T)
-
     def _posterior(self, learned: RidgeModels, time_step: TimeStep) -> tuple[Floats, Floats]:
         """Returns theta[a] . x and alpha sqrt(x . A[a]^-1 x) of every action: [B, K] each."""
         context = self._features(time_step.observation)
         whitened = context @ learned.whitening.reshape(-1, self._dim).T
         whitened = whitened.reshape(self._batch_size, self._num_actions, self._dim)
         widths = np.sqrt(np.einsum("bkd,bkd->bk", whitened, whitened))
-        return self._means(learned, context), self._alpha * widths
+        return self._means(learned.theta, context), self._alpha * widths
 
 
 class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):

@@ -90,7 +90,9 @@ class EpsilonGreedyPolicy(IndexPolicy):
             actions[tied] = argmax_random_ties(rng, learned.values[tied])
         return actions
 
-    def _probability_of_best(self, learned: ActionValues, time_step: TimeStep, action: Actions) -> Floats:
+    def _probability_of_best(
+        self, learned: ActionValues, time_step: TimeStep, action: Actions
+    ) -> Floats:
         found: Floats = (action == learned.greedy).astype(np.float64)
         tied = np.isinf(learned.rivals).nonzero()[0]
         if tied.size:

@@ -57,27 +57,33 @@ class RegressionPolicy(Policy):
         return {**super().sizes(env), "observation_spec": env.observation_spec()}
 
     @abc.abstractmethod
-    def _read_spec(self, observation_spec: Nest) -> Sizes:
-        """Keeps the sizes of the features, and returns those of the policy that follow."""
+    def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
+        """Keeps the sizes of the features; returns the arguments of `Policy` that follow."""
 
     @abc.abstractmethod
     def _features(self, observation: Nest) -> Any:
         """Returns the features of an observation, or raises ValueError."""
 
     @abc.abstractmethod
-    def _means(self, learned: Any, features: Any) -> Floats:
-        """Returns the estimated reward of every action: [B, K]."""
+    def _means(self, theta: Floats, features: Any) -> Floats:
+        """Returns theta . x of every action: [B, K]."""
 
-    def _checked(self, features: Any, shape: tuple[int, ...], name: str = "observation") -> Floats:
-        """Returns features of the rows as floats [B, *shape]; ValueError if they do not fit."""
+    def _array(self, features: Any, shape: tuple[int, ...], name: str = "observation") -> Any:
+        """Returns features of the rows as numbers [B, *shape], or raises ValueError."""
         array, expected = np.asarray(features), (self._batch_size, *shape)
         if array.shape != expected or array.dtype.kind not in NUMBERS:
             found = f"{array.dtype} of shape {array.shape}"
             raise ValueError(f"{name} is {found}; expected numbers of shape {expected}")
-        floats = array.astype(np.float64, copy=False)
-        if not float(np.vdot(floats, floats)) < MAX_REWARD:
-            raise ValueError(f"{name} has features that are NaN, infinite or too large")
-        return floats
+        return array
+
+
+def as_finite(features: NDArray[Any]) -> Floats:
+    """Returns features as float64; ValueError if one is NaN or too large."""
+    floats = features.astype(np.float64, copy=False)
+    # A sum of squares within bounds proves all of them good. In a narrow dtype, it may overflow.
+    if not (np.vdot(features, features) < MAX_REWARD or np.vdot(floats, floats) < MAX_REWARD):
+        raise ValueError("observation has features that are NaN, infinite or too large")
+    return floats
 
 
 class EpsilonGreedyRegression(IndexPolicy, RegressionPolicy):
@@ -96,7 +102,7 @@ class EpsilonGreedyRegression(IndexPolicy, RegressionPolicy):
         super().__init__(0.0, gamma, tikhonov_weight, observation_spec=observation_spec, **sizes)
 
     def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
-        return self._means(learned, self._features(time_step.observation))
+        return self._means(learned.theta, self._features(time_step.observation))
 
 
 class LinearPolicy(RegressionPolicy):
@@ -118,7 +124,7 @@ class LinearPolicy(RegressionPolicy):
     def _sizes(self) -> dict[str, int | None]:
         return {**super()._sizes(), "global_dim": self._global_dim, "arm_dim": self._arm_dim}
 
-    def _read_spec(self, observation_spec: Nest) -> Sizes:
+    def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
         try:
             (self._global_dim,) = observation_spec["global"].shape
             num_arms, self._arm_dim = observation_spec["per_arm"].shape
@@ -132,29 +138,29 @@ class LinearPolicy(RegressionPolicy):
         return RidgeModels.initial(1, self._global_dim + self._arm_dim, self._tikhonov_weight)
 
     def _learn(self, learned: RidgeModels, trajectory: Trajectory) -> RidgeModels:
-        context, arms = self._features(trajectory.observation)
+        context, arms = self._arrays(trajectory.observation)
         chosen = arms[np.arange(self._batch_size), trajectory.action]
-        features, model = np.concatenate((context, chosen), axis=1), np.zeros(len(chosen), int)
+        features, model = as_finite(np.hstack((context, chosen))), np.zeros(len(chosen), int)
         learned.update(model, features, trajectory.reward, self._gamma, self._tikhonov_weight)
         return learned
 
     def _features(self, observation: Nest) -> tuple[Floats, Floats]:
+        context, arms = self._arrays(observation)
+        return as_finite(context), as_finite(arms)
+
+    def _arrays(self, observation: Nest) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns the features of the context [B, G] and of the arms [B, K, P]."""
         try:
             context, arms = observation["global"], observation["per_arm"]
         except (LookupError, TypeError):
             raise ValueError("observation does not have the keys global and per_arm") from None
         return (
-            self._checked(context, (self._global_dim,), "observation global"),
-            self._checked(arms, (self._num_actions, self._arm_dim), "observation per_arm"),
+            self._array(context, (self._global_dim,), "observation global"),
+            self._array(arms, (self._num_actions, self._arm_dim), "observation per_arm"),
         )
 
-    def _means(self, learned: RidgeModels, features: tuple[Floats, Floats]) -> Floats:
-        return self._products(learned.theta, features)
-
-    def _products(self, theta: Floats, features: tuple[Floats, Floats]) -> Floats:
-        """Returns theta . x of every arm: [B, K], for one theta [1, D] or one a row [B, D]."""
-        context, arms = features
+    def _means(self, theta: Floats, features: tuple[Floats, Floats]) -> Floats:
+        context, arms = features  # theta is [1, D], or [B, D] with one for each row
         shared, own = theta[:, : self._global_dim], theta[:, self._global_dim :]
         of_context = np.sum(context * shared, axis=-1, keepdims=True)
         return np.asarray(of_context + (arms @ own[..., np.newaxis])[..., 0])
@@ -184,7 +190,8 @@ class LinUCBPolicy(IndexPolicy, LinearPolicy):
         of_arms += of_context[:, np.newaxis, dim:]
         squared_widths = np.einsum("bkd,bkd->bk", of_arms, of_arms)
         squared_widths += np.square(of_context[:, :dim]).sum(axis=1, keepdims=True)
-        return np.asarray(self._means(learned, features) + self._alpha * np.sqrt(squared_widths))
+        widths: Floats = self._alpha * np.sqrt(squared_widths)
+        return self._means(learned.theta, features) + widths
 
 
 class LinearThompsonSamplingPolicy(LinearPolicy):
@@ -206,7 +213,7 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
         available = self._available(time_step.observation)
         (whitening,) = learned.whitening
         noise = rng.standard_normal((self._batch_size, len(whitening))) @ whitening
-        scores = self._products(learned.theta + self._alpha * noise, features)
+        scores = self._means(learned.theta + self._alpha * noise, features)
         return argmax_random_ties(rng, scores, available)
 
 

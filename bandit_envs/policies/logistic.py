@@ -46,8 +46,8 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
 
     Source: Chapelle & Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3.
 
-    >>> from bandit_envs import FloatsSpec
-    >>> sizes = {"observation_spec": FloatsSpec((3,), np.float32), "num_actions": 4}
+    >>> from bandit_envs import ArraySpec
+    >>> sizes = {"observation_spec": ArraySpec((3,), np.float32), "num_actions": 4}
     >>> LogisticThompsonSamplingPolicy(**sizes, batch_size=5, seed=0).num_actions
     4
     """
@@ -66,14 +66,11 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         shape = (self._num_actions, self._dim)
         return DiagonalPosteriors(np.zeros(shape), np.full(shape, self._tikhonov_weight))
 
-    def _means(self, learned: DiagonalPosteriors, features: Floats) -> Floats:
-        return np.asarray(features @ learned.mean.T)
-
     def _posterior(self, learned: DiagonalPosteriors, time_step: TimeStep) -> tuple[Floats, Floats]:
         # The product of x and independent normal weights is normal.
         context = self._features(time_step.observation)
         variances = np.square(context) @ (1.0 / learned.precision).T
-        return self._means(learned, context), self._alpha * np.sqrt(variances)
+        return self._means(learned.mean, context), self._alpha * np.sqrt(variances)
 
     def _learn(self, learned: DiagonalPosteriors, trajectory: Trajectory) -> DiagonalPosteriors:
         rewards = trajectory.reward.astype(np.float64)

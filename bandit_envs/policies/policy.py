@@ -106,8 +106,7 @@ class Policy(Stateful, abc.ABC):
     def probabilities(self, time_step: TimeStep) -> Floats:
         """Returns the probability with which `action` chooses each action: [B, K].
 
-        Raises:
-            NotImplementedError: it has no closed form; use `estimated_probabilities`.
+        It raises NotImplementedError where there is no closed form.
         """
         self._check_rows("time_step", time_step, TimeStep)
         table = self._probabilities(self._state.learned, time_step)
@@ -120,9 +119,9 @@ class Policy(Stateful, abc.ABC):
 
     def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
         """Returns `probabilities(time_step)[rows, action]` for actions [B], mostly faster: [B]."""
+        self._check_rows("time_step", time_step, TimeStep)
         indices = check_indices(action, *self._table_shape)
         if self._skips_the_table and self._available(time_step.observation) is None:
-            self._check_rows("time_step", time_step, TimeStep)
             return self._probability_of(self._state.learned, time_step, indices)
         return self.probabilities(time_step).take(self._row_offsets + indices)
 
@@ -140,22 +139,16 @@ class Policy(Stateful, abc.ABC):
         return counts / samples
 
     def __call__(self, trajectory: Trajectory) -> None:
-        """Learns from the rewards [B] of the actions [B] of a trajectory.
-
-        Raises:
-            TypeError, ValueError: it does not fit, or a reward is not a number from -1e100 to
-                1e100. Nothing has changed.
-        """
+        """Learns from the rewards [B], from -1e100 to 1e100, of the actions [B] of a trajectory."""
         self._check_rows("trajectory", trajectory, Trajectory)
         action = check_indices(trajectory.action, *self._table_shape)
         reward = check_rewards(trajectory.reward, self._batch_size)
-        rng, learned = self._state
-        learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
-        self._state = PolicyState(rng, learned)
+        checked = trajectory._replace(action=action, reward=reward)
+        self._state = self._state._replace(learned=self._learn(self._state.learned, checked))
 
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
-        self._state = PolicyState(self._state.rng, self._initial())
+        self._state = self._state._replace(learned=self._initial())
 
     @abc.abstractmethod
     def _initial(self) -> Any:
@@ -217,11 +210,10 @@ class Policy(Stateful, abc.ABC):
 
     def _choose(self, rng: Rng, time_step: TimeStep) -> Actions:
         """Returns what `_select` chose; TypeError or ValueError if it is not integers [B]."""
-        chosen = self._select(rng, self._state.learned, time_step)
-        action = as_numbers("action is", chosen, "iu")
-        if action.shape == self._table_shape[:1]:
-            return action  # the environment refuses actions that it does not have
-        return check_indices(action, *self._table_shape)
+        action = as_numbers("action is", self._select(rng, self._state.learned, time_step), "iu")
+        if action.shape != self._table_shape[:1]:
+            action = check_indices(action, *self._table_shape)
+        return action  # the environment refuses actions that it does not have
 
     def _sizes(self) -> dict[str, int | None]:
         return {"num_actions": self._num_actions, "batch_size": self._batch_size}
@@ -229,15 +221,16 @@ class Policy(Stateful, abc.ABC):
     def _check_content(self, content: Any) -> None:
         initial = self._initial()
         check_fields(content, PolicyState, rng=np.random.Generator, learned=type(initial))
-        map_structure(_check_like, initial, content.learned)
+        expected, found = (map_structure(_layout, nest) for nest in (initial, content.learned))
+        if found != expected:
+            raise ValueError(f"learned has arrays {found}; expected {expected}")
 
     def _check_rows(self, name: str, value: Any, kind: type[Any]) -> None:
         if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
             raise TypeError(f"{name} is {shown(value)}; expected a {kind.__name__}")
-        if np.shape(value.step_type) != self._table_shape[:1]:
-            raise ValueError(
-                f"{name} has shape {np.shape(value.step_type)}; expected {self._table_shape[:1]}"
-            )
+        shape, expected = np.shape(value.step_type), self._table_shape[:1]
+        if shape != expected:
+            raise ValueError(f"{name} has shape {shape}; expected {expected}")
 
 
 class IndexPolicy(Policy):
@@ -346,10 +339,5 @@ def _normalized(weights: NDArray[Any]) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _check_like(expected: Any, found: Any) -> None:
-    kinds = [
-        (isinstance(leaf, np.ndarray), np.asarray(leaf).dtype, np.shape(leaf))
-        for leaf in (expected, found)
-    ]
-    if kinds[0] != kinds[1]:
-        raise ValueError(f"found {shown(found)}; expected {kinds[0][1]} of shape {kinds[0][2]}")
+def _layout(leaf: Any) -> tuple[bool, np.dtype[Any], tuple[int, ...]]:
+    return isinstance(leaf, np.ndarray), np.asarray(leaf).dtype, np.shape(leaf)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bandit_envs.policies.policy import Floats
 
 
 class RidgeModels(NamedTuple):
@@ -39,9 +39,9 @@ class RidgeModels(NamedTuple):
     @classmethod
     def initial(cls, num_models: int, dim: int, tikhonov_weight: float) -> RidgeModels:
         """Returns models of nothing, whose estimates are zero."""
-        root, each = np.sqrt(tikhonov_weight), (num_models, 1, 1)
-        factor = np.tile(root * np.eye(dim, dim + 1), each)
-        return cls(factor, np.zeros((num_models, dim)), np.tile(np.eye(dim) / root, each))
+        root, each = np.sqrt(tikhonov_weight) * np.eye(dim, dim + 1), (num_models, 1, 1)
+        whitening = np.eye(dim) / np.sqrt(tikhonov_weight)
+        return cls(np.tile(root, each), np.zeros((num_models, dim)), np.tile(whitening, each))
 
     def update(
         self,
@@ -77,7 +77,12 @@ def add_rows(factor: Floats, model: NDArray[np.intp], rows: Floats) -> None:
         model: [n], the model of each row.
         rows: [n, N].
     """
+    triangle: Any
     dim, width = factor.shape[1:]
+    if len(factor) == 1:  # nothing to sort
+        triangle = np.linalg.qr(np.concatenate((factor[0], rows)), mode="r")
+        factor[0] = triangle[:dim]
+        return
     order = model.argsort(kind="stable")
     model, rows = model[order], rows[order]
     rank = np.arange(len(model)) - np.searchsorted(model, model)  # of a row among its model's
@@ -91,6 +96,6 @@ def add_rows(factor: Floats, model: NDArray[np.intp], rows: Floats) -> None:
         problem = np.zeros((len(models), dim + block, width))
         problem[:, :dim] = factor[models]
         problem[place[now], dim + rank[now]] = rows[now]
-        triangle: Any = np.linalg.qr(problem, mode="r")
+        triangle = np.linalg.qr(problem, mode="r")
         factor[models] = triangle[:, :dim]
         model, rows, rank = model[later], rows[later], rank[later] - block

@@ -15,7 +15,7 @@ from bandit_envs import (
     StepDriver,
 )
 from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.policies.disjoint_linear import add_rows
+from bandit_envs.policies.ridge import add_rows
 from bandit_envs.rewards import LinearActionReward
 from bandit_envs.sampling import Normal
 from bandit_envs.specs import ArraySpec

@@ -57,7 +57,9 @@ def environment(seed=0, batch_size=B, num_actions_fn=None):
 
 
 def learned(policy):
-    return policy.get_state().content.learned
+    """Returns the one model that a policy has learned."""
+    models = policy.get_state().content.learned
+    return models._make(array[0] for array in models)
 
 
 def trajectories(policy, env, steps):
@@ -182,7 +184,7 @@ def test_a_batch_teaches_what_its_rows_teach_one_by_one(make):
         teach(one_by_one, x[row : row + 1], rewards[row : row + 1])
     left, right = learned(together), learned(one_by_one)
     np.testing.assert_allclose(left.theta, right.theta, rtol=1e-12)
-    np.testing.assert_allclose(np.abs(left.root), np.abs(right.root), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(np.abs(left.factor), np.abs(right.factor), rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
@@ -417,12 +419,16 @@ def test_observations_without_the_features_are_refused(make, observation):
     assert_identical(policy.get_state(), before, "the state after a refusal")
 
 
-@pytest.mark.parametrize("feature", [np.nan, np.inf, 1e200])
-def test_nothing_is_learned_from_features_that_are_not_finite_or_huge(make, feature):
-    policy = make()
+@pytest.mark.parametrize("feature", [np.nan, -np.inf, 1e200])
+@pytest.mark.parametrize("place", [0, D - 1])
+def test_features_that_are_not_finite_or_huge_are_refused(make, feature, place):
+    policy, x = make(), np.zeros((B, D))
     before = policy.get_state()
+    x[2, place] = feature
     with pytest.raises(ValueError, match="observation "):
-        teach(policy, np.full((B, D), feature), np.zeros(B))
+        teach(policy, x, np.zeros(B))
+    with pytest.raises(ValueError, match="observation "):
+        policy.action(time_step(x[:, np.newaxis].repeat(K, 1)))
     assert_identical(policy.get_state(), before, "the state after a refusal")
 
 
