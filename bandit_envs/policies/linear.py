@@ -81,7 +81,8 @@ def as_finite(features: NDArray[Any]) -> Floats:
     """Returns features as float64; ValueError if one is NaN or too large."""
     floats = features.astype(np.float64, copy=False)
     # A sum of squares within bounds proves all of them good. In a narrow dtype, it may overflow.
-    if not (np.vdot(features, features) < MAX_REWARD or np.vdot(floats, floats) < MAX_REWARD):
+    is_finite = float(np.vdot(features, features)) < MAX_REWARD
+    if not (is_finite or float(np.vdot(floats, floats)) < MAX_REWARD):
         raise ValueError("observation has features that are NaN, infinite or too large")
     return floats
 
