@@ -71,7 +71,8 @@ class WheelPyEnvironment(BanditPyEnvironment):
         if not 0.0 < self._delta < 1.0:
             raise ValueError(f"Delta must be in (0, 1), but saw delta: {self._delta:g}")
         low, high = -MAX_PARAMETER, MAX_PARAMETER
-        means, stds = check_parameters(mu_base=(mu_base, low, high), std_base=(std_base, 0.0, high))
+        (means,) = check_parameters(mu_base=(mu_base, low, high))
+        (stds,) = check_parameters(std_base=(std_base, 0.0, high))
         if means.shape != (NUM_ACTIONS,):
             raise ValueError(f"The length of 'mu_base' must be 5, but saw 'mu_base': {means}")
         if stds.shape != (NUM_ACTIONS,):

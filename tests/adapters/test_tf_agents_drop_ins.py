@@ -5,7 +5,6 @@ import importlib
 import inspect
 import itertools
 import pickle
-import re
 import unittest
 
 import numpy as np
@@ -20,16 +19,16 @@ from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.environments.registry import ENVIRONMENTS
 
 B = 4
-UPSTREAM = {entry.id: entry.upstream for entry in ENVIRONMENTS.values() if entry.upstream}
-ALIASES = {
-    "bernoulli": ("bernoulli_py_environment", 2),
-    "piecewise_bernoulli": ("pbe", 3),
-    "per_arm": ("sspe", 2),
-    "stationary_stochastic": ("sspe", 5),
-    "structured": ("ssspe", 1),
-    "wheel": ("wheel_py_environment", 9),
+
+MODULES = {
+    "bernoulli": ("bernoulli_py_environment", "bernoulli_py_environment", 2),
+    "piecewise_bernoulli": ("piecewise_bernoulli_py_environment", "pbe", 3),
+    "per_arm": ("stationary_stochastic_per_arm_py_environment", "sspe", 2),
+    "stationary_stochastic": ("stationary_stochastic_py_environment", "sspe", 5),
+    "structured": ("stationary_stochastic_structured_py_environment", "ssspe", 1),
+    "wheel": ("wheel_py_environment", "wheel_py_environment", 9),
 }
-"""By id: the name under which TF-Agents' test imports the environment's module, and its tests."""
+"""By id: TF-Agents' module, the name under which its test imports it, and the number of tests."""
 
 
 def contexts():
@@ -59,14 +58,14 @@ ARGUMENTS = {
 
 
 def upstream(name, suffix=""):
-    """Returns TF-Agents' module of a class, or that of its tests."""
-    module = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-    return importlib.import_module(f"tf_agents.bandits.environments.{module}{suffix}")
+    """Returns TF-Agents' module of an id, or that of its tests."""
+    return importlib.import_module(f"tf_agents.bandits.environments.{MODULES[name][0]}{suffix}")
 
 
 def classes(name):
     """Returns our class of an id, and TF-Agents'."""
-    return [getattr(where, UPSTREAM[name]) for where in (adapter, upstream(UPSTREAM[name]))]
+    class_name = ENVIRONMENTS[name].upstream
+    return [getattr(module, class_name) for module in (adapter, upstream(name))]
 
 
 def make(name, **keywords):
@@ -74,10 +73,10 @@ def make(name, **keywords):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("name", UPSTREAM)
+@pytest.mark.parametrize("name", MODULES)
 def test_it_passes_the_tests_of_tf_agents_with_the_import_changed(monkeypatch, name):
-    alias, count = ALIASES[name]
-    tests = upstream(UPSTREAM[name], "_test")
+    _, alias, count = MODULES[name]
+    tests = upstream(name, "_test")
     monkeypatch.setattr(tests, alias, adapter)
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromModule(tests).run(result)
@@ -86,7 +85,7 @@ def test_it_passes_the_tests_of_tf_agents_with_the_import_changed(monkeypatch, n
     assert not result.failures, result.failures[0][1]
 
 
-@pytest.mark.parametrize("name", UPSTREAM)
+@pytest.mark.parametrize("name", MODULES)
 def test_it_has_the_constructor_of_tf_agents_with_a_seed_added(name):
     ours, theirs = (list(inspect.signature(each).parameters.values()) for each in classes(name))
     for our, their in zip(ours, theirs):
@@ -112,7 +111,8 @@ def test_its_time_steps_are_as_those_of_tf_agents(name):
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_gin_configures_it_under_its_name(name):
-    gin.parse_config(f"{UPSTREAM[name]}.batch_size = {B}\n{UPSTREAM[name]}.seed = 0")
+    class_name = ENVIRONMENTS[name].upstream
+    gin.parse_config(f"{class_name}.batch_size = {B}\n{class_name}.seed = 0")
     try:
         arguments = ARGUMENTS[name]()
         env = classes(name)[0](*arguments[: arguments.index(B)])
@@ -151,7 +151,7 @@ def test_one_action_is_taken_in_all_rows_of_a_piecewise_bandit():
 
 def test_the_optima_of_the_wheel_are_functions_beside_it():
     observation = np.array([[0.1, 0.1], [0.9, 0.1], [-0.9, 0.0]])
-    theirs = upstream("WheelPyEnvironment")
+    theirs = upstream("wheel")
     no_axis = np.where(observation == 0.0, 0.01, observation)  # TF-Agents refuses zeros
     for function, arguments in (
         ("compute_optimal_action", (0.5,)),
