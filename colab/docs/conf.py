@@ -44,7 +44,12 @@ def table(entries: Mapping[str, Any], heading: str = "", column: str = "title") 
     return "\n".join(lines)
 
 
+PRESETS = [entry.make for entry in ENVIRONMENTS.values() if entry.make is not entry.environment]
 myst_substitutions = {
+    "presets": "\n\n".join(
+        f"```{{eval-rst}}\n.. autofunction:: {make.__module__}.{make.__name__}\n```"
+        for make in PRESETS
+    ),
     "environments": table(ENVIRONMENTS, "TF-Agents' name", "upstream"),
     "policies": table(POLICIES, "name"),
 }
