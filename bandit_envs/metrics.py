@@ -184,9 +184,12 @@ class Metric(Stateful, abc.ABC):
 
     def _check_content(self, content: Any) -> None:
         check_fields(content, _Seen, columns=tuple, total=np.ndarray)
-        table = np.array(content.columns)
-        if table.dtype != np.float64 or table.ndim != 2 or len(table) != 4:
+        (columns, total), table = content, np.array(content.columns)
+        are_lists = all(type(column) is list for column in columns)
+        if not are_lists or table.dtype != np.float64 or table.ndim != 2 or len(table) != 4:
             raise ValueError("columns are not four lists of as many floats")
+        if total.dtype != np.float64 or total.ndim != 1 or (total.size > 0) != (table.size > 0):
+            raise ValueError("total is not one float a row")
 
 
 class AverageRewardMetric(Metric):

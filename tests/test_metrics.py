@@ -217,6 +217,10 @@ def test_a_state_of_another_metric_or_a_damaged_one_is_refused_and_nothing_chang
         state._replace(content=state.content._replace(columns=columns[:3])),
         state._replace(content=state.content._replace(columns=(columns[0][:-1], *columns[1:]))),
         state._replace(content=state.content._replace(columns=(["x"] * 30,) * 4)),
+        state._replace(content=state.content._replace(columns=(np.zeros(30),) * 4)),
+        state._replace(content=state.content._replace(total=total.astype(np.int32))),
+        state._replace(content=state.content._replace(total=total[:, np.newaxis])),
+        state._replace(content=state.content._replace(total=total[:0])),
     ]
     for bad in wrong:
         with pytest.raises((TypeError, ValueError), match="state "):
