@@ -6,14 +6,20 @@ from bandit_envs.base.saving import load_state as load_state
 from bandit_envs.base.saving import save_state as save_state
 from bandit_envs.drivers import StepDriver as StepDriver
 from bandit_envs.environments import BernoulliPyEnvironment as BernoulliPyEnvironment
+from bandit_envs.environments import CascadeBandit as CascadeBandit
 from bandit_envs.environments import ClassificationBandit as ClassificationBandit
 from bandit_envs.environments import DriftingLinearBandit as DriftingLinearBandit
+from bandit_envs.environments import (
+    ExplicitPositionalBiasRankingEnvironment as ExplicitPositionalBiasRankingEnvironment,
+)
 from bandit_envs.environments import KArmedBandit as KArmedBandit
 from bandit_envs.environments import KArmedTestbed as KArmedTestbed
 from bandit_envs.environments import (
     PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
 )
 from bandit_envs.environments import PiecewiseLinearBandit as PiecewiseLinearBandit
+from bandit_envs.environments import PositionBasedBandit as PositionBasedBandit
+from bandit_envs.environments import RankingPyEnvironment as RankingPyEnvironment
 from bandit_envs.environments import (
     StationaryStochasticPerArmPyEnvironment as StationaryStochasticPerArmPyEnvironment,
 )

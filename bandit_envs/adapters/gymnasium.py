@@ -135,7 +135,7 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
             raise ResetNeeded("the episode has ended; call reset() first")
         else:
             time_step = self._env.reset()
-        rewards = time_step.reward.astype(np.float64)
+        rewards = self._paid(time_step).astype(np.float64)
         terminations, truncations = ending(time_step.step_type, time_step.discount)
         infos: dict[str, Any] = {}
         if self._mode is AutoresetMode.SAME_STEP and time_step.is_last().any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
 from typing import Any
 
@@ -12,7 +13,14 @@ from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_action, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed, generator
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, is_discrete, value_range
+from bandit_envs.specs import (
+    ArraySpec,
+    BoundedArraySpec,
+    Nest,
+    SlateSpec,
+    is_discrete,
+    value_range,
+)
 from bandit_envs.trajectories import TimeStep
 
 UNKNOWN_SEED = -1
@@ -23,7 +31,8 @@ def space_from_spec(spaces: Any, spec: Nest) -> Any:
     """Returns the space of one row's values, from a framework's module of spaces.
 
     Integers from 0 become a `Discrete` or, if they have dimensions, a `MultiDiscrete`; booleans a
-    `Discrete` or a `MultiBinary`; a dict a `Dict`, a list or tuple a `Tuple`; all else a `Box`.
+    `Discrete` or a `MultiBinary`; a dict a `Dict`, a list or tuple a `Tuple`; all else a `Box`. The
+    `MultiDiscrete` of slates samples, and contains, distinct items only.
     """
     if isinstance(spec, dict):
         return spaces.Dict({key: space_from_spec(spaces, leaf) for key, leaf in spec.items()})
@@ -35,11 +44,26 @@ def space_from_spec(spaces: Any, spec: Nest) -> Any:
     low, high = (np.broadcast_to(b, spec.shape) for b in (bounded.minimum, bounded.maximum))
     if is_discrete(spec) and not low.any() and (high < np.iinfo(np.int32).max).all():
         counts = high.astype(np.int64) + 1
+        if isinstance(spec, SlateSpec):
+            return _slates(spaces)(counts)
         return spaces.MultiDiscrete(counts) if spec.shape else spaces.Discrete(counts.item())
     if spec.dtype.kind == "f":  # the largest finite numbers stand for infinity
         largest = np.finfo(spec.dtype).max
         low, high = np.where(low > -largest, low, -np.inf), np.where(high < largest, high, np.inf)
     return spaces.Box(low.astype(spec.dtype), high.astype(spec.dtype), dtype=spec.dtype.type)
+
+
+@functools.cache
+def _slates(spaces: Any) -> Any:
+    class Slates(spaces.MultiDiscrete):  # type: ignore[misc]
+        def sample(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+            items = self.np_random.random(int(self.nvec[0])).argsort()
+            return np.asarray(items[: len(self.nvec)], self.dtype)
+
+        def contains(self, x: Any) -> bool:
+            return super().contains(x) and len(set(np.asarray(x).tolist())) == len(self.nvec)
+
+    return Slates
 
 
 def to_arrays(spec: Nest, element: Any, batch_size: int) -> Nest:
@@ -67,7 +91,7 @@ class Adapter:
     A LAST with discount 0 is `terminated`, a LAST with discount 1 `truncated`. So without a horizon
     every step of a bandit is `terminated`, and the next action is chosen from its observation. Give
     a testbed a horizon if something resets it after each episode: a reset draws new arms. The
-    caller may write into what is returned.
+    caller may write into what is returned. A slate whose reward is a vector pays its sum.
 
     Args:
         env: the environment to adapt; a reward is one number.
@@ -92,7 +116,8 @@ class Adapter:
         if self._row is not None and env.batch_size != 1:
             raise ValueError(f"env has batch_size {env.batch_size}; expected 1")
         spec, action_spec = env.reward_spec(), env.action_spec()
-        if not isinstance(spec, ArraySpec) or spec.shape:
+        self._sums = isinstance(action_spec, SlateSpec) and len(getattr(spec, "shape", ())) == 1
+        if not isinstance(spec, ArraySpec) or (spec.shape and not self._sums):
             raise ValueError(f"env has reward_spec {shown(spec)}; expected one number a row")
         modes = (None, *self.metadata["render_modes"])
         if render_mode not in modes:
@@ -139,7 +164,7 @@ class Adapter:
         """Returns the observation, the reward, `terminated`, `truncated` and the info."""
         time_step = self._take(action)
         ends = ending(time_step.step_type.item(), time_step.discount.item())
-        return self._observed(time_step), time_step.reward.item(), *ends, self._info()
+        return self._observed(time_step), self._paid(time_step).item(), *ends, self._info()
 
     def render(self) -> Any:
         return None if self.render_mode is None else self._env.render(self.render_mode)
@@ -156,6 +181,10 @@ class Adapter:
         if self._converts:
             action = to_arrays(self._env.action_spec(), action, self._env.batch_size)
         return self._env.step(action)
+
+    def _paid(self, time_step: TimeStep) -> NDArray[Any]:
+        reward: NDArray[Any] = time_step.reward
+        return reward.sum(axis=1) if self._sums else reward
 
     def _observed(self, time_step: TimeStep) -> Any:
         return self._copied(self.observation_space, time_step.observation, self._row)

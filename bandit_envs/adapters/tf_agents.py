@@ -32,7 +32,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
-from bandit_envs.environments import wheel
+from bandit_envs.environments import ranking, wheel
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.specs import BoundedArraySpec, Nest, map_structure, read_only_nest
 from bandit_envs.trajectories import no_reward
@@ -165,13 +165,22 @@ class _Piecewise(TFAgentsBanditEnvironment):
         return super()._apply_action(np.repeat(action, self.batch_size) if one else action)
 
 
+class _Ranking(TFAgentsBanditEnvironment):
+    """What TF-Agents' ranking environment has beside its signature."""
+
+    def _cascading_to_scorevector(self, chosen_items: Any, chosen_values: Any) -> Any:
+        core: Any = self._env
+        return core._cascading_to_scorevector(chosen_items, chosen_values)
+
+
 def drop_in(
     core_class: type[BanditPyEnvironment],
     base: type[TFAgentsBanditEnvironment] = TFAgentsBanditEnvironment,
 ) -> type[TFAgentsBanditEnvironment]:
     """Returns the replacement of TF-Agents' environment of the same name and signature.
 
-    gin configures it under its bare name. As in TF-Agents, unavailable actions are rewarded too.
+    gin configures it under its bare name. As in TF-Agents, unavailable actions are rewarded too,
+    and slates may show an item twice.
     """
     signature = inspect.signature(core_class.__init__)
     parameters = [p for p in signature.parameters.values() if p.name != "horizon"]
@@ -201,15 +210,16 @@ def drop_in(
     return DropIn
 
 
-_BASES = {"PiecewiseBernoulliPyEnvironment": _Piecewise}
+_BASES = {"PiecewiseBernoulliPyEnvironment": _Piecewise, "RankingPyEnvironment": _Ranking}
 for _entry in ENVIRONMENTS.values():
     if _entry.upstream is not None:
         _base = _BASES.get(_entry.upstream, TFAgentsBanditEnvironment)
         globals()[_entry.upstream] = drop_in(_entry.environment, _base)
 
-# TF-Agents has these beside its `WheelPyEnvironment`.
+# TF-Agents has these beside its `WheelPyEnvironment` and its `RankingPyEnvironment`.
 compute_optimal_action = wheel.compute_optimal_action
 compute_optimal_reward = wheel.compute_optimal_reward
+ClickModel, FeedbackModel = ranking.ClickModel, ranking.FeedbackModel
 
 
 def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:

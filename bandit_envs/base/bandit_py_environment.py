@@ -11,13 +11,20 @@ from numpy.typing import NDArray
 
 from bandit_envs import rendering
 from bandit_envs.base.arrays import check_array, check_result, read_only
-from bandit_envs.base.checks import check_action, check_available, check_indices, check_integer
+from bandit_envs.base.checks import (
+    check_action,
+    check_available,
+    check_distinct,
+    check_indices,
+    check_integer,
+)
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.state import Memo, Seed, Transient, check_fields
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,
     Nest,
+    SlateSpec,
     add_outer_dims_nest,
     assert_arrays_nest,
     map_structure,
@@ -157,6 +164,7 @@ class BanditPyEnvironment(PyEnvironment):
         self._action_spec = action_spec
         self._num_actions = _count(action_spec)
         self._takes_indices = self._num_actions is not None and action_spec.shape == ()
+        self._takes_slates = isinstance(action_spec, SlateSpec)
         self._reward_spec = reward_spec
         size = self._batch_size
         self._batch_shape = (size,)
@@ -269,7 +277,10 @@ class BanditPyEnvironment(PyEnvironment):
         raise NotImplementedError(f"{self._name} does not know its expected rewards")
 
     def _expected_reward(self, state: Any, action: Any) -> NDArray[Any]:
-        """Returns the mean of the reward of each row's `action` in `state`: [B]."""
+        """Returns the mean of the reward of each row's `action` in `state`: [B].
+
+        Of a slate that is rewarded by a number for each slot, it is the mean of their sum.
+        """
         return self._of_action(self._table_of_means(state), action)
 
     def _optimal_action(self, state: Any) -> NDArray[Any]:
@@ -325,7 +336,7 @@ class BanditPyEnvironment(PyEnvironment):
     def _check_action(self, action: Nest) -> Any:
         """Returns `action` as the hooks take it; a subclass may add rules for it, as for slates."""
         checked = self._converted_action(action)
-        if self._has_mask:
+        if self._has_mask or self._takes_slates:
             self._check_available(checked)
         return checked
 
@@ -336,7 +347,9 @@ class BanditPyEnvironment(PyEnvironment):
         return map_structure(lambda s, leaf: check_action(leaf, s, size), self._action_spec, action)
 
     def _check_available(self, action: Any) -> None:
-        """Raises ValueError if a row's `action` is not available in the current state."""
+        """Raises ValueError if a row's `action` is not available, or a slate repeats an item."""
+        if self._takes_slates:
+            check_distinct(action, self.num_actions)
         available = self._known_availability(self._state.latent.state)
         if available is not None:
             check_available(action, available)

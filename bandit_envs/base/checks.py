@@ -145,6 +145,18 @@ def check_available(action: NDArray[np.intp], available: NDArray[np.bool_]) -> N
     return action
 
 
+def check_distinct(action: NDArray[np.intp], num_items: int) -> NDArray[np.intp]:
+    """Returns slates [B, S] of items from 0 to `num_items` - 1; ValueError if one repeats one."""
+    size = len(action)
+    is_shown = np.zeros(size * num_items, np.bool_)
+    is_shown[action + np.arange(0, size * num_items, num_items)[:, np.newaxis]] = True
+    if np.count_nonzero(is_shown) < action.size:
+        row = int(is_shown.reshape(size, num_items).sum(axis=1).argmin())
+        found = f"action[{row}] is {action[row].tolist()}, which shows an item twice"
+        raise ValueError(f"{found}; expected distinct items")
+    return action
+
+
 def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
     """Returns `reward` as an array [batch_size] of numbers from -1e100 to 1e100."""
     array = as_numbers("reward is", reward)

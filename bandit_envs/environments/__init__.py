@@ -2,6 +2,8 @@
 
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment as BernoulliPyEnvironment
 from bandit_envs.environments.classification import ClassificationBandit as ClassificationBandit
+from bandit_envs.environments.click_models import CascadeBandit as CascadeBandit
+from bandit_envs.environments.click_models import PositionBasedBandit as PositionBasedBandit
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit as DriftingLinearBandit
 from bandit_envs.environments.k_armed_bandit import KArmedBandit as KArmedBandit
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed as KArmedTestbed
@@ -9,6 +11,12 @@ from bandit_envs.environments.piecewise_bernoulli import (
     PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
 )
 from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit as PiecewiseLinearBandit
+from bandit_envs.environments.positional_bias import (
+    ExplicitPositionalBiasRankingEnvironment as ExplicitPositionalBiasRankingEnvironment,
+)
+from bandit_envs.environments.ranking import ClickModel as ClickModel
+from bandit_envs.environments.ranking import FeedbackModel as FeedbackModel
+from bandit_envs.environments.ranking import RankingPyEnvironment as RankingPyEnvironment
 from bandit_envs.environments.stationary_stochastic import (
     StationaryStochasticPyEnvironment as StationaryStochasticPyEnvironment,
 )

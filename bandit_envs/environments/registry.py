@@ -15,12 +15,15 @@ from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry, find_entry
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
 from bandit_envs.environments.classification import breast_cancer, digits, wine
+from bandit_envs.environments.click_models import CascadeBandit, PositionBasedBandit
 from bandit_envs.environments.drifting_linear import drifting_linear
 from bandit_envs.environments.k_armed_bandit import corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.environments.piecewise_linear import piecewise_linear
 from bandit_envs.environments.piecewise_problems import piecewise_bernoulli
+from bandit_envs.environments.positional_bias import positional_bias
+from bandit_envs.environments.ranking import ranking
 from bandit_envs.environments.stationary_stochastic import stationary_stochastic
 from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
 from bandit_envs.environments.stationary_stochastic_structured import structured
@@ -40,9 +43,9 @@ class EnvironmentEntry(Entry):
 
     @property
     def upstream(self) -> str | None:
-        """TF-Agents' class of the same name and signature: only such names end in PyEnvironment."""
+        """TF-Agents' class of the same name and signature: only such names end in Environment."""
         name = self.environment.__name__
-        return name if name.endswith("PyEnvironment") else None
+        return name if name.endswith("Environment") else None
 
     @property
     def independent_rows(self) -> bool:
@@ -80,6 +83,10 @@ ENVIRONMENTS = {
         EnvironmentEntry("wheel", "wheel bandit", wheel),
         EnvironmentEntry("drifting_linear", "drifting linear bandit", drifting_linear),
         EnvironmentEntry("piecewise_linear", "piecewise linear bandit", piecewise_linear),
+        EnvironmentEntry("cascade", "cascade bandit", CascadeBandit),
+        EnvironmentEntry("position_based", "position-based bandit", PositionBasedBandit),
+        EnvironmentEntry("ranking", "ranking bandit", ranking),
+        EnvironmentEntry("positional_bias", "ranking with positional bias", positional_bias),
         EnvironmentEntry("digits", "digits", digits),
         EnvironmentEntry("wine", "wine", wine),
         EnvironmentEntry("breast_cancer", "breast cancer", breast_cancer),

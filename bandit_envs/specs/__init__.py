@@ -7,6 +7,7 @@ Source: TF-Agents' `tf_agents.specs.array_spec`, whose names and meaning are kep
 
 from bandit_envs.specs.array_spec import ArraySpec as ArraySpec
 from bandit_envs.specs.array_spec import BoundedArraySpec as BoundedArraySpec
+from bandit_envs.specs.array_spec import SlateSpec as SlateSpec
 from bandit_envs.specs.array_spec import is_continuous as is_continuous
 from bandit_envs.specs.array_spec import is_discrete as is_discrete
 from bandit_envs.specs.array_spec import value_range as value_range

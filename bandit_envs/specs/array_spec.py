@@ -160,6 +160,19 @@ class BoundedArraySpec(ArraySpec):
         )
 
 
+class SlateSpec(BoundedArraySpec):
+    """A `BoundedArraySpec` of integers [..., S], of which no two along the last axis are equal.
+
+    >>> slate = SlateSpec((2,), np.int32, 0, 9)
+    >>> slate.check_array(np.array([3, 7], np.int32)), slate.check_array(np.array([3, 3], np.int32))
+    (True, False)
+    """
+
+    def check_array(self, array: Any) -> bool:
+        """Whether `array` fits the `BoundedArraySpec`, and its items are distinct."""
+        return super().check_array(array) and bool(np.all(np.diff(np.sort(array))))
+
+
 def _dtype_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if dtype == np.bool_:
         return False, True

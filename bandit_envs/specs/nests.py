@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import read_only
-from bandit_envs.specs.array_spec import ArraySpec, BoundedArraySpec, is_continuous
+from bandit_envs.specs.array_spec import ArraySpec, BoundedArraySpec, SlateSpec, is_continuous
 
 Nest = Any
 """A leaf, or a dict, list, tuple or named tuple of nests."""
@@ -96,6 +96,9 @@ def sample_spec_nest(rng: np.random.Generator, spec: Nest, outer_dims: Iterable[
     def sample(leaf: ArraySpec) -> NDArray[Any]:
         bounded = BoundedArraySpec.from_spec(leaf)
         low, high, shape, dtype = bounded.minimum, bounded.maximum, bounded.shape, bounded.dtype
+        if isinstance(bounded, SlateSpec):
+            keys = rng.random((*shape[:-1], int(high.max()) + 1))
+            return keys.argsort(axis=-1)[..., : shape[-1]].astype(dtype)
         if not is_continuous(bounded):
             return rng.integers(low, high, shape, dtype.type, endpoint=True).astype(dtype)
         share = rng.random(shape)  # so weighted, the widest interval does not overflow

@@ -72,7 +72,8 @@ class BanditContract(ContractPart):
         """Holds means of reward - expected reward to 6 standard errors.
 
         The means are over all rewards, and over those of each row and of each action; one more,
-        weighted by the expected rewards, finds rewards that went to other rows.
+        weighted by the expected rewards, finds rewards that went to other rows. The expected reward
+        of a slate is that of the sum over its slots.
         """
         environment, _, indexed = self._rollout_with("expected_rewards", "optimal_action")
         rng, rows = np.random.default_rng(0), np.arange(environment.batch_size)
@@ -82,9 +83,11 @@ class BanditContract(ContractPart):
             mean = environment.expected_rewards()[rows, action] if indexed else None
             time_step = environment.step(action)
             if not time_step.is_first().all():
+                reward = time_step.reward
                 if mean is None:
                     mean, action = environment.get_info()["expected_reward"], 0 * rows
-                found.append((time_step.reward - mean.astype(float), mean, action))
+                    reward = reward.reshape(len(rows), -1).sum(axis=1)
+                found.append((reward - mean.astype(float), mean, action))
         if not found:
             raise unittest.SkipTest("num_rewards is 0")
         errors, means, actions = (np.array(column, float) for column in zip(*found))

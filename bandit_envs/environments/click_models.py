@@ -1,0 +1,167 @@
+"""Slates without context: the cascade model and the position-based model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_integer
+from bandit_envs.base.state import Seed
+from bandit_envs.environments.slates import best_slate, chosen, slate_spec
+from bandit_envs.rewards.arms import check_parameters
+from bandit_envs.specs import ArraySpec
+
+ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
+
+
+class CascadeBandit(BanditPyEnvironment):
+    """A user scans a slate from the top, and clicks on the first item that attracts.
+
+        P(click on slot i) = a_i (1 - a_1) ... (1 - a_{i-1}),    a_i = attraction of slot i's item
+
+    The reward is a vector with a 1 at the slot clicked: the user has seen the slots above, and all
+    of them if there is no click. The expected reward of a slate is the probability of a click. Each
+    row is an independent run.
+
+    Shapes:
+        B: batch_size.
+        K: items.
+        S: slots. The action and the reward are [B, S].
+
+    Args:
+        attractions: [K], or [B, K] for a problem a row; in [0, 1].
+        num_slots: S.
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+
+    Raises:
+        ValueError: also if a slate shows an item twice.
+
+    Source: Kveton et al., Cascading bandits (2015).
+
+    >>> env = CascadeBandit([0.0, 1.0, 0.5], num_slots=2, batch_size=2, seed=0)
+    >>> time_step = env.reset()
+    >>> env.step([[0, 1], [1, 2]]).reward.tolist(), env.optimal_action()[0].tolist()
+    ([[0.0, 1.0], [1.0, 0.0]], [1, 2])
+    """
+
+    independent_rows = True
+
+    def __init__(
+        self,
+        attractions: ArrayLike = ATTRACTIONS,
+        num_slots: int = 4,
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "cascade",
+    ) -> None:
+        self._attractions = _table(attractions, batch_size)
+        self._num_slots = check_integer("num_slots", num_slots, 1, self._attractions.shape[1])
+        super().__init__(
+            reward_spec=ArraySpec((num_slots,), np.float32, "clicks"),
+            action_spec=slate_spec(self._attractions.shape[1], num_slots),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    def _initial_state(self, rng: np.random.Generator) -> None:
+        return None
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: None, action: NDArray[np.intp]
+    ) -> NDArray[np.float32]:
+        attracts = rng.random(action.shape) < chosen(self._attractions, action)
+        first = attracts.argmax(axis=1)
+        rows = np.arange(len(action))
+        clicks = np.zeros(action.shape, np.float32)
+        clicks[rows, first] = attracts[rows, first]
+        return clicks
+
+    def _expected_reward(self, state: None, action: NDArray[np.intp]) -> NDArray[Any]:
+        return np.asarray(1.0 - (1.0 - chosen(self._attractions, action)).prod(axis=1))
+
+    def _optimal_action(self, state: None) -> NDArray[np.intp]:
+        return best_slate(self._attractions, self._num_slots)
+
+
+class PositionBasedBandit(BanditPyEnvironment):
+    """A user looks at each slot with a probability of its own, and clicks if its item attracts.
+
+        P(click on slot i) = observation_probs[i] * attraction of slot i's item
+
+    Clicks on different slots are independent; the reward is a vector of them, and the expected
+    reward of a slate is their expected number. Each row is an independent run.
+
+    Shapes:
+        as for `CascadeBandit`; S is the length of `observation_probs`.
+
+    Args:
+        attractions: [K], or [B, K] for a problem a row; in [0, 1].
+        observation_probs: [S], in [0, 1].
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+
+    Raises:
+        ValueError: also if a slate shows an item twice.
+
+    Source: Lagree, Vernade & Cappe, Multiple-play bandits in the position-based model (2016).
+
+    >>> env = PositionBasedBandit([0.1, 0.9, 0.5], [0.5, 1.0], seed=0)
+    >>> time_step = env.reset()
+    >>> env.optimal_action().tolist(), env.optimal_reward().round(2).tolist()
+    ([[2, 1]], [1.15])
+    """
+
+    independent_rows = True
+
+    def __init__(
+        self,
+        attractions: ArrayLike = ATTRACTIONS,
+        observation_probs: ArrayLike = (1.0, 0.6, 0.4, 0.3),
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "position_based",
+    ) -> None:
+        self._attractions = _table(attractions, batch_size)
+        (self._looks,) = check_parameters(observation_probs=(observation_probs, 0.0, 1.0))
+        if self._looks.ndim != 1 or not 0 < self._looks.size <= self._attractions.shape[1]:
+            found, most = self._looks.shape, self._attractions.shape[1]
+            raise ValueError(f"observation_probs has shape {found}; expected 1 to {most} slots")
+        super().__init__(
+            reward_spec=ArraySpec(self._looks.shape, np.float32, "clicks"),
+            action_spec=slate_spec(self._attractions.shape[1], len(self._looks)),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    def _initial_state(self, rng: np.random.Generator) -> None:
+        return None
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: None, action: NDArray[np.intp]
+    ) -> NDArray[np.float32]:
+        probabilities = self._looks * chosen(self._attractions, action)
+        return np.asarray(rng.random(action.shape) < probabilities, np.float32)
+
+    def _expected_reward(self, state: None, action: NDArray[np.intp]) -> NDArray[Any]:
+        return np.asarray((self._looks * chosen(self._attractions, action)).sum(axis=1))
+
+    def _optimal_action(self, state: None) -> NDArray[np.intp]:
+        return best_slate(self._attractions, self._looks)
+
+
+def _table(attractions: ArrayLike, batch_size: int) -> NDArray[np.float64]:
+    (table,) = check_parameters(attractions=(attractions, 0.0, 1.0))
+    size = check_integer("batch_size", batch_size, minimum=1)
+    if table.ndim not in (1, 2) or (table.ndim == 2 and len(table) != size):
+        raise ValueError(f"attractions has shape {table.shape}; expected [K] or [{size}, K]")
+    return np.array(np.broadcast_to(table, (size, table.shape[-1])))

@@ -1,0 +1,143 @@
+"""The contextual bandit of slates whose every slot is looked at with a probability of its own."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.arrays import cast
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_integer, check_number, check_numbers
+from bandit_envs.base.state import Seed
+from bandit_envs.environments.slates import Contexts, Observation, best_slate, chosen, slate_spec
+from bandit_envs.environments.stationary_stochastic import split_seed
+from bandit_envs.rewards import LogisticReward, RewardModel
+from bandit_envs.sampling import Normal, SamplingFunction
+from bandit_envs.specs import ArraySpec
+
+
+class ExplicitPositionalBiasRankingEnvironment(BanditPyEnvironment):
+    """A user looks at each slot with a probability of its own. Rows share the problem.
+
+        x ~ global_sampling_fn,   z_j ~ item_sampling_fn
+        P(click on slot i, which shows item j) = observation_probs[i] * relevance_fn(x, z_j)
+
+    Clicks on different slots are independent; the reward is a vector of them, and the expected
+    reward of a slate is their expected number. Relevances are clipped to [0, 1], with a warning.
+    Every step has new users and items.
+
+    Shapes:
+        as for `RankingPyEnvironment`; S is the length of `observation_probs`.
+
+    Args:
+        global_sampling_fn, item_sampling_fn, num_items: as for `RankingPyEnvironment`.
+        relevance_fn: a `RewardModel`, whose means are the relevances, or a function of a user [G]
+            and an item [P].
+        observation_probs: [S], in [0, 1].
+        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
+
+    Raises:
+        ValueError: also if a slate shows an item twice; in TF-Agents, it may.
+
+    Source: TF-Agents' `ExplicitPositionalBiasRankingEnvironment`, whose signature is kept.
+    """
+
+    def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
+        self,
+        global_sampling_fn: SamplingFunction,
+        item_sampling_fn: SamplingFunction,
+        relevance_fn: Any,
+        num_items: int,
+        observation_probs: ArrayLike,
+        batch_size: int = 1,
+        name: str | None = None,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+    ) -> None:
+        self._contexts = Contexts(global_sampling_fn, item_sampling_fn, num_items)
+        self._looks = check_numbers("observation_probs", observation_probs, 1).astype(np.float64)
+        if not ((self._looks >= 0.0) & (self._looks <= 1.0)).all():
+            raise ValueError(
+                f"Observation probabilities need to be in [0, 1]. They are {self._looks}."
+            )
+        if not isinstance(relevance_fn, RewardModel) and not callable(relevance_fn):
+            raise TypeError(f"relevance_fn is {relevance_fn!r}; expected a function or RewardModel")
+        self._relevance_fn = relevance_fn
+        num_slots = check_integer("the length of observation_probs", len(self._looks), 1, num_items)
+        super().__init__(
+            self._contexts.spec,
+            reward_spec=ArraySpec((num_slots,), np.float32, "score_vector"),
+            action_spec=slate_spec(num_items, num_slots),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    def _initial_state(self, rng: np.random.Generator) -> Observation:
+        return self._contexts.draw(rng, self._batch_size)
+
+    def _observe(self, state: Observation) -> Observation:
+        return state
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
+    ) -> NDArray[np.float32]:
+        return (rng.random(action.shape) < self._click_probabilities(state, action)).astype(
+            np.float32
+        )
+
+    def _expected_reward(self, state: Observation, action: NDArray[np.intp]) -> NDArray[Any]:
+        return np.asarray(self._click_probabilities(state, action).sum(axis=1))
+
+    def _optimal_action(self, state: Observation) -> NDArray[np.intp]:
+        return best_slate(self._relevances(state["global"], state["per_arm"]), self._looks)
+
+    def _next_state(
+        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
+    ) -> Observation:
+        return self._initial_state(rng)
+
+    def _click_probabilities(
+        self, state: Observation, action: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        items = chosen(state["per_arm"], action)
+        return np.asarray(self._looks * self._relevances(state["global"], items))
+
+    def _relevances(self, users: NDArray[Any], items: NDArray[Any]) -> NDArray[np.float64]:
+        """Returns the relevances of items [B, n, P]: [B, n]."""
+        if isinstance(self._relevance_fn, RewardModel):
+            found = np.asarray(self._relevance_fn.mean(users, items), np.float64)
+        else:
+            pairs = [[self._relevance_fn(x, z) for z in row] for x, row in zip(users, items)]
+            found = cast("relevance_fn returned", pairs, np.dtype(np.float64))
+        if not ((found >= 0.0) & (found <= 1.0)).all():
+            if np.isnan(found).any():
+                raise ValueError("relevance_fn returned NaN; expected numbers in [0, 1]")
+            message = "relevance_fn returned a number outside [0, 1]; it is clipped"
+            warnings.warn(message, stacklevel=2)
+        return found.clip(0.0, 1.0)
+
+
+def positional_bias(
+    num_items: int = 20,
+    num_slots: int = 5,
+    dim: int = 4,
+    decay: float = 1.3,
+    batch_size: int = 20,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> ExplicitPositionalBiasRankingEnvironment:
+    """Slates of items for users, who look at slot i with probability 1 / i^decay."""
+    rng, env_seed = split_seed(seed)
+    dim = check_integer("dim", dim, minimum=1)
+    slots = np.arange(1, check_integer("num_slots", num_slots, minimum=1) + 1)
+    looks = slots ** -check_number("decay", decay, 0.0)
+    relevance = LogisticReward(rng.standard_normal(2 * dim))
+    arguments = Normal(dim), Normal(dim), relevance, num_items, looks, batch_size
+    return ExplicitPositionalBiasRankingEnvironment(*arguments, seed=env_seed, horizon=horizon)

@@ -1,0 +1,243 @@
+"""Contextual bandits whose actions are slates: ordered lists of items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_integer, check_number, check_numbers
+from bandit_envs.base.state import Seed
+from bandit_envs.environments.slates import Contexts, Observation, best_slate, chosen, slate_spec
+from bandit_envs.environments.stationary_stochastic import split_seed
+from bandit_envs.sampling import Normal, SamplingFunction
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
+
+SCORES = "scores_weight_matrix"
+
+
+class FeedbackModel:
+    """What the reward tells of a click."""
+
+    UNKNOWN = 0
+    CASCADING = 1
+    SCORE_VECTOR = 2
+
+
+class ClickModel:
+    """How a user chooses from a slate."""
+
+    UNKNOWN = 0
+    GHOST_ACTIONS = 1
+    DISTANCE_BASED = 2
+
+
+class RankingPyEnvironment(BanditPyEnvironment):
+    """A user sees a slate of items and clicks on one of them, or on none. Rows share the problem.
+
+        x ~ global_sampling_fn,   z_j ~ item_sampling_fn,   s_j = z_j' M x
+
+    With `GHOST_ACTIONS`, item j is clicked with probability sigmoid(u_j) / sum_i sigmoid(u_i),
+    where u_i ~ N(s_i, 1), over the items of the slate and one ghost for each feature of an item,
+    which is a unit vector; a click on a ghost is none. With `DISTANCE_BASED`, the item with the
+    largest score is clicked if it reaches `distance_threshold`; with `real_cascade`, it is the
+    first that reaches it. The expected reward of a slate is the probability of a click. That of
+    ghosts is an integral, which is computed numerically to about four digits.
+
+    The reward is a dict of `chosen_index` and `chosen_value` (`CASCADING`; the index is S if there
+    is no click), or a vector with a 1 at the slot clicked (`SCORE_VECTOR`). Every step has new
+    users and items.
+
+    Shapes:
+        B: batch_size.
+        K: num_items.
+        S: num_slots. The action is [B, S].
+        G, P: features of a user, of an item. The observation is a dict: `global` [B, G] and
+            `per_arm` [B, K, P].
+
+    Args:
+        global_sampling_fn: a `ContextSampler`, or a function that returns one context [G].
+        item_sampling_fn: the same for an item: [P].
+        num_items: K.
+        num_slots: S.
+        scores_weight_matrix: M, [P, G].
+        feedback_model: of `FeedbackModel`.
+        click_model: of `ClickModel`.
+        real_cascade, distance_threshold: of the `DISTANCE_BASED` model.
+        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
+
+    Raises:
+        ValueError: also if a slate shows an item twice; in TF-Agents, it may.
+
+    Source: TF-Agents' `RankingPyEnvironment`, whose signature is kept.
+
+    >>> from bandit_envs.sampling import Normal
+    >>> env = RankingPyEnvironment(Normal(2), Normal(3), 9, 4, np.ones((3, 2)), batch_size=2)
+    >>> time_step = env.reset()
+    >>> env.step(env.optimal_action()).reward["chosen_index"].shape
+    (2,)
+    """
+
+    def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
+        self,
+        global_sampling_fn: SamplingFunction,
+        item_sampling_fn: SamplingFunction,
+        num_items: int,
+        num_slots: int,
+        scores_weight_matrix: ArrayLike,
+        feedback_model: int = FeedbackModel.CASCADING,
+        click_model: int = ClickModel.GHOST_ACTIONS,
+        real_cascade: bool = False,
+        distance_threshold: float | None = None,
+        batch_size: int = 1,
+        name: str | None = "ranking_environment",
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+    ) -> None:
+        self._contexts = Contexts(global_sampling_fn, item_sampling_fn, num_items)
+        self._num_slots = check_integer("num_slots", num_slots, 1, num_items)
+        self._matrix = check_numbers(SCORES, scores_weight_matrix, 2).astype(np.float64)
+        expected = *self._contexts.items.spec.shape, *self._contexts.users.spec.shape
+        if self._matrix.shape != expected:
+            raise ValueError(f"{SCORES} has shape {self._matrix.shape}; expected {expected}")
+        if click_model not in (ClickModel.GHOST_ACTIONS, ClickModel.DISTANCE_BASED):
+            raise NotImplementedError(f"click_model is {click_model}; expected one of ClickModel")
+        self._has_ghosts = click_model == ClickModel.GHOST_ACTIONS
+        self._threshold = 0.0
+        if not self._has_ghosts:
+            self._threshold = check_number("distance_threshold", distance_threshold)
+        self._is_cascade = bool(real_cascade)
+        if feedback_model == FeedbackModel.CASCADING:
+            reward_spec: Nest = {
+                "chosen_index": BoundedArraySpec((), np.int32, 0, num_slots, "chosen_index"),
+                "chosen_value": ArraySpec((), np.float32, "chosen_value"),
+            }
+        elif feedback_model == FeedbackModel.SCORE_VECTOR:
+            reward_spec = ArraySpec((num_slots,), np.float32, "score_vector")
+        else:
+            raise NotImplementedError(
+                f"feedback_model is {feedback_model}; expected one of FeedbackModel"
+            )
+        super().__init__(
+            self._contexts.spec,
+            reward_spec=reward_spec,
+            action_spec=slate_spec(num_items, num_slots),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    def _initial_state(self, rng: np.random.Generator) -> Observation:
+        return self._contexts.draw(rng, self._batch_size)
+
+    def _observe(self, state: Observation) -> Observation:
+        return state
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
+    ) -> Nest:
+        taste = self._taste(state)
+        scores = _products(chosen(state["per_arm"], action), taste)
+        if self._has_ghosts:
+            scores = np.concatenate([scores, taste], axis=1)
+            weights = _sigmoid(scores + rng.standard_normal(scores.shape))
+            bounds = weights.cumsum(axis=1)
+            drawn = rng.random((self._batch_size, 1)) * bounds[:, -1:]
+            index = np.count_nonzero(bounds <= drawn, axis=1)
+        elif self._is_cascade:
+            reaches = scores >= self._threshold
+            index = np.where(reaches.any(axis=1), reaches.argmax(axis=1), self._num_slots)
+        else:
+            index = np.where(
+                scores.max(axis=1) >= self._threshold, scores.argmax(axis=1), self._num_slots
+            )
+        index = np.minimum(index, self._num_slots)
+        value = (index < self._num_slots).astype(np.float32)
+        if isinstance(self._reward_spec, ArraySpec):
+            return self._cascading_to_scorevector(index, value)
+        return {"chosen_index": index.astype(np.int32), "chosen_value": value}
+
+    def _expected_reward(self, state: Observation, action: NDArray[np.intp]) -> NDArray[Any]:
+        taste = self._taste(state)
+        scores = _products(chosen(state["per_arm"], action), taste)
+        if self._has_ghosts:
+            return _ghost_click_probability(scores, taste)
+        return np.asarray(scores.max(axis=1) >= self._threshold, np.float64)
+
+    def _optimal_action(self, state: Observation) -> NDArray[np.intp]:
+        return best_slate(_products(state["per_arm"], self._taste(state)), self._num_slots)
+
+    def _next_state(
+        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
+    ) -> Observation:
+        return self._initial_state(rng)
+
+    def _taste(self, state: Observation) -> NDArray[np.float64]:
+        """Returns M x for each user, which is also the scores of the ghosts: [B, P]."""
+        return np.asarray(state["global"] @ self._matrix.T)
+
+    def _cascading_to_scorevector(
+        self, chosen_items: NDArray[np.intp], chosen_values: NDArray[Any]
+    ) -> NDArray[np.float32]:
+        vector = np.zeros((len(chosen_items), self._num_slots + 1), np.float32)
+        vector[np.arange(len(chosen_items)), chosen_items] = chosen_values
+        return vector[:, :-1]
+
+
+def _sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
+
+
+def _products(items: NDArray[Any], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the products of items [B, n, P] with a vector [B, P] each row: [B, n]."""
+    return np.asarray((items @ vectors[:, :, np.newaxis])[:, :, 0])
+
+
+def _ghost_click_probability(
+    scores: NDArray[np.float64], ghosts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Returns E[A / (A + G)], A and G sums of sigmoid(N(s, 1)) over scores and ghosts: [B].
+
+    It is the integral of -f'(t) g(t) over t > 0, where f(t) = E[exp(-t A)], g(t) = E[exp(-t G)].
+    """
+    nodes, masses = np.polynomial.hermite_e.hermegauss(32)
+    masses = masses / masses.sum()
+    points, weights = np.polynomial.legendre.leggauss(96)
+    share = (points + 1.0) / 2.0
+    times, weights = share / (1.0 - share), weights / 2.0 / (1.0 - share) ** 2
+    both = _sigmoid(np.concatenate([scores, ghosts], axis=1)[:, :, np.newaxis] + nodes)
+    total = np.zeros(len(scores))
+    for time, weight in zip(times, weights):
+        decay = np.exp(-time * both)
+        # The means of exp(-t sigmoid), for each item and ghost: [B, S + P].
+        means = np.maximum(decay @ masses, np.finfo(np.float64).tiny)
+        slopes = (both * decay) @ masses
+        ratios = slopes[:, : scores.shape[1]] / means[:, : scores.shape[1]]
+        total += weight * means.prod(axis=1) * ratios.sum(axis=1)
+    return total
+
+
+def ranking(
+    num_items: int = 20,
+    num_slots: int = 5,
+    dim: int = 4,
+    batch_size: int = 20,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> RankingPyEnvironment:
+    """Slates of items for users, who click on one item or none: score vectors, ghost actions."""
+    rng, env_seed = split_seed(seed)
+    dim = check_integer("dim", dim, minimum=1)
+    arguments = Normal(dim), Normal(dim), num_items, num_slots, rng.standard_normal((dim, dim))
+    return RankingPyEnvironment(
+        *arguments,
+        FeedbackModel.SCORE_VECTOR,
+        batch_size=batch_size,
+        seed=env_seed,
+        horizon=horizon,
+    )

@@ -1,0 +1,164 @@
+"""Bandits whose actions are slates: click models, exact expected rewards and optima."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    CascadeBandit,
+    ExplicitPositionalBiasRankingEnvironment,
+    PositionBasedBandit,
+    RankingPyEnvironment,
+)
+from bandit_envs.environments import ClickModel, FeedbackModel
+from bandit_envs.rewards import LogisticReward
+from bandit_envs.sampling import Normal
+from bandit_envs.testing import EnvironmentContract
+
+ATTRACTIONS = [0.1, 0.6, 0.3, 0.5]
+LOOKS = [0.4, 0.9, 0.6]
+MATRIX = np.random.default_rng(0).normal(size=(3, 2))
+SLATES = np.array(list(itertools.permutations(range(4), 3)))
+
+
+def ranking(**keywords):
+    return RankingPyEnvironment(Normal(2), Normal(3), 4, 3, MATRIX, **keywords)
+
+
+def biased(relevance_fn, **keywords):
+    return ExplicitPositionalBiasRankingEnvironment(
+        Normal(2), Normal(3), relevance_fn, 4, LOOKS, **keywords
+    )
+
+
+def distance(**keywords):
+    return ranking(click_model=ClickModel.DISTANCE_BASED, distance_threshold=0.5, **keywords)
+
+
+THETA = np.array([1.0, -1.0, 0.5, 2.0, -0.5])
+MAKERS = {
+    "cascade": lambda **kw: CascadeBandit(ATTRACTIONS, 3, **kw),
+    "position": lambda **kw: PositionBasedBandit(ATTRACTIONS, LOOKS, **kw),
+    "ghosts": ranking,
+    "ghost vectors": lambda **kw: ranking(feedback_model=FeedbackModel.SCORE_VECTOR, **kw),
+    "distance": distance,
+    "real cascade": lambda **kw: distance(real_cascade=True, **kw),
+    "biased": lambda **kw: biased(LogisticReward(THETA), **kw),
+}
+
+
+def clicks(reward):
+    return reward["chosen_value"] if isinstance(reward, dict) else reward.sum(axis=1)
+
+
+def means_of_all_slates(env):
+    """The expected rewards of all slates in the first state of `env`: [slates, B]."""
+    state, means = env.get_state(), []
+    for slate in SLATES:
+        env.set_state(state)
+        env.step(np.tile(slate, (env.batch_size, 1)))
+        means.append(env.get_info()["expected_reward"])
+    env.set_state(state)
+    return np.array(means)
+
+
+class TestDistances(EnvironmentContract):
+    num_steps, num_rewards = 7, 0  # the reward is a dict
+
+    def make_environment(self, seed):
+        return distance(batch_size=3, seed=seed)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_mean_number_of_clicks_is_the_expected_reward(name):
+    env = MAKERS[name](batch_size=2, seed=0)
+    env.reset()
+    state, expected = env.get_state(), means_of_all_slates(env)
+    for index in (0, 5, 11, 23):
+        slate = np.tile(SLATES[index], (2, 1))
+        drawn = []
+        for seed in range(4000):
+            env.set_state(state)
+            env.seed(seed)
+            drawn.append(clicks(env.step(slate).reward))
+        error = np.std(drawn, axis=0) / 4000**0.5
+        assert (np.abs(np.mean(drawn, axis=0) - expected[index]) <= 5 * error + 1e-6).all()
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_optimal_slate_has_the_largest_expected_reward_of_all(name):
+    env = MAKERS[name](batch_size=20, seed=0)
+    env.reset()
+    assert env.optimal_reward() == pytest.approx(means_of_all_slates(env).max(axis=0), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_slate_with_an_item_twice_is_refused_and_changes_nothing(name):
+    env = MAKERS[name](batch_size=2, seed=0)
+    twin = MAKERS[name](batch_size=2, seed=0)
+    env.reset()
+    twin.reset()
+    with pytest.raises(ValueError, match=r"action\[1\].*twice"):
+        env.step([[0, 1, 2], [2, 1, 2]])
+    good = [[0, 1, 2], [3, 1, 2]]
+    assert clicks(env.step(good).reward).tolist() == clicks(twin.step(good).reward).tolist()
+
+
+def test_a_cascade_ends_at_the_first_item_that_attracts():
+    env = CascadeBandit([1.0, 0.0, 1.0], 3, batch_size=2, seed=0)
+    env.reset()
+    assert env.step([[1, 2, 0], [0, 1, 2]]).reward.tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_rows_may_be_problems_of_their_own():
+    env = PositionBasedBandit([[1.0, 0.0, 0.5], [0.0, 0.5, 1.0]], [0.5, 1.0], 2, seed=0)
+    env.reset()
+    assert env.optimal_action().tolist() == [[2, 0], [1, 2]]
+    assert env.optimal_reward() == pytest.approx([1.25, 1.25])
+
+
+def test_a_user_clicks_the_closest_item_or_the_first_close_enough():
+    for real_cascade in (False, True):
+        env = distance(batch_size=500, real_cascade=real_cascade, seed=0)
+        contexts = env.reset().observation
+        scores = np.einsum("bkp,pg,bg->bk", contexts["per_arm"], MATRIX, contexts["global"])[:, :3]
+        reward = env.step(np.tile([0, 1, 2], (500, 1))).reward
+        reaches = scores >= 0.5
+        slot = reaches.argmax(axis=1) if real_cascade else scores.argmax(axis=1)
+        assert (reward["chosen_index"] == np.where(reaches.any(axis=1), slot, 3)).all()
+        assert (reward["chosen_value"] == reaches.any(axis=1)).all()
+
+
+def test_relevances_may_be_a_function_and_are_clipped_with_a_warning():
+    env = biased(lambda user, item: 0.5 + item[0], batch_size=50, seed=0)
+    items = env.reset().observation["per_arm"]
+    with pytest.warns(UserWarning, match="relevance_fn"):
+        env.step(np.tile([0, 1, 2], (50, 1)))
+    relevance = (0.5 + items[:, :3, 0].astype(float)).clip(0, 1)
+    with pytest.warns(UserWarning, match="relevance_fn"):
+        assert env.get_info()["expected_reward"] == pytest.approx((relevance * LOOKS).sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "name"),
+    [
+        (lambda: CascadeBandit([0.5, 1.5], 1), ValueError, "attractions"),
+        (lambda: CascadeBandit([[0.5, 0.5]], 1, 2), ValueError, "attractions"),
+        (lambda: CascadeBandit(ATTRACTIONS, 5), ValueError, "num_slots"),
+        (lambda: PositionBasedBandit(ATTRACTIONS, [0.5, 2.0]), ValueError, "observation_probs"),
+        (lambda: PositionBasedBandit(ATTRACTIONS, []), ValueError, "observation_probs"),
+        (lambda: ranking(click_model=0), NotImplementedError, "click_model"),
+        (lambda: ranking(feedback_model=0), NotImplementedError, "feedback_model"),
+        (lambda: ranking(click_model=2), TypeError, "distance_threshold"),
+        (
+            lambda: RankingPyEnvironment(Normal(2), Normal(3), 4, 3, MATRIX.T),
+            ValueError,
+            "scores_weight_matrix",
+        ),
+        (lambda: biased(0.5), TypeError, "relevance_fn"),
+    ],
+)
+def test_bad_arguments_are_refused(make, error, name):
+    with pytest.raises(error, match=name):
+        make()
