@@ -43,6 +43,13 @@ class ExplicitPositionalBiasRankingEnvironment(BanditPyEnvironment):
         ValueError: also if a slate shows an item twice; in TF-Agents, it may.
 
     Source: TF-Agents' `ExplicitPositionalBiasRankingEnvironment`, whose signature is kept.
+
+    >>> users = items = Normal(2)
+    >>> env = ExplicitPositionalBiasRankingEnvironment(users, items, LogisticReward(np.ones(4)), 9,
+    ...     observation_probs=[1.0, 0.5, 0.25], batch_size=2)
+    >>> time_step = env.reset()
+    >>> env.step(env.optimal_action()).reward.shape
+    (2, 3)
     """
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents

@@ -26,6 +26,8 @@ MODULES = {
     "per_arm": ("stationary_stochastic_per_arm_py_environment", "sspe", 2),
     "stationary_stochastic": ("stationary_stochastic_py_environment", "sspe", 5),
     "structured": ("stationary_stochastic_structured_py_environment", "ssspe", 1),
+    "ranking": ("ranking_environment", "ranking_environment", 6),
+    "positional_bias": ("ranking_environment", "ranking_environment", 6),
     "wheel": ("wheel_py_environment", "wheel_py_environment", 9),
 }
 """By id: TF-Agents' module, the name under which its test imports it, and the number of tests."""
@@ -47,6 +49,14 @@ def pay(*features):
     return 2.0
 
 
+def user_vector():
+    return np.random.normal(size=3)
+
+
+def relevance(user, item):
+    return 0.5
+
+
 # Of the per-arm bandit there are tests in a file of its own.
 ARGUMENTS = {
     "bernoulli": lambda: ([0.1, 0.9], B),
@@ -54,6 +64,10 @@ ARGUMENTS = {
     "stationary_stochastic": lambda: (contexts, [np.sum, np.prod], None, B),
     "structured": lambda: (user, item, 2, pay, B),
     "wheel": lambda: (0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.01] * 5, 50.0, 0.01, B),
+}
+SLATES = {
+    "ranking": lambda: (user_vector, item, 7, 3, np.eye(3), 1, 1, False, None, B),
+    "positional_bias": lambda: (user_vector, item, relevance, 7, [0.9, 0.5, 0.1], B),
 }
 
 
@@ -96,12 +110,13 @@ def test_it_has_the_constructor_of_tf_agents_with_a_seed_added(name):
     assert "horizon" not in added
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("name", [*ARGUMENTS, *SLATES])
 def test_its_time_steps_are_as_those_of_tf_agents(name):
-    ours, theirs = (each(*ARGUMENTS[name]()) for each in classes(name))
+    ours, theirs = (each(*{**ARGUMENTS, **SLATES}[name]()) for each in classes(name))
+    action = np.array([[0, 1, 1]] * B if name in SLATES else [1] * B)
     assert ours.action_spec() == theirs.action_spec()
     assert ours.observation_spec() == theirs.observation_spec()
-    for our, their in ((ours.reset(), theirs.reset()), [e.step([1] * B) for e in (ours, theirs)]):
+    for our, their in ((ours.reset(), theirs.reset()), [e.step(action) for e in (ours, theirs)]):
         tf.nest.assert_same_structure(our, their)
         for our_leaf, their_leaf in zip(tf.nest.flatten(our), tf.nest.flatten(their)):
             assert (our_leaf.dtype, our_leaf.shape) == (their_leaf.dtype, their_leaf.shape)
