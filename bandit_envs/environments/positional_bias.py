@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.base.arrays import cast
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
-from bandit_envs.base.state import Seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.slates import Contexts, Observation, best_slate, chosen, slate_spec
-from bandit_envs.environments.stationary_stochastic import split_seed
 from bandit_envs.rewards import LogisticReward, RewardModel
 from bandit_envs.sampling import Normal, SamplingFunction
 from bandit_envs.specs import ArraySpec

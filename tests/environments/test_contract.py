@@ -13,6 +13,7 @@ from bandit_envs.testing import EnvironmentContract
 
 ARGUMENTS = {
     "testbed": {"k": 4, "batch_size": 3, "horizon": 3},
+    "ranking": {"num_items": 6, "num_slots": 3, "dim": 2, "batch_size": 3},
     "per_arm": {"global_dim": 2, "arm_dim": 3, "max_num_actions": 4, "batch_size": 3},
 }
 """Arguments of the environments by id, where the defaults are large or missing."""
