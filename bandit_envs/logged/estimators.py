@@ -45,8 +45,8 @@ class Estimate:
         max_weight: the largest weight before any clipping.
         share_of_large_weights: the share of rows whose weight exceeds 100.
         bias: the estimated difference to the estimator with unchanged weights.
-        terms: arrays [n]: c + u of the module's formula; or c, u and v, or u and v, of estimators
-            that normalise themselves.
+        terms: [m, n], the rows' c + u; or c, u and v, or u and v, of an estimator that normalises
+            itself.
     """
 
     value: float
@@ -55,7 +55,7 @@ class Estimate:
     max_weight: float
     share_of_large_weights: float
     bias: float
-    terms: tuple[Floats, ...] = dataclasses.field(repr=False, compare=False)
+    terms: Floats = dataclasses.field(repr=False, compare=False)
 
     def interval(
         self,
@@ -77,31 +77,27 @@ class Estimate:
         level = check_number("confidence", confidence, 0.0, 1.0)
         if not 0.0 < level < 1.0:
             raise ValueError(f"confidence is {level:g}; expected a number above 0 and below 1")
-        size = len(self.terms[0])
+        size = self.terms.shape[1]
         if method == "bootstrap":
-            values = self._resampled(check_integer("resamples", resamples, minimum=2), seed)
+            rng, values = generator(seed), []
+            for _ in range(check_integer("resamples", resamples, minimum=2)):
+                rows = rng.integers(size, size=size, dtype=np.int32)
+                values.append(_value(np.array([term.take(rows).mean() for term in self.terms])))
             low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
             return float(low), float(high)
         if method == "normal":
             radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * self.standard_error
         elif method == "bernstein":
-            means = np.array([term.mean() for term in self.terms])
-            influence = _influence(self.terms, means)
+            spread = float(np.ptp(_slope(self.terms.mean(axis=1)) @ self.terms))
             log_term = math.log(4.0 / (1.0 - level))
-            spread = math.sqrt(2.0 * influence.var(ddof=1) * log_term / size)
-            radius = spread + 7.0 * float(np.ptp(influence)) * log_term / (3.0 * (size - 1))
+            radius = self.standard_error * math.sqrt(2.0 * log_term)
+            radius += 7.0 * spread * log_term / (3.0 * (size - 1))
         else:
             raise ValueError(f"method is {method!r}; expected normal, bootstrap or bernstein")
         return self.value - radius, self.value + radius
 
-    def _resampled(self, resamples: int, seed: Seed) -> Floats:
-        rng, size, values = generator(seed), len(self.terms[0]), np.empty(resamples)
-        for index in range(resamples):
-            drawn = rng.integers(size, size=size, dtype=np.int32)
-            values[index] = _combined([float(term.take(drawn).mean()) for term in self.terms])
-        return values
 
-
+@dataclasses.dataclass(frozen=True)
 class Estimator:
     """Estimates the value of a policy from its action probabilities on a log.
 
@@ -115,18 +111,23 @@ class Estimator:
     self_normalised: ClassVar[bool] = False
     """Whether the sum of weighted rewards is divided by the sum of weights."""
 
+    _largest: ClassVar[float] = math.inf
+
+    def __post_init__(self) -> None:
+        """Checks the parameter of a subclass: a number from 0 to `_largest`."""
+        for name, value in vars(self).items():
+            if not value == self._largest == math.inf:
+                check_number(name, value, 0.0, self._largest)
+
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
     ) -> Estimate:
         """Estimates the mean reward that a policy would have earned.
 
         Args:
-            log: n logged decisions.
+            log: n logged decisions, at least two.
             probabilities: [n, K], the policy's probabilities of all actions.
             predicted_rewards: [n, K], for estimators with a reward model.
-
-        Raises:
-            TypeError, ValueError: an argument does not fit the log.
 
         Warns:
             UserWarning: the effective sample size is below 100, or the policy takes an action that
@@ -135,14 +136,12 @@ class Estimator:
         size, num_actions = len(log), log.num_actions
         if size < 2:
             raise ValueError(f"log has {size} rows; expected at least two")
-        chances = _table("probabilities", probabilities, (size, num_actions))
-        predicted = None
+        chances, predicted = _table("probabilities", probabilities, log), None
         if self.needs_predictions:
             if predicted_rewards is None:
                 raise ValueError(f"{type(self).__name__} needs predicted_rewards")
-            predicted = _table("predicted_rewards", predicted_rewards, (size, num_actions))
-        count = 1 + self.self_normalised * (1 + self.needs_predictions)
-        terms = tuple(np.empty(size) for _ in range(count))
+            predicted = _table("predicted_rewards", predicted_rewards, log)
+        terms = np.empty((1 + self.self_normalised * (1 + self.needs_predictions), size))
         sums, largest = np.zeros(4), 0.0  # of w, w^2, [w > 100] and (w - changed w) residual
         offsets = np.arange(min(size, BLOCK)) * num_actions
         # Blocks of rows stay in the processor's cache until all is done with them.
@@ -152,47 +151,34 @@ class Estimator:
             flat = log.action[rows] + offsets[: len(block)]
             probability = block.take(flat)
             weights = probability / log.propensity[rows]
-            residual = log.reward[rows]
-            changed = self._weights(weights, probability)
-            if predicted is None:
-                u = changed * residual
-            else:
+            changed, residual = self._weights(weights, probability), log.reward[rows]
+            if predicted is not None:
                 guess = np.asarray(predicted[rows], np.float64)
-                direct = np.einsum("nk,nk->n", block, guess)
+                terms[0, rows] = np.einsum("nk,nk->n", block, guess)
                 residual = residual - guess.take(flat)
-                u = changed * residual
-                if self.self_normalised:
-                    terms[0][rows] = direct
-                else:
-                    u += direct
             if self.self_normalised:
-                terms[-2][rows], terms[-1][rows] = u, changed
+                terms[-2, rows], terms[-1, rows] = changed * residual, changed
+            elif predicted is not None:
+                terms[0, rows] += changed * residual
             else:
-                terms[0][rows] = u
+                terms[0, rows] = changed * residual
             many = np.count_nonzero(weights > LARGE_WEIGHT)
-            lost = 0.0 if changed is weights else (weights - changed) @ residual
+            kept = changed is weights or self.self_normalised
+            lost = 0.0 if kept else (weights - changed) @ residual
             sums += np.array([weights.sum(), weights @ weights, many, lost])
             largest = max(largest, float(weights.max()))
-        means = np.array([term.mean() for term in terms])
+        means = terms.mean(axis=1)
         if not np.isfinite(means).all():
-            row = int(np.argmin(np.isfinite(terms[0])))
-            found = None if predicted is None else predicted[row]
-            raise ValueError(f"predicted_rewards of row {row} are {found}; expected finite numbers")
+            row = int(np.isfinite(terms).all(axis=0).argmin())
+            raise ValueError(f"predicted_rewards of row {row} are not all finite")
         effective = float(sums[0] ** 2 / max(sums[1], 1e-300))
         _warn(log, chances, effective)
-        variance = 0.0
+        slope, variance = _slope(means), 0.0
         for start in range(0, size, BLOCK):
-            influence = _influence(tuple(term[start : start + BLOCK] for term in terms), means)
+            influence = slope @ (terms[:, start : start + BLOCK] - means[:, np.newaxis])
             variance += float(influence @ influence) / (size - 1)
-        return Estimate(
-            _combined(means),
-            math.sqrt(variance / size),
-            effective,
-            largest,
-            float(sums[2]) / size,
-            float(sums[3]) / size,
-            terms,
-        )
+        error, (_, _, many, lost) = math.sqrt(variance / size), sums / size
+        return Estimate(_value(means), error, effective, largest, float(many), float(lost), terms)
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
         """Returns the weights [n] to use, given w and the probability of the logged action."""
@@ -216,25 +202,24 @@ class ReplayMethod(Estimator):
         return probability
 
 
+@dataclasses.dataclass(frozen=True)
 class InversePropensityScoring(Estimator):
     """mean(min(w, max_weight) r).
 
-    Source: Horvitz & Thompson (1952); Strehl et al., Learning from logged implicit exploration data
-    (2010), for clipped weights.
+    Source: Horvitz & Thompson (1952); for clipped weights, Strehl et al., Learning from logged
+    implicit exploration data (2010).
     """
 
-    def __init__(self, max_weight: float = math.inf) -> None:
-        self._max_weight = _parameter("max_weight", max_weight)
+    max_weight: float = math.inf
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        return weights if math.isinf(self._max_weight) else np.minimum(weights, self._max_weight)
+        return weights if math.isinf(self.max_weight) else np.minimum(weights, self.max_weight)
 
 
 class SelfNormalizedIPS(Estimator):
     """sum(w r) / sum(w).
 
-    Source: Swaminathan & Joachims, The self-normalized estimator for counterfactual learning
-    (2015).
+    Source: Swaminathan & Joachims, The self-normalized estimator (2015).
     """
 
     self_normalised = True
@@ -261,34 +246,32 @@ class DoublyRobust(InversePropensityScoring):
     needs_predictions = True
 
 
-class SelfNormalizedDR(DirectMethod):
+class SelfNormalizedDR(SelfNormalizedIPS):
     """mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
 
-    Source: Kallus & Uehara, Intrinsically efficient, stable, and bounded off-policy evaluation for
-    reinforcement learning (2019).
+    Source: Kallus & Uehara, Intrinsically efficient, stable, and bounded off-policy evaluation
+    (2019).
     """
 
-    self_normalised = True
-
-    def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        return weights
+    needs_predictions = True
 
 
-class SwitchDR(DirectMethod):
+@dataclasses.dataclass(frozen=True)
+class SwitchDR(Estimator):
     """Doubly robust, but with predictions alone where w > threshold.
 
-    Source: Wang, Agarwal & Dudik, Optimal and adaptive off-policy evaluation in contextual bandits
-    (2017).
+    Source: Wang, Agarwal & Dudik, Optimal and adaptive off-policy evaluation (2017).
     """
 
-    def __init__(self, threshold: float = math.inf) -> None:
-        self._threshold = _parameter("threshold", threshold)
+    needs_predictions = True
+    threshold: float = math.inf
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        return np.where(weights <= self._threshold, weights, 0.0)
+        return np.where(weights <= self.threshold, weights, 0.0)
 
 
-class DRWithOptimisticShrinkage(DirectMethod):
+@dataclasses.dataclass(frozen=True)
+class DRWithOptimisticShrinkage(Estimator):
     """Doubly robust with the weights shrinkage w / (w^2 + shrinkage).
 
     Shrinkage 0 is the direct method, infinity is `DoublyRobust`.
@@ -296,36 +279,32 @@ class DRWithOptimisticShrinkage(DirectMethod):
     Source: Su et al., Doubly robust off-policy evaluation with shrinkage (2020).
     """
 
-    def __init__(self, shrinkage: float = math.inf) -> None:
-        self._shrinkage = _parameter("shrinkage", shrinkage)
+    needs_predictions = True
+    shrinkage: float = math.inf
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        if math.isinf(self._shrinkage):
-            return weights
-        bottom = weights**2 + self._shrinkage
-        return np.asarray(self._shrinkage * weights / np.where(bottom > 0.0, bottom, 1.0))
+        if self.shrinkage in (0.0, math.inf):
+            return weights if self.shrinkage else np.zeros_like(weights)
+        return np.asarray(self.shrinkage * weights / (weights**2 + self.shrinkage))
 
 
+@dataclasses.dataclass(frozen=True)
 class SubGaussianIPS(Estimator):
     """Inverse propensity scoring with the weights w / (1 - shrinkage + shrinkage w).
 
-    Source: Metelli, Russo & Restelli, Subgaussian and differentiable importance sampling for
-    off-policy evaluation and learning (2021).
+    Source: Metelli, Russo & Restelli, Subgaussian and differentiable importance sampling (2021).
     """
 
-    def __init__(self, shrinkage: float = 0.0) -> None:
-        self._shrinkage = check_number("shrinkage", shrinkage, 0.0, 1.0)
+    shrinkage: float = 0.0
+    _largest = 1.0
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        bottom = 1.0 - self._shrinkage + self._shrinkage * weights
+        bottom = 1.0 - self.shrinkage + self.shrinkage * weights
         return np.asarray(weights / np.where(bottom > 0.0, bottom, 1.0))
 
 
 class SubGaussianDR(SubGaussianIPS):
-    """Doubly robust with the weights of `SubGaussianIPS`.
-
-    Source: as for `SubGaussianIPS`.
-    """
+    """Doubly robust with the weights of `SubGaussianIPS`; its source has it too."""
 
     needs_predictions = True
 
@@ -351,27 +330,23 @@ def tuned(
     return estimators[best], estimates[best]
 
 
-def _combined(means: Sequence[float] | Floats) -> float:
+def _value(means: Floats) -> float:
     """Returns the value that the means of the terms stand for."""
     if len(means) == 1:
         return float(means[0])
-    *c, u, v = means
-    return float(sum(c) + (u / v if v else 0.0))
+    return float(means[:-2].sum() + (means[-2] / means[-1] if means[-1] else 0.0))
 
 
-def _influence(terms: tuple[Floats, ...], means: Floats) -> Floats:
-    """Returns the influence of every row on the value, given the means of all rows."""
-    if len(terms) == 1:
-        return np.asarray(terms[0] - means[0])
-    *c, u, v = terms
-    mean = means[-1] or 1.0
-    influence = u - means[-2] / mean * v
-    influence /= mean
-    return influence + (c[0] - means[0]) if c else np.asarray(influence)
+def _slope(means: Floats) -> Floats:
+    """Returns the derivative of the value with respect to the means of the terms: [m]."""
+    slope, mean = np.ones(len(means)), means[-1] or 1.0
+    if len(means) > 1:
+        slope[-2:] = 1.0 / mean, -means[-2] / mean**2
+    return slope
 
 
-def _table(name: str, value: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
-    table = np.asarray(value)
+def _table(name: str, value: ArrayLike, log: BanditLog) -> NDArray[Any]:
+    table, shape = np.asarray(value), (len(log), log.num_actions)
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
     if table.dtype.kind not in NUMBERS:
@@ -383,16 +358,12 @@ def _checked_block(chances: NDArray[Any], start: int) -> Floats:
     """Returns rows of probabilities as float64."""
     block = np.ascontiguousarray(chances, np.float64)
     sums = block @ np.ones(block.shape[1])  # much faster than sum(axis=1), and NaN if any is
-    if not (block.min() >= 0.0 and sums.min() >= 1.0 - TOLERANCE and sums.max() <= 1.0 + TOLERANCE):
+    if not (block.min() >= 0.0 and np.abs(sums - 1.0).max() <= TOLERANCE):
         row = int((~(np.abs(sums - 1.0) <= TOLERANCE) | (block < 0.0).any(axis=1)).argmax())
         raise ValueError(
             f"probabilities of row {start + row} are {block[row]}; expected a sum of 1"
         )
     return block
-
-
-def _parameter(name: str, value: float) -> float:
-    return value if value == math.inf else check_number(name, value, 0.0)
 
 
 def _warn(log: BanditLog, chances: NDArray[Any], effective: float) -> None:

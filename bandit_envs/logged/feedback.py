@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,10 @@ from bandit_envs.specs import Nest
 OBP_KEYS = {"n_rounds", "n_actions", "context", "action", "reward", "pscore"}
 OBP_OPTIONAL = {"pi_b", "expected_reward", "action_context", "position"}
 
+Features = dict[str, float]
+Decision = tuple[int, float, float, Features, list[Features], "NDArray[Any] | None"]
+"""An action, its cost and probability, features of the row and of actions, all probabilities."""
+
 
 def to_obp(log: BanditLog) -> dict[str, Any]:
     """Returns the feedback dict of the Open Bandit Pipeline.
@@ -30,13 +34,12 @@ def to_obp(log: BanditLog) -> dict[str, Any]:
     Raises:
         ValueError: the log has `available`, `step` or `row`, or its observation is not [n, d].
     """
-    context = _context(log)
     _refuse(log, "available", "step", "row")
     table = log.action_probabilities
     return {
         "n_rounds": len(log),
         "n_actions": log.num_actions,
-        "context": context,
+        "context": _features(log.observation, 2),
         "action_context": None,
         "action": log.action,
         "position": None,
@@ -63,12 +66,9 @@ def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
     if arms is not None and not np.array_equal(arms, np.eye(feedback["n_actions"])):
         raise ValueError("action_context is not one-hot; put it into the observation")
     table = feedback.get("pi_b")
-    if table is not None and np.ndim(table) == 3 and np.shape(table)[2] == 1:
-        table = np.asarray(table)[:, :, 0]
     return BanditLog(
-        feedback["context"],
-        *(feedback[key] for key in ("action", "reward", "pscore", "n_actions")),
-        action_probabilities=table,
+        *(feedback[key] for key in ("context", "action", "reward", "pscore", "n_actions")),
+        action_probabilities=None if table is None else np.asarray(table)[:, :, 0],
         expected_rewards=feedback.get("expected_reward"),
     )
 
@@ -80,26 +80,13 @@ def write_dsjson(path: str | os.PathLike[str], log: BanditLog) -> None:
         ValueError: the log has a column that the format cannot hold, or its observation is neither
             [n, d] nor a dict of `global` [n, g] and `per_arm` [n, K, p].
     """
-    shared, arms = _vw_features(log)
-    _refuse(log, "available", "expected_rewards", "step", "row")
+    _write_vw(path, log, _dsjson)
 
-    def lines() -> Iterable[bytes]:
-        for row, action in enumerate(log.action.tolist()):
-            multi = [{"a": arms(row, k)} for k in range(log.num_actions)]
-            document: dict[str, Any] = {
-                "_label_cost": -float(log.reward[row]),
-                "_label_probability": float(log.propensity[row]),
-                "_label_Action": action + 1,
-                "_labelIndex": action,
-                "c": {"s": shared(row), "_multi": multi},
-            }
-            if log.action_probabilities is not None:
-                order = [action, *(k for k in range(log.num_actions) if k != action)]
-                document["a"] = [k + 1 for k in order]
-                document["p"] = log.action_probabilities[row, order].tolist()
-            yield json.dumps(document).encode() + b"\n"
 
-    atomic_write(Path(path), lines())
+def write_vw(path: str | os.PathLike[str], log: BanditLog) -> None:
+    """Writes Vowpal Wabbit's text for `--cb_adf`; raises as `write_dsjson` does."""
+    _refuse(log, "action_probabilities")
+    _write_vw(path, log, _vw_text)
 
 
 def read_dsjson(path: str | os.PathLike[str], dtype: DTypeLike = np.float64) -> BanditLog:
@@ -115,98 +102,59 @@ def read_dsjson(path: str | os.PathLike[str], dtype: DTypeLike = np.float64) -> 
     Raises:
         ValueError: it is damaged or cannot be represented; the message names the file and field.
     """
-
-    def decisions(text: str) -> Iterable[Decision]:
-        for line in text.splitlines():
-            document = json.loads(line)
-            context = dict(document["c"])
-            arms = [_flattened(arm) for arm in context.pop("_multi")]
-            table = None
-            if "p" in document:
-                table = np.zeros(len(arms))
-                table[np.asarray(document["a"]) - 1] = document["p"]
-            label = document["_label_cost"], document["_label_probability"]
-            yield document["_label_Action"] - 1, *label, _flattened(context), arms, table
-
-    return _read_vw(path, decisions, dtype)
-
-
-def write_vw(path: str | os.PathLike[str], log: BanditLog) -> None:
-    """Writes Vowpal Wabbit's text for `--cb_adf`; raises as `write_dsjson` does."""
-    shared, arms = _vw_features(log)
-    _refuse(log, "available", "expected_rewards", "step", "row", "action_probabilities")
-
-    def words(features: Mapping[str, float]) -> str:
-        return " ".join(f"{name}:{value!r}" for name, value in features.items())
-
-    def examples() -> Iterable[bytes]:
-        for row, action in enumerate(log.action.tolist()):
-            label = f"0:{-float(log.reward[row])!r}:{float(log.propensity[row])!r} "
-            lines = [f"shared |s {words(shared(row))}"]
-            for k in range(log.num_actions):
-                lines.append(f"{label if k == action else ''}|a {words(arms(row, k))}")
-            yield ("\n".join(lines) + "\n\n").encode()
-
-    atomic_write(Path(path), examples())
+    return _read_vw(path, str.splitlines, _of_dsjson, dtype)
 
 
 def read_vw(path: str | os.PathLike[str], dtype: DTypeLike = np.float64) -> BanditLog:
     """Reads Vowpal Wabbit's text for `--cb_adf`; arguments and errors are as for `read_dsjson`."""
-
-    def decisions(text: str) -> Iterable[Decision]:
-        for example in filter(None, text.split("\n\n")):
-            shared: dict[str, float] = {}
-            arms: list[Features] = []
-            labels: list[tuple[float, ...]] = []
-            for line in example.strip("\n").split("\n"):
-                label, features = line.split("|", 1)
-                if label.strip() == "shared":
-                    shared = _words(features)
-                    continue
-                if label.strip():
-                    labels.append((len(arms), *map(float, label.split(":")[1:])))
-                arms.append(_words(features))
-            if len(labels) != 1 or len(labels[0]) != 3:
-                raise ValueError(f"expected one label action:cost:probability, found {labels}")
-            action, cost, chance = labels[0]
-            yield int(action), cost, chance, shared, arms, None
-
-    return _read_vw(path, decisions, dtype)
+    return _read_vw(path, lambda text: text.split("\n\n"), _of_vw_text, dtype)
 
 
 def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
-    """Reads a campaign's CSV of the Open Bandit Dataset, such as `random/all/all.csv`.
+    """Reads a campaign of the Open Bandit Dataset: its folder, such as `random/all`, or its CSV.
 
-    The observation is a dict of `user`, the one-hot `user_feature_*`; `affinity`, the
-    `user-item_affinity_*` of every item; and `position`, on which the propensities depend.
+    The observation is a dict of `global` [n, g], the `user_feature_*` and the position, one-hot;
+    and `per_arm` [n, K, p], the `user-item_affinity_*` of every item, followed by its features in
+    `item_context.csv` if a folder is read: numbers, and the others one-hot.
 
     Raises:
-        ValueError: a column is missing or has a wrong value; the message names the file.
+        ValueError: a column is missing or has a wrong value; the message names the path.
     """
+    folder = Path(path)
     try:
-        with Path(path).open(encoding="utf-8", newline="") as lines:
-            names, *rows = csv.reader(lines, strict=True)
-        columns = dict(zip(names, zip(*rows, strict=True)))
-        users = [np.asarray(columns[name]) for name in names if name.startswith("user_feature_")]
-        one_hot = [column[:, np.newaxis] == np.unique(column) for column in users]
-        affinity = [columns[name] for name in names if name.startswith("user-item_affinity_")]
-        observation = {
-            "user": np.concatenate(one_hot, axis=1).astype(np.float32),
-            "affinity": np.array(affinity, np.float64).T,
-            "position": np.array(columns["position"], np.int64),
-        }
+        file = folder / f"{folder.resolve().name}.csv" if folder.is_dir() else folder
+        columns = _columns(file)
+        affinity = [column for name, column in columns.items() if "affinity" in name]
+        per_arm = np.array(affinity, np.float32).T[:, :, np.newaxis]
+        if folder.is_dir():
+            items = _columns(folder / "item_context.csv")
+            order = np.argsort(np.array(items["item_id"], np.int64))
+            numbers = np.array(items["item_feature_0"], np.float32)[:, np.newaxis]
+            features = [numbers, *(_one_hot(items[f"item_feature_{index}"]) for index in (1, 2, 3))]
+            of_items = np.concatenate(features, axis=1)[order]
+            rows = np.broadcast_to(of_items, (len(per_arm), *of_items.shape))
+            per_arm = np.concatenate([per_arm, rows], axis=2)
+        users = [column for name, column in columns.items() if name.startswith("user_feature_")]
+        known = [_one_hot(column) for column in (*users, columns["position"])]
         reward = np.array(columns["click"], np.float64)
         propensity = np.array(columns["propensity_score"], np.float64)
         action = np.array(columns["item_id"], np.int64)
+        observation = {"global": np.concatenate(known, axis=1), "per_arm": per_arm}
         return BanditLog(observation, action, reward, propensity, len(affinity))
     except (LookupError, ValueError, TypeError, csv.Error) as error:
         detail = f"it has no column {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path} is not a CSV of the Open Bandit Dataset: {detail}") from error
+        raise ValueError(f"{path} is not of the Open Bandit Dataset: {detail}") from error
 
 
-Features = dict[str, float]
-Decision = tuple[int, float, float, Features, list[Features], "NDArray[Any] | None"]
-"""An action, its cost and probability, features of the row and of actions, all probabilities."""
+def _columns(file: Path) -> dict[str, tuple[str, ...]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        names, *rows = csv.reader(lines, strict=True)
+    return dict(zip(names, zip(*rows, strict=True)))
+
+
+def _one_hot(column: Iterable[str]) -> NDArray[np.float32]:
+    values = np.array(column)
+    return np.asarray(values[:, np.newaxis] == np.unique(values), np.float32)
 
 
 def _refuse(log: BanditLog, *names: str) -> None:
@@ -217,30 +165,63 @@ def _refuse(log: BanditLog, *names: str) -> None:
         )
 
 
-def _context(log: BanditLog) -> NDArray[Any]:
-    context = log.observation
-    if not isinstance(context, np.ndarray) or context.ndim != 2 or context.dtype.kind not in "biuf":
-        raise ValueError(f"observation is {shown(context)}; expected one array [n, d] of numbers")
-    return context
+def _features(array: Any, ndim: int) -> NDArray[Any]:
+    if isinstance(array, np.ndarray) and array.ndim == ndim and array.dtype.kind in "biuf":
+        return array
+    raise ValueError(f"observation has {shown(array)}; expected numbers with {ndim} dimensions")
 
 
-def _vw_features(
-    log: BanditLog,
-) -> tuple[Callable[[int], Features], Callable[[int, int], Features]]:
-    """Returns functions that give the features of a row, and of an action in it."""
+def _write_vw(
+    path: str | os.PathLike[str], log: BanditLog, text: Callable[[Decision], str]
+) -> None:
+    _refuse(log, "available", "expected_rewards", "step", "row")
+    atomic_write(Path(path), (f"{text(decision)}\n".encode() for decision in _decisions(log)))
 
+
+def _decisions(log: BanditLog) -> Iterator[Decision]:
     def named(values: NDArray[Any]) -> Features:
         return {f"f{index}": float(value) for index, value in enumerate(values)}
 
-    nest = log.observation
-    if (
-        isinstance(nest, dict)
-        and nest.keys() == {"global", "per_arm"}
-        and nest["per_arm"].ndim == 3
-    ):
-        return lambda row: named(nest["global"][row]), lambda row, k: named(nest["per_arm"][row, k])
-    context = _context(log)
-    return lambda row: named(context[row]), lambda row, k: {str(k): 1.0}
+    nest, tables, items = log.observation, log.action_probabilities, None
+    if isinstance(nest, dict) and nest.keys() == {"global", "per_arm"}:
+        nest, items = nest["global"], _features(nest["per_arm"], 3)
+    shared, arms = _features(nest, 2), [{str(k): 1.0} for k in range(log.num_actions)]
+    for row, action in enumerate(log.action.tolist()):
+        yield (
+            action,
+            -float(log.reward[row]),
+            float(log.propensity[row]),
+            named(shared[row]),
+            arms if items is None else [named(item) for item in items[row]],
+            None if tables is None else tables[row],
+        )
+
+
+def _dsjson(decision: Decision) -> str:
+    action, cost, chance, shared, arms, table = decision
+    document: dict[str, Any] = {
+        "_label_cost": cost,
+        "_label_probability": chance,
+        "_label_Action": action + 1,
+        "_labelIndex": action,
+        "c": {"s": shared, "_multi": [{"a": arm} for arm in arms]},
+    }
+    if table is not None:
+        order = [action, *(k for k in range(len(arms)) if k != action)]
+        document |= {"a": [k + 1 for k in order], "p": table[order].tolist()}
+    return json.dumps(document)
+
+
+def _of_dsjson(line: str) -> Decision:
+    document = json.loads(line)
+    context = dict(document["c"])
+    arms = [_flattened(arm) for arm in context.pop("_multi")]
+    table = None
+    if "p" in document:
+        table = np.zeros(len(arms))
+        table[np.asarray(document["a"]) - 1] = document["p"]
+    label = document["_label_cost"], document["_label_probability"]
+    return document["_label_Action"] - 1, *label, _flattened(context), arms, table
 
 
 def _flattened(features: Mapping[str, Any], prefix: str = "") -> Features:
@@ -248,17 +229,40 @@ def _flattened(features: Mapping[str, Any], prefix: str = "") -> Features:
     found: Features = {}
     for key, value in features.items():
         name = f"{prefix}{key}"
+        if isinstance(value, list):
+            value = {str(index): item for index, item in enumerate(value)}  # noqa: PLW2901
         if isinstance(value, Mapping):
             found.update(_flattened(value, f"{name}^"))
-        elif isinstance(value, list):
-            found.update(
-                _flattened({str(index): item for index, item in enumerate(value)}, f"{name}^")
-            )
         elif isinstance(value, str):
             found[f"{name}={value}"] = 1.0
         else:
             found[name] = float(value)
     return found
+
+
+def _vw_text(decision: Decision) -> str:
+    def line(label: str, features: Features) -> str:
+        return f"{label} |a {' '.join(f'{name}:{value!r}' for name, value in features.items())}\n"
+
+    action, cost, chance, shared, arms, _ = decision
+    labels = [f"0:{cost!r}:{chance!r}" if k == action else "" for k in range(len(arms))]
+    return line("shared", shared) + "".join(map(line, labels, arms))
+
+
+def _of_vw_text(example: str) -> Decision:
+    shared: Features = {}
+    arms: list[Features] = []
+    labels: list[list[float]] = []
+    for line in example.strip().split("\n"):
+        label, features = line.split("|", 1)
+        if label.strip() == "shared":
+            shared = _words(features)
+            continue
+        if label.strip():
+            labels.append([len(arms), *map(float, label.split(":")[1:])])
+        arms.append(_words(features))
+    ((action, cost, chance),) = labels
+    return int(action), cost, chance, shared, arms, None
 
 
 def _words(text: str) -> Features:
@@ -273,11 +277,16 @@ def _words(text: str) -> Features:
 
 
 def _read_vw(
-    path: str | os.PathLike[str], decisions: Callable[[str], Iterable[Decision]], dtype: DTypeLike
+    path: str | os.PathLike[str],
+    parts: Callable[[str], Iterable[str]],
+    decision: Callable[[str], Decision],
+    dtype: DTypeLike,
 ) -> BanditLog:
     text = Path(path).read_bytes()
     try:
-        rows = list(decisions(text.decode()))
+        rows = [
+            decision(part) for part in parts(text.decode().replace("\r\n", "\n")) if part.strip()
+        ]
         action, cost, propensity, shared, arms, tables = zip(*rows)
         (num_actions,) = {len(each) for each in arms}
         observation: Nest = _matrix(shared, dtype)

@@ -26,15 +26,10 @@ SUFFIXES = ".npz", ".csv", ".parquet"
 
 
 def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
-    """Writes a log to a file; its suffix says the format.
-
-    Args:
-        path: .npz (no dependency, any observation), .csv, or .parquet (needs pyarrow).
-        log: the log.
+    """Writes a log to a file whose suffix says the format: .npz, .csv, or .parquet (with pyarrow).
 
     Raises:
-        TypeError: the format cannot hold a column, which the message names.
-        ValueError: the suffix is not one of these.
+        TypeError: the format cannot hold a column, which the message names; .npz holds them all.
     """
     file = Path(path)
     if _suffix(file) == ".npz":
@@ -53,12 +48,8 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
     import pyarrow  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 
-    table = pyarrow.table(
-        {name: pyarrow.array(_plain(column)) for name, column in columns.items()},
-        metadata={KEY: json.dumps(layout)},
-    )
     buffer = io.BytesIO()
-    parquet.write_table(table, buffer)
+    parquet.write_table(pyarrow.table(columns, metadata={KEY: json.dumps(layout)}), buffer)
     atomic_write(file, [buffer.getvalue()])
 
 
@@ -68,15 +59,11 @@ def read_log(path: str | os.PathLike[str]) -> BanditLog:
     Nothing is unpickled.
 
     Raises:
-        OSError: the file cannot be read.
-        ValueError: it is damaged, or not a log; the message names the file and the column.
+        ValueError: the file is damaged, or not a log; the message names it and the column.
     """
     file = Path(path)
     if file.is_dir():
-        parts = sorted(file.glob("part-*"))
-        if not parts:
-            raise ValueError(f"{path} holds no part of a log")
-        return concatenate([read_log(part) for part in parts])
+        return concatenate([read_log(part) for part in sorted(file.glob("part-*"))])
     suffix = _suffix(file)
     try:
         if suffix == ".npz":
@@ -112,14 +99,11 @@ def from_frame(
 
     Args:
         frame: one row a decision.
-        action: name of the column of actions.
-        reward: of rewards.
-        propensity: of the actions' probabilities.
+        action: name of its column; so are the next two.
+        reward: as `action`.
+        propensity: as `action`.
         features: names of the columns of the observation [n, d]; None for a frame of `to_frame`.
         num_actions: K; by default, the largest action plus 1.
-
-    Raises:
-        TypeError, ValueError: a column is missing or has a wrong type or value.
     """
     if features is None:
         if KEY not in frame.attrs:
@@ -128,10 +112,8 @@ def from_frame(
     missing = [name for name in (action, reward, propensity, *features) if name not in frame]
     if missing:
         raise ValueError(f"frame has no column {missing[0]!r}; it has {list(frame)[:20]}")
-    observation = frame[list(features)].to_numpy()
-    if observation.dtype.hasobject:
-        raise TypeError("features are not all numbers; encode them first")
-    actions, rewards, chances = (frame[name].to_numpy() for name in (action, reward, propensity))
+    names = list(features), action, reward, propensity
+    observation, actions, rewards, chances = (frame[name].to_numpy() for name in names)
     return BanditLog(observation, actions, rewards, chances, num_actions)
 
 
@@ -153,7 +135,8 @@ def _flat(log: BanditLog) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         for label, index in _labels(name, array.shape[1:]):
             if label in columns:
                 raise ValueError(f"observation has two features with the name {label}")
-            columns[label] = array[(..., *index)]
+            column = np.ascontiguousarray(array[(..., *index)])
+            columns[label] = column.astype(object) if column.dtype.kind == "U" else column
     layout = {"rows": len(log), "num_actions": log.num_actions}
     return {**layout, "observation": tree, "arrays": shapes}, columns
 
@@ -176,11 +159,9 @@ def _converted(label: str, column: ArrayLike, dtype: np.dtype[Any], rows: int) -
     values = np.asarray(column)
     if len(values) != rows:
         raise ValueError(f"{label} has {len(values)} rows; expected {rows}")
-    if dtype.kind == "b" and values.dtype.kind == "U":
-        if not np.isin(values, ("True", "False")).all():
-            raise ValueError(f"{label} is not True or False everywhere")
-        return np.asarray(values == "True")
     try:
+        if dtype.kind == "b" and values.dtype.kind == "U":
+            values = np.array([("False", "True").index(value) for value in values])
         return values.astype(dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{label} does not hold {dtype}: {error}") from error
@@ -193,12 +174,12 @@ def _labels(name: str, shape: Sequence[int]) -> Iterator[tuple[str, tuple[Any, .
 
 
 def _named(name: str, nest: Nest, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Returns a nest as JSON with the names of its arrays, which are put into `arrays`."""
+    """Returns a nest as JSON: dicts, lists of a kind and items, and names of arrays in `arrays`."""
     if type(nest) is dict and all(type(key) is str for key in nest):
-        return {"dict": {key: _named(f"{name}.{key}", leaf, arrays) for key, leaf in nest.items()}}
+        return {key: _named(f"{name}.{key}", leaf, arrays) for key, leaf in nest.items()}
     if type(nest) in (list, tuple):
-        items = [_named(f"{name}.{index}", leaf, arrays) for index, leaf in enumerate(nest)]
-        return {type(nest).__name__: items}
+        items = (_named(f"{name}.{index}", leaf, arrays) for index, leaf in enumerate(nest))
+        return [type(nest).__name__, *items]
     if not isinstance(nest, np.ndarray) or name in arrays:
         raise TypeError(f"{name} is a {type(nest).__name__}; expected dicts, lists and tuples")
     arrays[name] = nest
@@ -206,16 +187,11 @@ def _named(name: str, nest: Nest, arrays: dict[str, NDArray[Any]]) -> Any:
 
 
 def _tree(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Nest:
-    if isinstance(tree, str):
-        return arrays[tree]
-    ((kind, items),) = tree.items()
-    if kind == "dict":
-        return {key: _tree(item, arrays) for key, item in items.items()}
-    return {"list": list, "tuple": tuple}[kind](_tree(item, arrays) for item in items)
-
-
-def _plain(column: NDArray[Any]) -> Any:
-    return column.tolist() if column.dtype.kind == "U" else np.ascontiguousarray(column)
+    if isinstance(tree, dict):
+        return {key: _tree(item, arrays) for key, item in tree.items()}
+    if isinstance(tree, list):
+        return {"list": list, "tuple": tuple}[tree[0]](_tree(item, arrays) for item in tree[1:])
+    return arrays[tree]
 
 
 def _read_csv(file: Path) -> tuple[Any, dict[str, Any]]:
@@ -224,13 +200,10 @@ def _read_csv(file: Path) -> tuple[Any, dict[str, Any]]:
         if not first.startswith("# {"):
             raise ValueError("its first line is not a layout; use from_frame(pandas.read_csv(...))")
         names, *rows = csv.reader(lines, strict=True)
-    for index, row in enumerate(rows):
-        if len(row) != len(names):
-            raise ValueError(f"row {index} has {len(row)} columns; expected {len(names)}")
-    columns = zip(*rows) if rows else [[] for _ in names]
-    return json.loads(first[2:]), {
-        name: np.array(column, np.str_) for name, column in zip(names, columns)
-    }
+    if any(len(row) != len(names) for row in rows):
+        raise ValueError(f"a row has not {len(names)} columns")
+    columns = np.array(rows, np.str_).reshape(len(rows), len(names)).T
+    return json.loads(first[2:]), dict(zip(names, columns))
 
 
 def _read_parquet(file: Path) -> tuple[Any, dict[str, Any]]:

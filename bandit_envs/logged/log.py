@@ -69,17 +69,11 @@ class BanditLog:
         step: ArrayLike | None = None,
         row: ArrayLike | None = None,
     ) -> None:
-        given = {
-            "action": action,
-            "reward": reward,
-            "propensity": propensity,
-            "action_probabilities": action_probabilities,
-            "available": available,
-            "expected_rewards": expected_rewards,
-            "step": step,
-            "row": row,
+        given: tuple[Any, ...] = action, reward, propensity, action_probabilities, available
+        given += expected_rewards, step, row
+        columns = {
+            name: _column(name, value) for name, value in zip(COLUMNS, given) if value is not None
         }
-        columns = {name: _column(name, value) for name, value in given.items() if value is not None}
         size = len(columns["action"])
         if num_actions is None:
             tables = [column for column in columns.values() if column.ndim == 2]
@@ -99,6 +93,8 @@ class BanditLog:
         self.action_probabilities: NDArray[np.float64] | None = columns.get("action_probabilities")
         self.available: NDArray[np.bool_] | None = columns.get("available")
         self.expected_rewards: NDArray[np.float64] | None = columns.get("expected_rewards")
+        self.step: NDArray[np.int64] | None = columns.get("step")
+        self.row: NDArray[np.int64] | None = columns.get("row")
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Returns the columns other than the observation that there are, by name."""
@@ -112,34 +108,29 @@ class BanditLog:
 
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""
-        columns: dict[str, Any] = {
-            name: column for name, column in self._columns.items() if name not in names
-        }
-        return BanditLog(self.observation, num_actions=self.num_actions, **columns)
+        kept = {name: column for name, column in self._columns.items() if name not in names}
+        return self._like((self.observation, kept))
 
     def __len__(self) -> int:
-        return len(self._columns["action"])
+        return len(self.action)
 
     def __getitem__(self, rows: Any) -> BanditLog:
         """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
-        columns: dict[str, Any] = {name: column[rows] for name, column in self._columns.items()}
-        observation = map_structure(lambda leaf: leaf[rows], self.observation)
-        return BanditLog(observation, num_actions=self.num_actions, **columns)
+        return self._like(map_structure(lambda leaf: leaf[rows], self._nest()))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, BanditLog) or self._columns.keys() != other._columns.keys():
+        if not isinstance(other, BanditLog) or self.num_actions != other.num_actions:
             return False
-        equal = [self.num_actions == other.num_actions]
-        equal += [_same(self._columns[key], other._columns[key]) for key in self._columns]
+        equal: list[bool] = []
+
+        def compare(left: NDArray[Any], right: NDArray[Any]) -> None:
+            equal.append(left.dtype == right.dtype and np.array_equal(left, right))
+
         try:
-            map_structure(
-                lambda *pair: equal.append(_same(*pair)), self.observation, other.observation
-            )
-        except (TypeError, ValueError):
+            map_structure(compare, self._nest(), other._nest())
+        except (TypeError, ValueError):  # their structures differ
             return False
         return all(equal)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         size = f"BanditLog({len(self)} rows, {self.num_actions} actions"
@@ -148,6 +139,13 @@ class BanditLog:
         low, high = self.propensity.min(), self.propensity.max()
         mean = f"mean reward {self.reward.mean():.4g}"
         return f"{size}, {mean}, propensities {low:.4g} to {high:.4g})"
+
+    def _nest(self) -> Nest:
+        return self.observation, self._columns
+
+    def _like(self, nest: Nest) -> BanditLog:
+        observation, columns = nest
+        return BanditLog(observation, num_actions=self.num_actions, **columns)
 
 
 def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
@@ -158,17 +156,14 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     """
     if not logs:
         raise ValueError("logs is empty; expected at least one log")
-    first = logs[0]
-    for log in logs:
-        if (log.num_actions, log.columns().keys()) != (first.num_actions, first.columns().keys()):
-            raise ValueError("logs differ in their columns or number of actions")
-    columns = {
-        name: np.concatenate([log.columns()[name] for log in logs]) for name in first.columns()
-    }
-    observation = map_structure(
-        lambda *leaves: np.concatenate(leaves), *(log.observation for log in logs)
-    )
-    return BanditLog(observation, num_actions=first.num_actions, **columns)
+    if len({log.num_actions for log in logs}) > 1:
+        raise ValueError("logs differ in their number of actions")
+    nests = [log._nest() for log in logs]
+    try:
+        joined = map_structure(lambda *leaves: np.concatenate(leaves), *nests)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"logs differ in their columns: {error}") from error
+    return logs[0]._like(joined)
 
 
 def _column(name: str, value: ArrayLike) -> NDArray[Any]:
@@ -222,7 +217,3 @@ def _require(name: str, values: NDArray[Any], good: NDArray[np.bool_], expected:
     if not good.all():
         index = tuple(map(int, np.argwhere(~good)[0]))
         raise ValueError(f"{name} is {values[index]} in row {index[0]}; expected {expected}")
-
-
-def _same(left: NDArray[Any], right: NDArray[Any]) -> bool:
-    return left.dtype == right.dtype and np.array_equal(left, right)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -35,16 +36,15 @@ def probabilities_of(
     """
     if policy.num_actions != log.num_actions:
         raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
-    rng, size = generator(seed), policy.batch_size
+    rng, size, seen = generator(seed), policy.batch_size, log.seen()
     table = np.empty((len(log), log.num_actions))
     for start in range(0, len(log), size):
         rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
-        time_step = restart(log[rows].seen(), size)
-        found = (
-            policy.probabilities(time_step)
-            if samples is None
-            else policy.estimated_probabilities(time_step, samples, rng)
-        )
+        time_step = restart(map_structure(lambda leaf: leaf[rows], seen), size)  # noqa: B023
+        if samples is None:
+            found = policy.probabilities(time_step)
+        else:
+            found = policy.estimated_probabilities(time_step, samples, rng)
         table[start : start + size] = found[: len(log) - start]
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(np.log(table)))
@@ -68,8 +68,7 @@ class RidgeRegression:
         total = weight.sum() or 1.0
         centre, level = weight @ features / total, float(weight @ targets / total)
         centred = features - centre
-        gram = (centred * weight[:, np.newaxis]).T @ centred
-        gram += self._penalty * np.eye(len(centre))
+        gram = (centred * weight[:, np.newaxis]).T @ centred + self._penalty * np.eye(len(centre))
         self._slope = np.linalg.solve(gram, centred.T @ (weight * (targets - level)))
         self._intercept = level - centre @ self._slope
         return self
@@ -113,7 +112,7 @@ class RewardRegression:
 
         Source: Farajtabar et al., More robust doubly robust off-policy evaluation (2018).
         """
-        size, num_actions = len(log), log.num_actions
+        size = len(log)
         if size < self._folds:
             raise ValueError(f"log has {size} rows; expected at least {self._folds}, one a fold")
         weights = None
@@ -121,52 +120,34 @@ class RewardRegression:
             chosen = np.asarray(probabilities, np.float64)[np.arange(size), log.action]
             weights = chosen**2 * (1.0 - log.propensity) / log.propensity**2
         fold = generator(self._seed).permutation(size) % self._folds
-        predicted = np.empty((size, num_actions))
+        predicted = np.empty((size, log.num_actions))
+        one_by_one = [[action] for action in range(log.num_actions)]
+        shared = self._model is not None or _has_items(log)
         for index in range(self._folds):
-            test = np.flatnonzero(fold == index)
-            for actions, model in self._fitted(log, np.flatnonzero(fold != index), weights):
+            test, train = np.flatnonzero(fold == index), np.flatnonzero(fold != index)
+            for actions in [range(log.num_actions)] if shared else one_by_one:
+                rows = train[np.isin(log.action[train], actions)]
+                model = RidgeRegression() if self._model is None else copy.deepcopy(self._model)
+                options = {} if weights is None else {"sample_weight": weights[rows]}
+                features = _features(log, rows, log.action[rows], len(actions))
+                model.fit(features, log.reward[rows], **options)
                 for action in actions:
-                    features = _features(log, test, np.full(len(test), action), len(actions) > 1)
+                    features = _features(log, test, np.full(len(test), action), len(actions))
                     predicted[test, action] = _predictions(model, features)
         return predicted
-
-    def _fitted(
-        self, log: BanditLog, rows: NDArray[Any], weights: Floats | None
-    ) -> Iterator[tuple[range, Any]]:
-        """Yields models, each with the actions that it is for."""
-        shared = self._model is not None or _has_items(log) or log.num_actions == 1
-        groups = (
-            [range(log.num_actions)]
-            if shared
-            else [range(k, k + 1) for k in range(log.num_actions)]
-        )
-        for actions in groups:
-            own = rows if shared else rows[log.action[rows] == actions[0]]
-            model = RidgeRegression()
-            if self._model is not None:
-                from sklearn.base import clone  # noqa: PLC0415
-
-                model = clone(self._model)
-            options = {} if weights is None else {"sample_weight": weights[own]}
-            features = _features(log, own, log.action[own], len(actions) > 1)
-            yield actions, model.fit(features, log.reward[own], **options)
 
 
 def _has_items(log: BanditLog) -> bool:
     return isinstance(log.observation, Mapping) and "per_arm" in log.observation
 
 
-def _features(
-    log: BanditLog, rows: NDArray[Any], action: NDArray[Any], with_action: bool
-) -> Floats:
-    """Returns the features of actions [m] in rows [m]: [m, d]."""
+def _features(log: BanditLog, rows: NDArray[Any], action: NDArray[Any], choices: int) -> Floats:
+    """Returns the features of actions [m], of so many choices, in rows [m]: [m, d]."""
     if _has_items(log):
         parts = [log.observation["global"][rows], log.observation["per_arm"][rows, action]]
     else:
-        parts = []
+        parts = [np.eye(log.num_actions)[action]] if choices > 1 else []
         map_structure(lambda leaf: parts.append(leaf[rows]), log.observation)
-        if with_action:
-            parts.append(np.eye(log.num_actions)[action])
     return np.concatenate([part.reshape(len(rows), -1) for part in parts], axis=1, dtype=np.float64)
 
 

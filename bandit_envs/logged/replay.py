@@ -32,7 +32,7 @@ class ReplayEnvironment(BanditPyEnvironment):
     A step pays the logged reward where the action is the logged one, and 0 elsewhere; `get_info`
     says where, as `matched`. If propensities differ, an event with propensity p counts with
     probability min(propensities) / p, as if the logging policy had been uniform. After n steps,
-    the next permutations begin. It holds B n integers.
+    the next permutations begin. The state holds B n integers.
 
     Let a policy learn through `MatchedRows`, which leaves out what did not match.
 
@@ -66,15 +66,9 @@ class ReplayEnvironment(BanditPyEnvironment):
         self._log, self._observations = log, log.seen()
         self._acceptance = log.propensity.min() / log.propensity
         spec = map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.seen())
-        super().__init__(
-            spec,
-            log.num_actions,
-            ArraySpec((), np.float64, "reward"),
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
-        )
+        reward = ArraySpec((), np.float64, "reward")
+        options: Any = {"batch_size": batch_size, "seed": seed, "horizon": horizon, "name": name}
+        super().__init__(spec, log.num_actions, reward, **options)
 
     def get_info(self) -> dict[str, NDArray[np.bool_]] | None:
         """Returns which rows matched in the last step, `matched` [B]; None after a reset."""
@@ -82,6 +76,9 @@ class ReplayEnvironment(BanditPyEnvironment):
         if bandit is None or bandit.action is None:
             return None
         return {"matched": read_only(self._matched(bandit.previous, bandit.action))}
+
+    def _rows(self, state: ReplayState) -> NDArray[np.int64]:
+        return state.order[:, state.place]
 
     def _initial_state(self, rng: np.random.Generator) -> ReplayState:
         order = np.tile(np.arange(len(self._log)), (self._batch_size, 1))
@@ -99,22 +96,20 @@ class ReplayEnvironment(BanditPyEnvironment):
         return ReplayState(order, place, drawn < self._acceptance[order[:, place]])
 
     def _observe(self, state: ReplayState) -> Any:
-        rows = state.order[:, state.place]
+        rows = self._rows(state)
         return map_structure(lambda leaf: leaf[rows], self._observations)
 
     def _available(self, state: ReplayState) -> NDArray[np.bool_] | None:
         available = self._log.available
-        return None if available is None else available[state.order[:, state.place]]
+        return None if available is None else available[self._rows(state)]
 
     def _draw_rewards(
         self, rng: np.random.Generator, state: ReplayState, action: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        rewards = self._log.reward[state.order[:, state.place]]
-        return np.where(self._matched(state, action), rewards, 0.0)
+        return np.where(self._matched(state, action), self._log.reward[self._rows(state)], 0.0)
 
     def _matched(self, state: ReplayState, action: NDArray[np.intp]) -> NDArray[np.bool_]:
-        logged = self._log.action[state.order[:, state.place]]
-        return np.asarray(state.accepted & (logged == action))
+        return np.asarray(state.accepted & (self._log.action[self._rows(state)] == action))
 
 
 class MatchedRows:
@@ -158,8 +153,7 @@ class ReplayResult(NamedTuple):
 
     Fields:
         value: the mean reward of the events that matched, over all rows.
-        standard_error: of one row's mean, from the spread of its rewards; rows share one log, so
-            more of them do not make it smaller.
+        standard_error: of one row's mean; rows share one log, so more of them do not reduce it.
         matches: [B], how many events matched in each row.
     """
 
@@ -174,18 +168,17 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
     Source: as for `ReplayEnvironment`.
     """
     env = ReplayEnvironment(log, policy.batch_size, seed=seed)
-    sums, squares = np.zeros(policy.batch_size), np.zeros(policy.batch_size)
-    matches = np.zeros(policy.batch_size, np.int64)
+    sums = np.zeros((3, policy.batch_size))
 
     def count(trajectory: Trajectory) -> None:
-        nonlocal sums, squares, matches
-        sums += trajectory.reward
-        squares += trajectory.reward**2
-        matches += (env.get_info() or {})["matched"]
+        matched = (env.get_info() or {})["matched"]
+        sums[:] += [matched, trajectory.reward, trajectory.reward**2]
 
     StepDriver(env, policy, [MatchedRows(env, policy), count], len(log)).run()
+    matches = sums[0]
     if not matches.all():
         raise ValueError("log has no event with an action that the policy took, in some row")
-    means = sums / matches
-    variances = np.maximum(squares / matches - means**2, 0.0) / np.maximum(matches - 1, 1)
-    return ReplayResult(float(means.mean()), float(np.sqrt(variances.mean())), matches)
+    means, squares = sums[1:] / matches
+    variances = np.maximum(squares - means**2, 0.0) / np.maximum(matches - 1, 1)
+    value, error = float(means.mean()), float(np.sqrt(variances.mean()))
+    return ReplayResult(value, error, matches.astype(np.int64))
