@@ -80,13 +80,12 @@ def write_dsjson(path: str | os.PathLike[str], log: BanditLog) -> None:
         ValueError: the log has a column that the format cannot hold, or its observation is neither
             [n, d] nor a dict of `global` [n, g] and `per_arm` [n, K, p].
     """
-    _write_vw(path, log, _dsjson)
+    atomic_write(Path(path), map(_dsjson, _decisions(log)))
 
 
 def write_vw(path: str | os.PathLike[str], log: BanditLog) -> None:
     """Writes Vowpal Wabbit's text for `--cb_adf`; raises as `write_dsjson` does."""
-    _refuse(log, "action_probabilities")
-    _write_vw(path, log, _vw_text)
+    atomic_write(Path(path), map(_vw_text, _decisions(log, "action_probabilities")))
 
 
 def read_dsjson(path: str | os.PathLike[str], dtype: DTypeLike = np.float64) -> BanditLog:
@@ -102,12 +101,12 @@ def read_dsjson(path: str | os.PathLike[str], dtype: DTypeLike = np.float64) -> 
     Raises:
         ValueError: it is damaged or cannot be represented; the message names the file and field.
     """
-    return _read_vw(path, str.splitlines, _of_dsjson, dtype)
+    return _read_vw(path, "\n", _of_dsjson, dtype)
 
 
 def read_vw(path: str | os.PathLike[str], dtype: DTypeLike = np.float64) -> BanditLog:
     """Reads Vowpal Wabbit's text for `--cb_adf`; arguments and errors are as for `read_dsjson`."""
-    return _read_vw(path, lambda text: text.split("\n\n"), _of_vw_text, dtype)
+    return _read_vw(path, "\n\n", _of_vw_text, dtype)
 
 
 def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
@@ -136,10 +135,9 @@ def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
             per_arm = np.concatenate([per_arm, rows], axis=2)
         users = [column for name, column in columns.items() if name.startswith("user_feature_")]
         known = [_one_hot(column) for column in (*users, columns["position"])]
-        reward = np.array(columns["click"], np.float64)
-        propensity = np.array(columns["propensity_score"], np.float64)
-        action = np.array(columns["item_id"], np.int64)
         observation = {"global": np.concatenate(known, axis=1), "per_arm": per_arm}
+        action = np.array(columns["item_id"], np.int64)
+        reward, propensity = np.array([columns["click"], columns["propensity_score"]], np.float64)
         return BanditLog(observation, action, reward, propensity, len(affinity))
     except (LookupError, ValueError, TypeError, csv.Error) as error:
         detail = f"it has no column {error}" if isinstance(error, KeyError) else error
@@ -160,9 +158,7 @@ def _one_hot(column: Iterable[str]) -> NDArray[np.float32]:
 def _refuse(log: BanditLog, *names: str) -> None:
     found = [name for name in names if name in log.columns()]
     if found:
-        raise ValueError(
-            f"the format has no {found[0]}; use log.drop({', '.join(map(repr, found))})"
-        )
+        raise ValueError(f"the format has no {found[0]}; use log.drop(*{found})")
 
 
 def _features(array: Any, ndim: int) -> NDArray[Any]:
@@ -171,14 +167,9 @@ def _features(array: Any, ndim: int) -> NDArray[Any]:
     raise ValueError(f"observation has {shown(array)}; expected numbers with {ndim} dimensions")
 
 
-def _write_vw(
-    path: str | os.PathLike[str], log: BanditLog, text: Callable[[Decision], str]
-) -> None:
-    _refuse(log, "available", "expected_rewards", "step", "row")
-    atomic_write(Path(path), (f"{text(decision)}\n".encode() for decision in _decisions(log)))
+def _decisions(log: BanditLog, *refused: str) -> Iterator[Decision]:
+    _refuse(log, "available", "expected_rewards", "step", "row", *refused)
 
-
-def _decisions(log: BanditLog) -> Iterator[Decision]:
     def named(values: NDArray[Any]) -> Features:
         return {f"f{index}": float(value) for index, value in enumerate(values)}
 
@@ -186,18 +177,13 @@ def _decisions(log: BanditLog) -> Iterator[Decision]:
     if isinstance(nest, dict) and nest.keys() == {"global", "per_arm"}:
         nest, items = nest["global"], _features(nest["per_arm"], 3)
     shared, arms = _features(nest, 2), [{str(k): 1.0} for k in range(log.num_actions)]
-    for row, action in enumerate(log.action.tolist()):
-        yield (
-            action,
-            -float(log.reward[row]),
-            float(log.propensity[row]),
-            named(shared[row]),
-            arms if items is None else [named(item) for item in items[row]],
-            None if tables is None else tables[row],
-        )
+    label = log.action.tolist(), (-log.reward).tolist(), log.propensity.tolist()
+    for row, decision in enumerate(zip(*label)):
+        arms = arms if items is None else [named(item) for item in items[row]]
+        yield *decision, named(shared[row]), arms, None if tables is None else tables[row]
 
 
-def _dsjson(decision: Decision) -> str:
+def _dsjson(decision: Decision) -> bytes:
     action, cost, chance, shared, arms, table = decision
     document: dict[str, Any] = {
         "_label_cost": cost,
@@ -209,7 +195,7 @@ def _dsjson(decision: Decision) -> str:
     if table is not None:
         order = [action, *(k for k in range(len(arms)) if k != action)]
         document |= {"a": [k + 1 for k in order], "p": table[order].tolist()}
-    return json.dumps(document)
+    return json.dumps(document).encode() + b"\n"
 
 
 def _of_dsjson(line: str) -> Decision:
@@ -240,13 +226,13 @@ def _flattened(features: Mapping[str, Any], prefix: str = "") -> Features:
     return found
 
 
-def _vw_text(decision: Decision) -> str:
+def _vw_text(decision: Decision) -> bytes:
     def line(label: str, features: Features) -> str:
         return f"{label} |a {' '.join(f'{name}:{value!r}' for name, value in features.items())}\n"
 
     action, cost, chance, shared, arms, _ = decision
     labels = [f"0:{cost!r}:{chance!r}" if k == action else "" for k in range(len(arms))]
-    return line("shared", shared) + "".join(map(line, labels, arms))
+    return "".join([line("shared", shared), *map(line, labels, arms), "\n"]).encode()
 
 
 def _of_vw_text(example: str) -> Decision:
@@ -257,10 +243,9 @@ def _of_vw_text(example: str) -> Decision:
         label, features = line.split("|", 1)
         if label.strip() == "shared":
             shared = _words(features)
-            continue
-        if label.strip():
-            labels.append([len(arms), *map(float, label.split(":")[1:])])
-        arms.append(_words(features))
+        else:
+            labels += [[len(arms), *map(float, label.split(":")[1:])]] if label.strip() else []
+            arms.append(_words(features))
     ((action, cost, chance),) = labels
     return int(action), cost, chance, shared, arms, None
 
@@ -277,16 +262,12 @@ def _words(text: str) -> Features:
 
 
 def _read_vw(
-    path: str | os.PathLike[str],
-    parts: Callable[[str], Iterable[str]],
-    decision: Callable[[str], Decision],
-    dtype: DTypeLike,
+    path: str | os.PathLike[str], end: str, read: Callable[[str], Decision], dtype: DTypeLike
 ) -> BanditLog:
-    text = Path(path).read_bytes()
+    content = Path(path).read_bytes()
     try:
-        rows = [
-            decision(part) for part in parts(text.decode().replace("\r\n", "\n")) if part.strip()
-        ]
+        parts = content.decode().replace("\r\n", "\n").split(end)
+        rows = [read(part) for part in parts if part.strip()]
         action, cost, propensity, shared, arms, tables = zip(*rows)
         (num_actions,) = {len(each) for each in arms}
         observation: Nest = _matrix(shared, dtype)
@@ -295,11 +276,9 @@ def _read_vw(
             items = _matrix([features for each in arms for features in each], dtype)
             per_arm = items.reshape(len(rows), num_actions, -1)
             observation = {"global": observation, "per_arm": per_arm}
+        columns = observation, action, 0.0 - np.array(cost, np.float64), propensity, num_actions
         known = None if any(table is None for table in tables) else np.array(tables)
-        reward = 0.0 - np.array(cost, np.float64)
-        return BanditLog(
-            observation, action, reward, propensity, num_actions, action_probabilities=known
-        )
+        return BanditLog(*columns, action_probabilities=known)
     except Exception as error:  # damaged lines make the parsers raise almost anything
         detail = f"a line has no {error}" if isinstance(error, KeyError) else error
         raise ValueError(f"{path} does not hold a log: {detail}") from error

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import as_numbers
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.checks import check_integer
 from bandit_envs.specs import Nest, map_structure
 
 COLUMNS = {
@@ -168,15 +169,9 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
 
 def _column(name: str, value: ArrayLike) -> NDArray[Any]:
     kinds, dtype, ndim = COLUMNS[name]
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name} has rows of different lengths") from error
-    if array.size and array.dtype.kind not in kinds:
-        raise TypeError(f"{name} is {array.dtype}; expected {np.dtype(dtype)}: {shown(value)}")
-    if array.ndim != ndim:
-        raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
-    column: NDArray[Any] = np.array(array, dtype)
+    column: NDArray[Any] = np.array(as_numbers(f"{name} is", value, kinds), dtype)
+    if column.ndim != ndim:
+        raise ValueError(f"{name} has shape {column.shape}; expected {ndim} dimensions")
     column.setflags(write=False)
     return column
 
