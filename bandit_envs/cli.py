@@ -34,13 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"environments, with defaults (give a value for ?):\n{_listing(ENVIRONMENTS)}\n")
             print(f"policies:\n{_listing(POLICIES)}")
             return 0
-        from bandit_envs.studies import commands  # noqa: PLC0415 - needs more than NumPy
+        from bandit_envs.studies import commands, evaluate  # noqa: PLC0415 - need more than NumPy
 
-        return int(getattr(commands, options.command)(options))
+        functions = {**vars(commands), "evaluate": evaluate.evaluate}
+        return int(functions[options.command](options))
     except ModuleNotFoundError as error:
-        extra = {"distributed": "dask", "ray": "ray", "sklearn": "datasets"}.get(
-            str(error.name), "cli"
-        )
+        logged = dict.fromkeys(("pandas", "pyarrow", "sklearn"), "logged")
+        extra = {"distributed": "dask", "ray": "ray", **logged}.get(str(error.name), "cli")
         problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
     except (TypeError, ValueError, OSError) as error:
         problem = printable(error)
@@ -65,12 +65,16 @@ def _parser() -> argparse.ArgumentParser:
     sweep = command("sweep", "run every combination in a study file")
     reproduce = command("reproduce", "run a published figure, and compare it with published values")
     report = command("report", "summarise a results folder as tables and a figure")
+    evaluate = command("evaluate", "estimate from a log what policies would have earned")
     command("list", "list every environment and policy with its parameters and their defaults")
     figures = ("2.2", "2.3", "2.4", "2.5", "2.6")
     testbed.add_argument("--figure", choices=figures, help="the figure (default: 2.2)")
     testbed.add_argument("--arms", type=int, default=10, metavar="N", help="arms (default: 10)")
     run.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
     sweep.add_argument("study", type=Path, metavar="STUDY.toml", help="the study's file")
+    text = "also write a log of one policy's run: a file ending in .parquet, .csv or .npz"
+    run.add_argument("--record", type=Path, metavar="LOG", help=text)
+    _add_evaluate_options(evaluate)
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="the figure")
     reproduce.add_argument("--list", action="store_true", help="only list all figures")
     report.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
@@ -90,6 +94,9 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--panels", type=lambda names: names.split(","), help=text)
     text = "independent runs (default: as published)"
     reproduce.add_argument("--runs", **number, help=text)
+    for each in (testbed, run, sweep, reproduce, evaluate):
+        text = "folder of the results (default: one in results/)"
+        each.add_argument("--output", type=Path, metavar="DIR", help=text)
     for each in (testbed, run, sweep, reproduce):
         backends = ("loky", "threading", "dask", "ray")
         text = "processes (loky), threads, or a cluster (default: loky)"
@@ -97,12 +104,29 @@ def _parser() -> argparse.ArgumentParser:
         text = "processes or threads (default: one per core)"
         each.add_argument("--workers", **number, default=os.cpu_count() or 1, help=text)
         each.add_argument("--address", help="address of a running Dask or Ray cluster")
-        text = "folder of the results (default: one in results/)"
-        each.add_argument("--output", type=Path, metavar="DIR", help=text)
         text = "delete the folder's results of another study or version"
         each.add_argument("--overwrite", action="store_true", help=text)
         each.add_argument("--dry-run", action="store_true", help="only count the tasks")
     return parser
+
+
+def _add_evaluate_options(parser: Any) -> None:
+    text = "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet"
+    parser.add_argument("log", type=Path, metavar="LOG", help=text)
+    text = "a policy to be evaluated; may be repeated"
+    parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
+    text = "ips, snips, dm, dr, sndr, switch_dr:threshold=X, dr_os:shrinkage=X, sg_ips:shrinkage=X,"
+    text += " sg_dr:shrinkage=X or replay; may be repeated (default: ips, snips and dr)"
+    parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
+    text = "a reward model, such as sklearn.linear_model:LogisticRegression (default: ridge)"
+    parser.add_argument("--model", metavar="MODULE:CLASS", help=text)
+    text = "of the intervals (default: 0.95)"
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
+    for name in ("action", "reward", "propensity"):
+        text = f"its column in your table (default: {name})"
+        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help=text)
+    text = "columns of features in your table"
+    parser.add_argument("--features", metavar="A,B,C", help=text)
 
 
 def _listing(table: Mapping[str, Any]) -> str:

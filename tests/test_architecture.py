@@ -30,6 +30,8 @@ FOREIGN = {
         "joblib",
         "matplotlib",
         "msgspec",
+        "pandas",
+        "pyarrow",
         "ray",
         "rich",
         "threadpoolctl",

@@ -23,7 +23,7 @@ from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
 from bandit_envs.studies.results import VERSIONS, Results, TaskFiles, columns, read_config
-from bandit_envs.studies.run import backend, try_task
+from bandit_envs.studies.run import backend, record, try_task
 from bandit_envs.studies.study import Study, Task
 
 GALLERY = Path(__file__).with_name("gallery")
@@ -50,7 +50,7 @@ def testbed(options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     """Runs policies in an environment."""
     environment = next(EnvironmentChoice.expand(options.environment))
-    runs = 2000 if environment.entry.independent_rows else 10
+    runs = 1 if options.record else 2000 if environment.entry.independent_rows else 10
     values: dict[str, Any] = {"environment": [options.environment], "runs": runs, "steps": 1000}
     values["title"] = ", ".join(environment.parts())
     has_context = environment.entry.has_context
@@ -117,6 +117,8 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
     if options.dry_run:
         OUT.print(f"{len(list(study.tasks()))} tasks")
         return 0
+    if getattr(options, "record", None):
+        record(list(study.tasks()), options.record)
     folder = options.output or (Path("results", name) if options.overwrite else None)
     results = Results(folder, study) if folder else _free_folder(study, name)
     opened = results.opened(options.overwrite)

@@ -2,12 +2,13 @@
 
 import io
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
+from numpy.typing import NDArray
 
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.choice import SYMBOLS
@@ -48,6 +49,54 @@ def study_figure(study: Study, results: Rows) -> bytes:
     title = f"the first {len(STYLES)} of {lines}" if lines > len(STYLES) else None
     small = {} if lines <= 12 else {"fontsize": "xx-small", "ncols": 2}
     axes[-1, 0].legend(loc="best", frameon=False, title=title, **small)
+    return _png(figure)
+
+
+def estimates_figure(rows: Sequence[Any], logged_mean: float) -> bytes:
+    """Returns a PNG of rows of `estimates.csv`: dots with intervals, beside the logged mean."""
+    policies, estimators = (
+        list(dict.fromkeys(getattr(row, name) for row in rows)) for name in ("policy", "estimator")
+    )
+    figure = Figure(figsize=(8.0, 1.4 + 0.25 * len(rows)), layout="constrained")
+    axis = figure.subplots()
+    axis.axvline(logged_mean, color="0.4", linestyle="--", label="logged mean")
+    for index, (name, color) in enumerate(zip(estimators, itertools.cycle(COLORS))):
+        own = [row for row in rows if row.estimator == name]
+        value, low, high, truth = np.array([(r.value, r.low, r.high, r.truth) for r in own]).T
+        place = 0.7 * ((index + 0.5) / len(estimators) - 0.5)
+        y = [policies.index(row.policy) + place for row in own]
+        ends = [value - low, high - value]
+        axis.errorbar(value, y, xerr=ends, fmt="o", markersize=4, color=color, label=name)
+        if np.isfinite(truth).any():
+            label = None if index else "truth"
+            axis.plot(truth, y, "x", color="black", markersize=5, label=label, zorder=3)
+    axis.set_yticks(range(len(policies)), policies, parse_math=False)
+    axis.invert_yaxis()
+    axis.set_xlabel("Mean reward")
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False)
+    return _png(figure)
+
+
+def weights_figure(weights: Mapping[str, NDArray[np.float64]]) -> bytes:
+    """Returns a PNG of the distribution of weights above 0, by policy."""
+    figure = Figure(figsize=(8.0, 0.6 + 1.7 * len(weights)), layout="constrained")
+    axes = figure.subplots(len(weights), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    positive = np.concatenate([values[values > 0.0] for values in weights.values()])
+    bins = np.geomspace(positive.min(initial=0.5) / 1.1, positive.max(initial=2.0) * 1.1, 60)
+    for axis, (name, values) in zip(axes, weights.items()):
+        axis.hist(values, bins, weights=np.full(len(values), 1 / len(values)))
+        zero, largest = np.mean(values == 0.0), values.max()
+        title = f"{name}: {zero:.1%} are 0, the largest is {largest:.3g}"
+        axis.set_title(title, fontsize=9, loc="left", parse_math=False)
+        axis.set(xscale="log", yscale="log", ylabel="Share of rows", ylim=(0.5 / len(values), 1.5))
+        axis.xaxis.set_major_formatter("{x:g}")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[-1].set_xlabel("Weight: the policy's probability / the logged one")
+    return _png(figure)
+
+
+def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     return buffer.getvalue()

@@ -7,6 +7,7 @@ import logging
 import platform
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -15,10 +16,11 @@ import threadpoolctl
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.drivers import StepDriver
+from bandit_envs.logged import LogRecorder, write_log
 from bandit_envs.metrics import METRICS
 from bandit_envs.studies.choice import printable
 from bandit_envs.studies.results import VERSIONS, Result, TaskFiles, merge
-from bandit_envs.studies.study import Task
+from bandit_envs.studies.study import RUNS_PER_TASK, Task
 
 STEPS_AT_A_TIME = 500  # between two reports of progress
 use_one_thread = functools.cache(lambda: threadpoolctl.threadpool_limits(1))
@@ -38,16 +40,38 @@ def run_task(task: Task, progress: Callable[[int], Any] = int) -> Result:
 
 
 def _run_batch(task: Task, number: int, runs: int, progress: Callable[[int], Any]) -> Result:
-    root = np.random.SeedSequence(task.seed, spawn_key=(number,))
-    env_seed, policy_seed = root.spawn(2)
-    env = task.environment.make(runs, env_seed)
-    policy = task.policy.make(env, policy_seed)
+    env, policy = _made(task, number, runs)
     metrics = {name: METRICS[name](env) for name in task.metrics}
     for start in range(0, task.steps, STEPS_AT_A_TIME):
         steps = min(STEPS_AT_A_TIME, task.steps - start)
         StepDriver(env, policy, (policy, *metrics.values()), steps).run()
         progress(steps)
     return {name: metric.result() for name, metric in metrics.items()}
+
+
+def record(tasks: list[Task], path: Path) -> None:
+    """Makes the log of a task's runs; ValueError without exact probabilities, before any step."""
+    task = tasks[0]
+    if len(tasks) > 1 or (task.runs > 1 and not task.environment.entry.independent_rows):
+        problem = f"a log holds one policy and at most {RUNS_PER_TASK} independent runs, or one run"
+        raise ValueError(f"{problem} of users that share a problem; expected other arguments")
+    env, policy = _made(task, task.block, task.runs)
+    recorder = LogRecorder(env.num_actions, env if "regret" in task.metrics else None)
+    try:
+        observers = policy, recorder
+        driver = StepDriver(env, policy, observers, task.steps, emit_log_probability=True)
+    except NotImplementedError:
+        text = f"policy {task.policy} does not know the probabilities of its actions"
+        raise ValueError(f"{text}, which a log needs; expected another policy") from None
+    driver.run()
+    write_log(path, recorder.log())
+
+
+def _made(task: Task, number: int, runs: int) -> tuple[Any, Any]:
+    root = np.random.SeedSequence(task.seed, spawn_key=(number,))
+    env_seed, policy_seed = root.spawn(2)
+    env = task.environment.make(runs, env_seed)
+    return env, task.policy.make(env, policy_seed)
 
 
 def try_task(files: TaskFiles, expected: dict[str, Any], task: Task) -> tuple[Task, str | None]:

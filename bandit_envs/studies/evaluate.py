@@ -1,0 +1,240 @@
+"""What policies would have earned, estimated from a log."""
+
+import argparse
+import contextlib
+import csv
+import functools
+import importlib
+import io
+import math
+import operator
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Column, Table
+
+from bandit_envs import logged
+from bandit_envs.base.registry import Entry, find_entry
+from bandit_envs.base.saving import atomic_write
+from bandit_envs.logged import BanditLog
+from bandit_envs.policies import Policy
+from bandit_envs.specs import map_structure
+from bandit_envs.studies.choice import Choice, PolicyChoice, printable
+from bandit_envs.studies.figures import estimates_figure, weights_figure
+from bandit_envs.trajectories import Trajectory, restart, termination
+
+ESTIMATORS = {
+    "ips": logged.InversePropensityScoring,
+    "snips": logged.SelfNormalizedIPS,
+    "dm": logged.DirectMethod,
+    "dr": logged.DoublyRobust,
+    "sndr": logged.SelfNormalizedDR,
+    "switch_dr": logged.SwitchDR,
+    "dr_os": logged.DRWithOptimisticShrinkage,
+    "sg_ips": logged.SubGaussianIPS,
+    "sg_dr": logged.SubGaussianDR,
+    "replay": logged.ReplayMethod,
+}
+"""The estimators of the command, by id. Under `replay`, a policy goes on learning."""
+
+ROWS = 1024  # of the log, shown to a policy at a time
+SAMPLES = 100  # choices counted of a policy that does not know its probabilities
+OUT = Console(markup=False, emoji=False)
+
+
+class EstimatorChoice(Choice):
+    """An estimator, or the class of a reward model."""
+
+    what, table = "estimator", {key: Entry(key, key, make) for key, make in ESTIMATORS.items()}
+    find = functools.partial(
+        find_entry, what, table=table, entry_of=lambda name, found: Entry(name, name, found)
+    )
+
+    def make(self) -> Any:
+        """Returns the estimator or model."""
+        return self.entry.make(**self.parameters)
+
+
+class Row(NamedTuple):
+    """A row of `estimates.csv`. The truth is known of logs that environments of ours have made."""
+
+    policy: str
+    estimator: str
+    rows: int
+    value: float
+    low: float
+    high: float
+    standard_error: float
+    effective_sample_size: float
+    max_weight: float
+    share_of_large_weights: float
+    truth: float
+    warnings: str
+
+
+_details = operator.attrgetter(*Row._fields[6:10])
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Estimates what policies would have earned; writes and shows a table and figures."""
+    log = _read(options)
+    choices = [choice for spec in options.policy for choice in PolicyChoice.expand(spec)]
+    specs = options.estimator or ("ips", "snips", "dr")
+    estimators = {
+        str(choice): choice.make() for spec in specs for choice in EstimatorChoice.expand(spec)
+    }
+    for name, estimator in estimators.items():
+        if not isinstance(estimator, logged.Estimator):
+            raise TypeError(f"estimator {name} is not an Estimator")
+    frozen, found, weights, predicted = [], [], {}, None
+    for choice in choices:
+        with _named(choice):
+            frozen.append(_frozen(choice, log))
+    start = max(start for _, start in frozen)
+    rest = log[start:]
+    if any(estimator.needs_predictions for estimator in estimators.values()):
+        predicted = logged.RewardRegression(_model(options.model)).predict(rest)
+    for choice, (policy, _) in zip(choices, frozen):
+        label = ", ".join(choice.parts())
+        with _named(choice):
+            samples = None if policy.knows_probabilities else SAMPLES
+            chances = logged.probabilities_of(policy, rest, samples)
+        weights[label] = chances[np.arange(len(rest)), rest.action] / rest.propensity
+        for name, estimator in estimators.items():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                if isinstance(estimator, logged.ReplayMethod):
+                    rows, truth, estimate = len(log), math.nan, _replayed(choice, log)
+                else:
+                    rows, truth = len(rest), _truth(rest, chances)
+                    estimate = estimator.estimate(rest, chances, predicted)
+            numbers = estimate.value, *estimate.interval(options.confidence), *_details(estimate)
+            texts = "; ".join(str(warning.message) for warning in caught)
+            found.append(Row(label, name, rows, *numbers, truth, texts))
+    folder = options.output or Path("results", f"{options.log.stem}-estimates")
+    folder.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([Row._fields, *found])
+    atomic_write(folder / "estimates.csv", [text.getvalue().encode()])
+    atomic_write(folder / "estimates.png", [estimates_figure(found, rest.reward.mean())])
+    atomic_write(folder / "weights.png", [weights_figure(weights)])
+    _show(found, f"{options.log}\n{rest}", f"value ({100.0 * options.confidence:.4g}% interval)")
+    if start:
+        learned = f"Policies that learn have learned from the first {start} rows, and are frozen"
+        OUT.print(f"{learned} then. The other {len(rest)} rows are evaluated.", soft_wrap=True)
+    OUT.print(f"Results: {folder}", soft_wrap=True)
+    return 0
+
+
+def _read(options: argparse.Namespace) -> BanditLog:
+    if options.features is None:
+        try:
+            return logged.read_log(options.log)
+        except ValueError as error:
+            advice = "for a table of your own, name its columns with --features"
+            raise ValueError(f"{error}; {advice}") from error
+    if options.log.suffix == ".parquet":
+        from pyarrow import parquet  # noqa: PLC0415
+
+        frame = parquet.read_table(options.log).to_pandas()
+    else:
+        import pandas  # noqa: PLC0415
+
+        frame = pandas.read_csv(options.log)
+    names = options.action, options.reward, options.propensity
+    return logged.from_frame(frame, *names, features=options.features.split(","))
+
+
+def _model(spec: str | None) -> Any:
+    """Returns the reward model; None for the default one."""
+    if spec is None:
+        return None
+    importlib.import_module(spec.partition(":")[0].partition(".")[0])
+    (choice,) = EstimatorChoice.expand(spec)
+    return choice.make()
+
+
+def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
+    """Returns a policy that has learned from the first half of a log, and where the rest begins.
+
+    For a policy that does not learn, that is 0. A log that a `LogRecorder` made has a row for each
+    row of the policy; of any other, one row learns, and in the end all rows know the same.
+    """
+    row = log.columns().get("row", np.ones(1, int))
+    size = int(row.max()) + 1
+    if not np.array_equal(row, np.arange(len(log)) % size):
+        size = 1
+    half = len(log) // 2 // size * size
+    policy = _made(choice, log, size)
+    before, observations = policy.get_state().content.learned, log.seen()
+    for start in range(0, half, size):
+        rows = slice(start, start + size)
+        observation = map_structure(operator.itemgetter(rows), observations)
+        after = termination(observation, log.reward[rows], np.float64)
+        policy(Trajectory.from_transition(restart(observation, size), log.action[rows], after))
+    learned, same = policy.get_state().content.learned, []
+    map_structure(lambda *pair: same.append(np.array_equal(*pair)), before, learned)
+    if size == 1:
+        wide = _made(choice, log, min(ROWS, len(log)))
+        state = wide.get_state()
+        with contextlib.suppress(ValueError):  # a class may keep something else than rows
+            learned = map_structure(
+                lambda one, many: np.broadcast_to(one, np.shape(many)),
+                *(learned, state.content.learned),
+            )
+            wide.set_state(state._replace(content=state.content._replace(learned=learned)))
+            policy = wide
+    return policy, 0 if all(same) else half
+
+
+def _made(choice: PolicyChoice, log: BanditLog, size: int) -> Policy:
+    policy: Policy = choice.make(logged.ReplayEnvironment(log, size), 0)
+    return policy
+
+
+@contextlib.contextmanager
+def _named(choice: PolicyChoice) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # users' classes raise any
+        raise ValueError(f"policy {choice}: {printable(error, choice)}") from error
+
+
+def _truth(log: BanditLog, chances: NDArray[np.float64]) -> float:
+    if log.expected_rewards is None:
+        return math.nan
+    means = np.where(chances > 0.0, log.expected_rewards, 0.0)
+    return float((chances * means).sum(axis=1).mean())
+
+
+def _replayed(choice: PolicyChoice, log: BanditLog) -> logged.Estimate:
+    """Returns what a policy earns that learns from the log while it is replayed."""
+    with _named(choice):
+        value, error, (matches,) = logged.evaluate_by_replay(_made(choice, log, 1), log, seed=0)
+    if matches < 100:
+        warnings.warn(f"only {matches} rows match", stacklevel=1)
+    return logged.Estimate(value, error, float(matches), 1.0, 0.0, 0.0, (np.zeros(0),))
+
+
+def _show(found: list[Row], title: str, value: str) -> None:
+    truth = () if all(math.isnan(row.truth) for row in found) else ("truth",)
+    names = "estimator", value, "effective\nrows", *truth, "warning"
+    columns = (Column(name, no_wrap=True) for name in names)
+    table = Table("policy", *columns, title=title, box=SIMPLE_HEAD, pad_edge=False)
+    texts, last = list(dict.fromkeys(row.warnings for row in found if row.warnings)), ""
+    for row in found:
+        mark = f"[{texts.index(row.warnings) + 1}]" if row.warnings else ""
+        numbers = f"{row.value:.4f} ({row.low:.4f} to {row.high:.4f})"
+        known = (f"{row.truth:.4f}" for _ in truth)
+        cells = row.estimator, numbers, f"{row.effective_sample_size:.0f}", *known, mark
+        table.add_row("" if row.policy == last else row.policy, *cells)
+        last = row.policy
+    OUT.print(table)
+    for number, text in enumerate(texts, start=1):
+        OUT.print(f"[{number}] {text}", soft_wrap=True)
