@@ -117,10 +117,8 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
         """Starts a new episode in all rows; in none if the "reset_mask" of `options` is False."""
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
         if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or mask.any() != mask.all():
-            raise ValueError(
-                f"options['reset_mask'] is {mask}; expected {self.num_envs} booleans, all True or "
-                "all False, because rows are reset together"
-            )
+            expected = f"{self.num_envs} booleans, all alike, because rows are reset together"
+            raise ValueError(f"options['reset_mask'] is {mask}; expected {expected}")
         if mask.all():
             return super().reset(seed=seed)
         self._check_reset()
@@ -129,12 +127,10 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
 
     def step(self, actions: Any) -> Any:
         self._check_reset()
-        if self._resets_itself or not self._has_ended(self._env.current_time_step()):
-            time_step = self._take(actions)
-        elif self._mode is AutoresetMode.DISABLED:
+        is_over = self._has_ended(self._env.current_time_step()) and not self._resets_itself
+        if is_over and self._mode is AutoresetMode.DISABLED:
             raise ResetNeeded("the episode has ended; call reset() first")
-        else:
-            time_step = self._env.reset()
+        time_step = self._env.reset() if is_over else self._take(actions)
         rewards = self._paid(time_step).astype(np.float64)
         terminations, truncations = ending(time_step.step_type, time_step.discount)
         infos: dict[str, Any] = {}

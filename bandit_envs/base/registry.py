@@ -9,7 +9,7 @@ import inspect
 import operator
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from bandit_envs.base.checks import shown
 
@@ -18,7 +18,7 @@ EntryType = TypeVar("EntryType", bound="Entry")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What an id stands for.
+    """What an id stands for: a `what`, such as "policy", made by a class of a `kind`.
 
     Fields:
         id: the short id, or `module:Class`.
@@ -27,6 +27,8 @@ class Entry:
         fixed: arguments that the id fixes.
     """
 
+    what: ClassVar[str]
+    kind: ClassVar[type]
     id: str
     title: str
     make: Callable[..., Any]
@@ -52,45 +54,44 @@ class Entry:
             and name not in self.supplied.union(self.fixed)
         }
 
-    def check(self, what: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the arguments in the order of the parameters; `what` is for messages: "policy".
+    def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the arguments in the order of the parameters.
 
         Raises:
             ValueError: a parameter is unknown, or one without a default is missing.
         """
-        allowed = self.parameters()
+        allowed, subject = self.parameters(), f"{self.what} {self.id}"
         for name in arguments:
             if name not in allowed:
                 expected = ", ".join(allowed) or "no parameters"
-                raise ValueError(f"{what} {self.id} has no parameter {name!r}; expected {expected}")
+                raise ValueError(f"{subject} has no parameter {name!r}; expected {expected}")
         for name, parameter in allowed.items():
             if parameter.default is parameter.empty and name not in arguments:
-                raise ValueError(f"{what} {self.id} needs a value for {name}")
+                raise ValueError(f"{subject} needs a value for {name}")
         return {name: arguments[name] for name in allowed if name in arguments}
 
+    @classmethod
+    def find(cls: type[EntryType], name: str, table: Mapping[str, EntryType]) -> EntryType:
+        """Returns the entry of an id in `table`, or of the class that `module:Class` names.
 
-def find_entry(
-    what: str, name: str, table: Mapping[str, EntryType], entry_of: Callable[[str, Any], EntryType]
-) -> EntryType:
-    """Returns the entry of `name`: of an id in `table`, or of the class that `module:Class` names.
-
-    `entry_of` makes the entry of a class, and raises TypeError if it is of the wrong kind.
-
-    Raises:
-        ValueError: there is no such id, module or class, or it is of the wrong kind.
-    """
-    if name in table:
-        return table[name]
-    module, colon, path = name.partition(":")
-    if not colon:
-        close = difflib.get_close_matches(name, table, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(table)}"
-        raise ValueError(f"{what} is {shown(name)}; {hint}")
-    try:
-        return entry_of(name, operator.attrgetter(path)(importlib.import_module(module)))
-    except Exception as error:  # a user's module raises whatever it likes
-        problem = f"cannot be used: {error}{raised_at(error, module)}"
-        raise ValueError(f"{what} is {shown(name)}, which {problem}") from error
+        Raises:
+            ValueError: there is no such id, module or class, or it is of the wrong kind.
+        """
+        if name in table:
+            return table[name]
+        module, colon, path = name.partition(":")
+        if not colon:
+            close = difflib.get_close_matches(name, table, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(table)}"
+            raise ValueError(f"{cls.what} is {shown(name)}; {hint}")
+        try:
+            found = operator.attrgetter(path)(importlib.import_module(module))
+            if not (isinstance(found, type) and issubclass(found, cls.kind)):
+                raise TypeError(f"it is not a subclass of {cls.kind.__name__}")
+        except Exception as error:  # a user's module raises whatever it likes
+            problem = f"cannot be used: {error}{raised_at(error, module)}"
+            raise ValueError(f"{cls.what} is {shown(name)}, which {problem}") from error
+        return cls(name, found.__name__, found)
 
 
 def raised_at(error: BaseException, *modules: str) -> str:

@@ -12,7 +12,7 @@ import typing
 from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.registry import Entry, find_entry
+from bandit_envs.base.registry import Entry
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
 from bandit_envs.environments.classification import breast_cancer, digits, wine
 from bandit_envs.environments.click_models import CascadeBandit, PositionBasedBandit
@@ -33,6 +33,8 @@ from bandit_envs.environments.wheel import wheel
 @dataclasses.dataclass(frozen=True)
 class EnvironmentEntry(Entry):
     """An environment: `make` is its class, or a preset: a function of plain values."""
+
+    what, kind = "environment", BanditPyEnvironment
 
     @functools.cached_property
     def environment(self) -> type[BanditPyEnvironment]:
@@ -97,10 +99,4 @@ ENVIRONMENTS = {
 
 def find_environment(name: str) -> EnvironmentEntry:
     """Returns the entry of an id or of a user's `module:Class`; ValueError if there is none."""
-    return find_entry("environment", name, ENVIRONMENTS, _of_class)
-
-
-def _of_class(name: str, found: Any) -> EnvironmentEntry:
-    if not (isinstance(found, type) and issubclass(found, BanditPyEnvironment)):
-        raise TypeError("it is not a subclass of BanditPyEnvironment")
-    return EnvironmentEntry(name, found.__name__, found)
+    return EnvironmentEntry.find(name, ENVIRONMENTS)

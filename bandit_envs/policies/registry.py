@@ -7,20 +7,16 @@ A policy is one file, one entry here and one test of its rule. A user's own clas
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from bandit_envs import policies
-from bandit_envs.base.registry import Entry, find_entry
+from bandit_envs.base.registry import Entry
 
 
 @dataclasses.dataclass(frozen=True)
 class PolicyEntry(Entry):
     """A policy."""
 
-    @property
-    def policy(self) -> type[policies.Policy]:
-        """The class."""
-        return self.make  # type: ignore[return-value]
+    what, kind = "policy", policies.Policy
 
     @property
     def supplied(self) -> frozenset[str]:
@@ -82,10 +78,4 @@ POLICIES = {
 
 def find_policy(name: str) -> PolicyEntry:
     """Returns the entry of an id or of a user's `module:Class`, or raises ValueError."""
-    return find_entry("policy", name, POLICIES, _of_class)
-
-
-def _of_class(name: str, found: Any) -> PolicyEntry:
-    if not (isinstance(found, type) and issubclass(found, policies.Policy)):
-        raise TypeError("it is not a subclass of Policy")
-    return PolicyEntry(name, found.__name__, found)
+    return PolicyEntry.find(name, POLICIES)

@@ -40,7 +40,7 @@ class Choice:
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
 
     def __post_init__(self) -> None:
-        given, allowed = self.entry.check(self.what, self.parameters), self.entry.parameters()
+        given, allowed = self.entry.check(self.parameters), self.entry.parameters()
         for key, value in given.items():
             _check_value(f"{self.what} {self.name}: {key}", value, allowed[key].default)
         object.__setattr__(self, "parameters", given)
@@ -107,7 +107,7 @@ class PolicyChoice(Choice):
 
     def make(self, env: Any, seed: Any) -> Any:
         """Returns a new policy that fits `env`."""
-        arguments = {**self.entry.fixed, **self.parameters, **self.entry.policy.sizes(env)}
+        arguments = {**self.entry.fixed, **self.parameters, **self.entry.make.sizes(env)}
         return self.entry.make(**arguments, seed=np.random.default_rng(seed))
 
 
@@ -140,5 +140,5 @@ def printable(value: Any, *choices: Choice) -> str:
     elif not isinstance(value, (str, TypeError, ValueError, OSError)):
         text = f"{type(value).__name__}: {value}"
     line = "".join(filter(str.isprintable, " ".join(text.split())))[:500]
-    modules = [choice.name.partition(":")[0] for choice in choices]
+    modules = [choice.name.partition(":")[0] for choice in choices if ":" in choice.name]
     return line + raised_at(value, *modules) if modules else line

@@ -25,11 +25,8 @@ def assert_identical(actual: Any, expected: Any, name: str = "value") -> None:
     """Checks that two objects are equal bit for bit.
 
     Types and dtypes count, 0.0 is not -0.0, and NaN is NaN. Arrays are compared by their bytes,
-    random generators by their position, containers item by item, functions and classes by identity,
-    and other objects by what pickle would save of them.
-
-    Raises:
-        AssertionError: they differ; the message names the place, such as `name.reward[1]`.
+    containers item by item, and other objects by what pickle would save of them. The message names
+    the place, such as `name.reward[1]`.
 
     >>> assert_identical({"reward": np.zeros(2)}, {"reward": np.zeros(2)})
     >>> assert_identical({"reward": np.zeros(2)}, {"reward": np.array([0.0, -0.0])})
@@ -55,11 +52,10 @@ def _compare(actual: Any, expected: Any, name: str, seen: dict[tuple[int, int], 
         if left.dtype.hasobject:
             _compare(left.tolist(), right.tolist(), name, seen)
         elif left.tobytes() != right.tobytes():
-            found_bytes, wanted_bytes = (np.frombuffer(a.tobytes(), "u1") for a in (left, right))
-            first = int((found_bytes != wanted_bytes).argmax()) // left.itemsize
-            index = np.unravel_index(first, left.shape)
-            place = f"{name}[{', '.join(map(str, index))}]" if index else name
-            raise AssertionError(f"{place} is {left[index]}; expected {right[index]}")
+            differ = left[..., None].view("u1") != right[..., None].view("u1")
+            index = np.argwhere(differ)[0, :-1].tolist()
+            found, wanted = left[(*index,)], right[(*index,)]
+            raise AssertionError(f"{name}{index or ''} is {found}; expected {wanted}")
     elif isinstance(actual, EXACT):
         if actual != expected:
             raise AssertionError(f"{name} is {actual!r}; expected {expected!r}")
@@ -88,7 +84,7 @@ def _parts(value: Any, name: str) -> dict[str, Any]:
         reduced = value.__reduce_ex__(4)
     except TypeError as error:
         raise AssertionError(f"{name} cannot be compared: {error}") from error
-    found = zip(("made_by", "arguments", "state", "items", "pairs"), reduced)
     if isinstance(reduced, str):
         return {"": reduced}
+    found = zip(("made_by", "arguments", "state", "items", "pairs"), reduced)
     return {f"[{key!r}]": list(x) if isinstance(x, Iterator) else x for key, x in found}
