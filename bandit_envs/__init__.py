@@ -5,6 +5,7 @@ from bandit_envs.base.py_environment import PyEnvironment as PyEnvironment
 from bandit_envs.base.saving import load_state as load_state
 from bandit_envs.base.saving import save_state as save_state
 from bandit_envs.drivers import StepDriver as StepDriver
+from bandit_envs.environments import AdversarialBandit as AdversarialBandit
 from bandit_envs.environments import BernoulliPyEnvironment as BernoulliPyEnvironment
 from bandit_envs.environments import CascadeBandit as CascadeBandit
 from bandit_envs.environments import ClassificationBandit as ClassificationBandit
@@ -20,6 +21,8 @@ from bandit_envs.environments import (
 from bandit_envs.environments import PiecewiseLinearBandit as PiecewiseLinearBandit
 from bandit_envs.environments import PositionBasedBandit as PositionBasedBandit
 from bandit_envs.environments import RankingPyEnvironment as RankingPyEnvironment
+from bandit_envs.environments import RestedBandit as RestedBandit
+from bandit_envs.environments import RestlessMarkovBandit as RestlessMarkovBandit
 from bandit_envs.environments import (
     StationaryStochasticPerArmPyEnvironment as StationaryStochasticPerArmPyEnvironment,
 )

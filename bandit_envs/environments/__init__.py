@@ -1,5 +1,6 @@
 """The environments, one problem a file."""
 
+from bandit_envs.environments.adversarial import AdversarialBandit as AdversarialBandit
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment as BernoulliPyEnvironment
 from bandit_envs.environments.classification import ClassificationBandit as ClassificationBandit
 from bandit_envs.environments.click_models import CascadeBandit as CascadeBandit
@@ -17,6 +18,8 @@ from bandit_envs.environments.positional_bias import (
 from bandit_envs.environments.ranking import ClickModel as ClickModel
 from bandit_envs.environments.ranking import FeedbackModel as FeedbackModel
 from bandit_envs.environments.ranking import RankingPyEnvironment as RankingPyEnvironment
+from bandit_envs.environments.rested import RestedBandit as RestedBandit
+from bandit_envs.environments.restless_markov import RestlessMarkovBandit as RestlessMarkovBandit
 from bandit_envs.environments.stationary_stochastic import (
     StationaryStochasticPyEnvironment as StationaryStochasticPyEnvironment,
 )

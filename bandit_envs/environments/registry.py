@@ -13,6 +13,7 @@ from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry
+from bandit_envs.environments.adversarial import adversarial
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
 from bandit_envs.environments.classification import breast_cancer, digits, wine
 from bandit_envs.environments.click_models import CascadeBandit, PositionBasedBandit
@@ -24,6 +25,8 @@ from bandit_envs.environments.piecewise_linear import piecewise_linear
 from bandit_envs.environments.piecewise_problems import piecewise_bernoulli
 from bandit_envs.environments.positional_bias import positional_bias
 from bandit_envs.environments.ranking import ranking
+from bandit_envs.environments.rested import rising, rotting
+from bandit_envs.environments.restless_markov import RestlessMarkovBandit
 from bandit_envs.environments.stationary_stochastic import stationary_stochastic
 from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
 from bandit_envs.environments.stationary_stochastic_structured import structured
@@ -85,6 +88,10 @@ ENVIRONMENTS = {
         EnvironmentEntry("wheel", "wheel bandit", wheel),
         EnvironmentEntry("drifting_linear", "drifting linear bandit", drifting_linear),
         EnvironmentEntry("piecewise_linear", "piecewise linear bandit", piecewise_linear),
+        EnvironmentEntry("rotting", "rotting bandit", rotting),
+        EnvironmentEntry("rising", "rising bandit", rising),
+        EnvironmentEntry("restless_markov", "restless Markov bandit", RestlessMarkovBandit),
+        EnvironmentEntry("adversarial", "adversarial bandit", adversarial),
         EnvironmentEntry("cascade", "cascade bandit", CascadeBandit),
         EnvironmentEntry("position_based", "position-based bandit", PositionBasedBandit),
         EnvironmentEntry("ranking", "ranking bandit", ranking),

@@ -1,0 +1,109 @@
+"""The bandit whose rewards an adversary has fixed in advance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER, check_numbers
+from bandit_envs.base.state import Seed
+from bandit_envs.rewards.arms import check_parameters
+from bandit_envs.specs import BoundedArraySpec
+
+
+class AdversarialBandit(BanditPyEnvironment):
+    """A bandit whose rewards an adversary has fixed in advance. Each row is an independent run.
+
+        R_t = rewards[t mod T, A_t]
+
+    All rows share the clock, which goes on through `reset`. `expected_rewards` and regret are those
+    of the step; `best_fixed_action` is the comparator of adversarial regret.
+
+    Shapes:
+        B: batch_size.
+        T: steps.
+        K: arms.
+
+    Args:
+        rewards: [T, K].
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+
+    Source: Auer et al., The nonstochastic multiarmed bandit problem (2002); rlberry's
+    `AdversarialBandit`.
+
+    >>> env = AdversarialBandit([[1.0, 0.0], [0.0, 3.0]])
+    >>> time_step = env.reset()
+    >>> [env.step([0]).reward.item() for _ in range(3)], env.best_fixed_action
+    ([1.0, 0.0, 1.0], 1)
+    """
+
+    independent_rows = True
+
+    def __init__(
+        self,
+        rewards: ArrayLike,
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "adversarial",
+    ) -> None:
+        table = check_numbers("rewards", rewards, ndim=2)
+        if not table.size:
+            raise ValueError(f"rewards has shape {table.shape}; expected [T, K]")
+        (table,) = check_parameters(rewards=(table, -MAX_PARAMETER, MAX_PARAMETER))
+        self._table = table.astype(np.float32)
+        low, high = self._table.min(), self._table.max()
+        super().__init__(
+            num_actions=table.shape[1],
+            reward_spec=BoundedArraySpec((), np.float32, low, high, "reward"),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+        self._best_fixed_action = int(table.sum(axis=0).argmax())
+
+    @property
+    def best_fixed_action(self) -> int:
+        """The arm with the largest sum of rewards over all T steps."""
+        return self._best_fixed_action
+
+    def _initial_state(self, rng: np.random.Generator) -> int:
+        return 0
+
+    def _expected_rewards(self, state: int) -> NDArray[Any]:
+        return np.broadcast_to(self._row(state), (self._batch_size, self.num_actions))
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: int, action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        return np.asarray(self._row(state).take(action))
+
+    def _next_state(self, rng: np.random.Generator, state: int, action: Any) -> int:
+        return state + 1
+
+    def _next_episode(self, rng: np.random.Generator, state: int) -> int:
+        return state
+
+    def _row(self, state: int) -> NDArray[np.float32]:
+        row: NDArray[np.float32] = self._table[state % len(self._table)]
+        return row
+
+
+def adversarial(
+    num_actions: int = 4,
+    period: int = 100,
+    batch_size: int = 1,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> AdversarialBandit:
+    """Rewards of 0 and 1 in turns: each arm pays for `period` steps, the last for twice as many."""
+    rows = np.eye(num_actions, dtype=np.float32).repeat(
+        [period] * (num_actions - 1) + [2 * period], 0
+    )
+    return AdversarialBandit(rows, batch_size, seed=seed, horizon=horizon)

@@ -1,0 +1,134 @@
+"""The bandit whose arms change with the number of their own pulls: they rot or rise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
+from bandit_envs.base.state import Seed
+from bandit_envs.rewards.arms import check_parameters
+
+
+class RestedBandit(BanditPyEnvironment):
+    """A bandit whose arms change each time they are pulled. Each row is an independent run.
+
+        R_t ~ N(means[A_t, n], std^2),    n = the pulls of A_t so far
+
+    The last mean lasts. Arms are rotting if their means do not increase, and rising if they do not
+    decrease. `optimal_action` looks one step ahead; for rotting arms, this is optimal in the long
+    run as well. A reset starts all arms anew.
+
+    Shapes:
+        B: batch_size.
+        K: arms.
+        N: the number of means of an arm.
+
+    Args:
+        means: [K, N].
+        std: of the rewards about their means.
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+
+    Source: Levine, Crammer & Mannor, Rotting bandits (2017); Metelli et al., Stochastic rising
+    bandits (2022).
+
+    >>> env = RestedBandit([[1.0, 0.5, 0.0], [0.75, 0.75, 0.75]], std=0.0, seed=0)
+    >>> time_step = env.reset()
+    >>> [env.step(env.optimal_action()).reward.item() for _ in range(3)]
+    [1.0, 0.75, 0.75]
+    """
+
+    independent_rows = True
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        std: float = 1.0,
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "rested",
+    ) -> None:
+        table = check_numbers("means", means, ndim=2)
+        if not table.size:
+            raise ValueError(f"means has shape {table.shape}; expected a mean for each arm")
+        (self._means,) = check_parameters(means=(table, -MAX_PARAMETER, MAX_PARAMETER))
+        self._std = np.float32(check_number("std", std, 0.0, MAX_PARAMETER))
+        super().__init__(
+            num_actions=len(table), batch_size=batch_size, seed=seed, horizon=horizon, name=name
+        )
+        self._arms = np.arange(len(table)) * table.shape[1]
+
+    def _initial_state(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        return np.zeros((self._batch_size, self.num_actions), np.int64)
+
+    def _expected_rewards(self, state: NDArray[np.int64]) -> NDArray[Any]:
+        last = self._means.shape[1] - 1
+        return np.asarray(self._means.take(self._arms + np.minimum(state, last)))
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: NDArray[np.int64], action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        noise = rng.standard_normal(self._batch_size, np.float32)
+        noise *= self._std
+        return np.asarray(self._expected_reward(state, action) + noise, np.float32)
+
+    def _expected_reward(self, state: NDArray[np.int64], action: NDArray[np.intp]) -> NDArray[Any]:
+        pulls = np.minimum(self._of_action(state, action), self._means.shape[1] - 1)
+        return np.asarray(self._means.take(self._arms[action] + pulls))
+
+    def _next_state(
+        self, rng: np.random.Generator, state: NDArray[np.int64], action: NDArray[np.intp]
+    ) -> NDArray[np.int64]:
+        pulls = state.copy()
+        pulls.reshape(-1)[self._row_offsets + action] += 1
+        return pulls
+
+
+def rotting(
+    starts: ArrayLike = (1.0, 0.8, 0.6, 0.4),
+    rate: float = 0.25,
+    pulls: int = 1000,
+    std: float = 0.2,
+    batch_size: int = 1,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> RestedBandit:
+    """Arms whose mean falls as starts / n^rate with the number n of their pulls.
+
+    The mean stays as it is after a number of `pulls`.
+    """
+    factors = _counts(pulls) ** -check_number("rate", rate, 0.0)
+    means = np.multiply.outer(check_numbers("starts", starts, 1), factors)
+    return RestedBandit(means, std, batch_size, seed=seed, horizon=horizon, name="rotting")
+
+
+def rising(
+    ends: ArrayLike = (0.4, 0.6, 0.8, 1.0),
+    rates: ArrayLike = (0.1, 0.05, 0.02, 0.01),
+    pulls: int = 1000,
+    std: float = 0.2,
+    batch_size: int = 1,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> RestedBandit:
+    """Arms whose mean rises as ends * (1 - exp(-rates n)) with the number n of their pulls.
+
+    The mean stays as it is after a number of `pulls`.
+    """
+    speeds = check_numbers("rates", rates, ndim=1)
+    limits = check_numbers("ends", ends, ndim=1)
+    if speeds.shape != limits.shape:
+        raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
+    means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, _counts(pulls)))
+    return RestedBandit(means, std, batch_size, seed=seed, horizon=horizon, name="rising")
+
+
+def _counts(pulls: int) -> NDArray[np.float64]:
+    return np.arange(1.0, check_integer("pulls", pulls, 1, 10**7) + 1.0)

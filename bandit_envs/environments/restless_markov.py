@@ -1,0 +1,123 @@
+"""The bandit whose every arm is a Markov chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER, check_numbers
+from bandit_envs.base.state import Seed
+from bandit_envs.rewards.arms import check_parameters
+from bandit_envs.specs import BoundedArraySpec
+
+
+class RestlessMarkovBandit(BanditPyEnvironment):
+    """A bandit whose every arm is a Markov chain, which pays its state's reward.
+
+        R_t = rewards[k, s_k],   P(s_k' = j | s_k = i) = transitions[k, i, j],   k = A_t
+
+    Each row is an independent run. All chains move in every step; if they are `rested`, only that of the arm pulled does. They
+    start from their stationary distributions. The states are hidden: `expected_rewards` is that of
+    somebody who sees them, and `stationary_means` is what each arm pays on average.
+
+    Shapes:
+        B: batch_size.
+        K: arms.
+        S: states of a chain.
+
+    Args:
+        transitions: [K, S, S]; rows sum to 1, and each chain has one stationary distribution.
+        rewards: [K, S].
+        rested: whether the chains of the other arms stand still.
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+
+    Source: Tekin & Liu, Online learning of rested and restless bandits (2012).
+
+    >>> env = RestlessMarkovBandit([[[0.9, 0.1], [0.1, 0.9]]] * 2, [[0.0, 1.0], [0.4, 0.4]], seed=0)
+    >>> env.stationary_means.round(2).tolist()
+    [0.5, 0.4]
+    """
+
+    independent_rows = True
+
+    def __init__(
+        self,
+        transitions: ArrayLike = (
+            ((0.9, 0.1), (0.1, 0.9)),
+            ((0.8, 0.2), (0.3, 0.7)),
+            ((0.5, 0.5), (0.5, 0.5)),
+        ),
+        rewards: ArrayLike = ((0.0, 1.0), (0.2, 0.9), (0.4, 0.5)),
+        rested: bool = False,
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "restless_markov",
+    ) -> None:
+        chains = check_numbers("transitions", transitions, ndim=3)
+        (chains,) = check_parameters(transitions=(chains, 0.0, 1.0))
+        pays = check_numbers("rewards", rewards, ndim=2)
+        (pays,) = check_parameters(rewards=(pays, -MAX_PARAMETER, MAX_PARAMETER))
+        num_arms, num_states = pays.shape
+        if not pays.size or chains.shape != (num_arms, num_states, num_states):
+            expected = (num_arms, num_states, num_states)
+            raise ValueError(f"transitions has shape {chains.shape}; expected {expected}")
+        if not np.allclose(chains.sum(axis=2), 1.0):
+            raise ValueError("transitions has rows that do not sum to 1")
+        self._rewards = pays.astype(np.float32)
+        super().__init__(
+            num_actions=num_arms,
+            reward_spec=BoundedArraySpec((), np.float32, pays.min(), pays.max(), "reward"),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+        self._stationary = np.stack([_stationary(chain) for chain in chains])
+        self._bounds = chains.cumsum(axis=2)[:, :, :-1].reshape(-1, num_states - 1)
+        self._arms = np.arange(num_arms) * num_states
+        self._rested = bool(rested)
+
+    @property
+    def stationary_means(self) -> NDArray[np.float64]:
+        """The mean reward of each arm in its stationary distribution: [K]."""
+        return np.asarray((self._stationary * self._rewards).sum(axis=1))
+
+    def _initial_state(self, rng: np.random.Generator) -> NDArray[np.intp]:
+        bounds = self._stationary.cumsum(axis=1)[:, :-1]
+        return self._draw_states(rng, np.broadcast_to(bounds, (self._batch_size, *bounds.shape)))
+
+    def _expected_rewards(self, state: NDArray[np.intp]) -> NDArray[Any]:
+        return np.asarray(self._rewards.take(self._arms + state))
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: NDArray[np.intp], action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        return np.asarray(self._rewards.take(self._arms[action] + self._of_action(state, action)))
+
+    def _next_state(
+        self, rng: np.random.Generator, state: NDArray[np.intp], action: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        if not self._rested:
+            return self._draw_states(rng, self._bounds.take(self._arms + state, axis=0))
+        rows = self._arms[action] + self._of_action(state, action)
+        moved = state.copy()
+        bounds = self._bounds.take(rows, axis=0)
+        moved.reshape(-1)[self._row_offsets + action] = self._draw_states(rng, bounds)
+        return moved
+
+    def _draw_states(self, rng: np.random.Generator, bounds: NDArray[Any]) -> NDArray[np.intp]:
+        """Draws a state for each row of bounds [..., S - 1] of its distribution: [...]."""
+        return np.asarray(np.count_nonzero(rng.random((*bounds.shape[:-1], 1)) >= bounds, axis=-1))
+
+
+def _stationary(chain: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns p with p = p P and sum 1, the least-squares solution if there are several."""
+    size = len(chain)
+    equations = np.vstack([chain.T - np.eye(size), np.ones((1, size))])
+    solution = np.linalg.lstsq(equations, np.append(np.zeros(size), 1.0), rcond=None)[0]
+    return np.asarray(solution.clip(0.0, 1.0))

@@ -1,0 +1,118 @@
+"""Arms that rot, rise, follow Markov chains or an adversary."""
+
+import numpy as np
+import pytest
+
+from bandit_envs import AdversarialBandit, RestedBandit, RestlessMarkovBandit
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.testing import EnvironmentContract
+
+CHAINS = [[[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.2, 0.8]]]
+PAYS = [[0.0, 1.0], [2.0, -1.0]]
+
+
+class TestRestedChains(EnvironmentContract):
+    num_steps = 7
+
+    def make_environment(self, seed):
+        return RestlessMarkovBandit(CHAINS, PAYS, rested=True, batch_size=3, seed=seed, horizon=4)
+
+
+def test_a_rested_arm_changes_with_its_own_pulls_only():
+    env = RestedBandit([[3.0, 2.0, 1.0], [5.0, 6.0, 7.0]], 0.0, batch_size=2, seed=0)
+    env.reset()
+    pulls = np.array([[0, 1], [0, 1], [1, 1], [0, 1], [0, 0]])
+    rewards = [env.step(action).reward.tolist() for action in pulls]
+    assert rewards == [[3, 5], [2, 6], [5, 7], [1, 7], [1, 3]]
+    assert env.expected_rewards().tolist() == [[1, 6], [2, 7]]
+
+
+def test_rewards_of_rested_arms_scatter_about_their_means():
+    env = RestedBandit([[3.0, -2.0]], 0.5, batch_size=100_000, seed=0)
+    env.reset()
+    for mean in (3.0, -2.0, -2.0):
+        reward = env.step(np.zeros(100_000, int)).reward
+        assert reward.mean() == pytest.approx(mean, abs=5 * 0.5 / 100_000**0.5)
+        assert reward.std() == pytest.approx(0.5, rel=0.02)
+
+
+@pytest.mark.parametrize(("name", "sign"), [("rotting", -1), ("rising", 1)])
+def test_presets_rot_and_rise(name, sign):
+    env = ENVIRONMENTS[name].make(std=0.0, seed=0)
+    env.reset()
+    means = np.array([env.step([0]).reward.item() for _ in range(50)])
+    assert (np.sign(np.diff(means)) == sign).all()
+
+
+def test_rising_arms_follow_their_formula():
+    env = ENVIRONMENTS["rising"].make(ends=[2.0], rates=[0.5], std=0.0)
+    env.reset()
+    rewards = [env.step([0]).reward.item() for _ in range(4)]
+    assert rewards == pytest.approx(2.0 * (1.0 - np.exp(-0.5 * np.arange(1, 5))))
+
+
+def test_restless_chains_move_as_their_transitions_say():
+    size = 200_000
+    env = RestlessMarkovBandit(CHAINS, PAYS, batch_size=size, seed=0)
+    env.reset()
+    before = env.expected_rewards().copy()
+    env.step(np.zeros(size, int))
+    after = env.expected_rewards()
+    for arm in range(2):
+        for state in range(2):
+            rows = before[:, arm] == PAYS[arm][state]
+            moved = (after[rows, arm] == PAYS[arm][1 - state]).mean()
+            expected = CHAINS[arm][state][1 - state]
+            assert moved == pytest.approx(expected, abs=5 * 0.5 / rows.sum() ** 0.5)
+
+
+def test_chains_start_from_their_stationary_distributions():
+    env = RestlessMarkovBandit(CHAINS, PAYS, batch_size=200_000, seed=0)
+    assert env.stationary_means == pytest.approx([0.25, 2 * 2 / 7 - 5 / 7])
+    env.reset()
+    assert env.expected_rewards().mean(axis=0) == pytest.approx(env.stationary_means, abs=0.02)
+
+
+def test_rested_chains_stand_still_unless_pulled():
+    env = RestlessMarkovBandit(CHAINS, PAYS, True, batch_size=1000, seed=0)
+    env.reset()
+    before = env.expected_rewards().copy()
+    env.step(np.ones(1000, int))
+    assert (env.expected_rewards()[:, 0] == before[:, 0]).all()
+    assert (env.expected_rewards()[:, 1] != before[:, 1]).any()
+
+
+def test_an_adversary_pays_its_table_through_resets():
+    table = np.arange(6.0).reshape(3, 2)
+    env = AdversarialBandit(table, batch_size=2, horizon=2)
+    env.reset()
+    paid = []
+    for _ in range(6):
+        time_step = env.step([0, 1])
+        if not time_step.is_first().all():
+            paid.append(time_step.reward.tolist())
+    assert paid == [[0, 1], [2, 3], [4, 5], [0, 1]]
+
+
+def test_the_best_fixed_arm_may_never_be_the_best_of_a_step():
+    env = AdversarialBandit([[1.0, 0.8, 0.0], [0.0, 0.8, 1.0]])
+    assert env.best_fixed_action == 1
+    env.reset()
+    assert env.optimal_action() == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: RestedBandit([[], []]), "means"),
+        (lambda: RestedBandit([[np.nan]]), "means"),
+        (lambda: RestedBandit([[0.0]], -1.0), "std"),
+        (lambda: AdversarialBandit([0.0, 1.0]), "rewards"),
+        (lambda: RestlessMarkovBandit(CHAINS, [[0.0, 1.0]]), "transitions"),
+        (lambda: RestlessMarkovBandit([[[0.5, 0.4], [0.5, 0.5]]], [[0.0, 1.0]]), "transitions"),
+        (lambda: ENVIRONMENTS["rising"].make(rates=[0.1]), "rates"),
+    ],
+)
+def test_bad_arguments_are_refused(make, name):
+    with pytest.raises(ValueError, match=name):
+        make()
