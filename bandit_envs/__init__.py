@@ -38,6 +38,7 @@ from bandit_envs.metrics import MetricResult as MetricResult
 from bandit_envs.metrics import OptimalActionMetric as OptimalActionMetric
 from bandit_envs.metrics import RegretMetric as RegretMetric
 from bandit_envs.metrics import Statistics as Statistics
+from bandit_envs.policies import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
 from bandit_envs.policies import DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy
 from bandit_envs.policies import DiscountedUCBPolicy as DiscountedUCBPolicy

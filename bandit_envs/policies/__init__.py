@@ -1,5 +1,6 @@
 """Baseline policies on batched NumPy arrays."""
 
+from bandit_envs.policies.beta import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies.beta import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
 from bandit_envs.policies.decaying_epsilon_greedy import (
     DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy,

@@ -1,4 +1,4 @@
-"""Beta posteriors of rewards from 0 to 1: Thompson sampling."""
+"""Beta posteriors of rewards from 0 to 1: Thompson sampling, and the greedy policy."""
 
 from __future__ import annotations
 
@@ -71,3 +71,19 @@ class BetaThompsonSamplingPolicy(Policy):
         learned.successes.reshape(-1)[chosen] += reward
         learned.failures.reshape(-1)[chosen] += 1.0 - reward
         return learned
+
+
+class BetaGreedyPolicy(BetaThompsonSamplingPolicy):
+    """Chooses the action with the largest posterior mean, with the posteriors of its base class.
+
+    Source: Russo et al., A Tutorial on Thompson Sampling (2018), algorithm 3.1.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> env = BernoulliPyEnvironment([0.1, 0.9])
+    >>> BetaGreedyPolicy(num_actions=2).action(env.reset()).shape
+    (1,)
+    """
+
+    def _select(self, rng: Rng, learned: BetaPosterior, time_step: TimeStep) -> Actions:
+        means = learned.successes / (learned.successes + learned.failures)
+        return argmax_random_ties(rng, means, self._available(time_step.observation))

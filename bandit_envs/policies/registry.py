@@ -32,6 +32,7 @@ POLICIES = {
         PolicyEntry("ucb", "UCB", policies.UCBPolicy),
         PolicyEntry("gradient", "gradient bandit", policies.GradientBanditPolicy),
         PolicyEntry("thompson", "Thompson sampling", policies.GaussianThompsonSamplingPolicy),
+        PolicyEntry("beta_greedy", "Beta greedy", policies.BetaGreedyPolicy),
         PolicyEntry("beta_thompson", "Beta Thompson sampling", policies.BetaThompsonSamplingPolicy),
         PolicyEntry("kl_ucb", "KL-UCB", policies.KLUCBPolicy),
         PolicyEntry("ucb1_tuned", "UCB1-tuned", policies.UCB1TunedPolicy),

@@ -209,11 +209,12 @@ def _show(results: Results, study: Study) -> bool:
         OUT.print(table)
     if comparison:
         results.write_comparison(comparison)
-    for source in dict.fromkeys(row.source for row in comparison):
-        compared = Table(*Row._fields[:-1], title=source, box=SIMPLE_HEAD, pad_edge=False)
+    for metric, step, source in dict.fromkeys(row[1:4] for row in comparison):
+        title = f"{metric} at step {step}\n{source}"
+        compared = Table("policy", *Row._fields[4:], title=title, box=SIMPLE_HEAD, pad_edge=False)
         for row in comparison:
-            if row.source == source:
-                compared.add_row(*map(str, row[:-1]))
+            if row[1:4] == (metric, step, source):
+                compared.add_row(row.policy, *row[4:])
         OUT.print(compared)
     more = ", with more rows than these" if len(table.rows) == 60 else ""
     OUT.print(f"Results: {results.path}{more}", soft_wrap=True)

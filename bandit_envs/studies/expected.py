@@ -17,23 +17,26 @@ LIMITS = {"value": "", "at_most": "≤ ", "at_least": "≥ "}
 
 
 class Row(NamedTuple):
-    """An expectation beside what was measured. `verdict` is met, missed or not measured."""
+    """An expectation beside what was measured.
+
+    `verdict` is met, missed or not measured; of an order also undecided, if it is not that of the
+    means, but is within 4 standard errors of the differences.
+    """
 
     policy: str
     metric: str
     step: int
+    source: str
     expected: str
     measured: str
     verdict: str
-    source: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
     """What a study should show: a value or a bound of a policy's mean, or the order of policies.
 
-    A value or bound is met if the mean is off by at most `tolerance` and 4 standard errors of the
-    difference.
+    A mean may be off by at most `tolerance` and 4 standard errors of the difference.
 
     Fields:
         metric: a name in `QUANTITIES`.
@@ -44,6 +47,7 @@ class Expected:
         value, at_most, at_least: one of them, or none for several policies.
         tolerance: how far the value itself may be off, where it is rounded or read from a figure.
         standard_error: of the value, where it was estimated.
+        standard_deviation: of one run, where it is known, in place of the measured one.
     """
 
     metric: str
@@ -56,6 +60,7 @@ class Expected:
     at_least: float | None = None
     tolerance: float = 0.0
     standard_error: float = 0.0
+    standard_deviation: float | None = None
 
     def __post_init__(self) -> None:
         if self.metric not in QUANTITIES:
@@ -86,27 +91,33 @@ class Expected:
             place = (
                 f" in {', '.join(environment.parts()[1:])}" if len(study.environment) > 1 else ""
             )
-            subject = f"{label}{place}", self.metric, step
-            yield Row(*subject, *self._judged([s for s in measured if s], len(pairs)), self.source)
+            subject = f"{label}{place}", self.metric, step, self.source
+            yield Row(*subject, *self._judged([s for s in measured if s], len(pairs)))
 
     def _judged(self, measured: list[Statistics], number: int) -> tuple[str, str, str]:
         """Returns what was expected and what was measured as text, and the verdict."""
         means = [float(statistics.mean) for statistics in measured]
-        texts = [f"{mean:.5g}" for mean in means]
+        errors = [float(statistics.standard_error) for statistics in measured]
         if number > 1:
-            expected, is_met = "in this order", all(a < b for a, b in itertools.pairwise(means))
+            expected, texts = "in this order", [f"{mean:.5g}" for mean in means]
+            offs = [a - b for a, b in itertools.pairwise(means)]
+            allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
+            is_met = all(off < 0.0 for off in offs)
         else:
             (name,) = (name for name in LIMITS if getattr(self, name) is not None)
             value = float(getattr(self, name))
-            expected = LIMITS[name] + _with_error(f"{value:g}", self.standard_error)
-            error = float(measured[0].standard_error) if measured else math.nan
-            texts = [_with_error(text, error) for text in texts]
-            allowed = STANDARD_ERRORS * math.hypot(error, self.standard_error) + self.tolerance
-            off = means[0] - value if measured else math.nan
-            is_met = (name == "at_least" or off <= allowed) and (
-                name == "at_most" or -off <= allowed
-            )
-        verdict = "met" if is_met else "missed"
+            expected = LIMITS[name] + _with_error(value, self.standard_error)
+            texts = [_with_error(mean, error) for mean, error in zip(means, errors)]
+            sides = {"value": (1.0, -1.0), "at_most": (1.0,), "at_least": (-1.0,)}[name]
+            offs = [side * (mean - value) for mean in means for side in sides]
+            if self.standard_deviation is not None:
+                errors = [self.standard_deviation / s.count**0.5 for s in measured]
+            error = math.hypot(*errors, self.standard_error)
+            allowed = [STANDARD_ERRORS * error + self.tolerance] * len(offs)
+            is_met = True
+        verdict = "met" if is_met else "undecided"
+        if not all(off <= limit for off, limit in zip(offs, allowed)):
+            verdict = "missed"
         return expected, " < ".join(texts), verdict if len(measured) == number else "not measured"
 
 
@@ -132,8 +143,8 @@ def _statistics(result: Any, metric: str, step: int) -> Statistics | None:
     return statistics.at(step - 1) if step <= len(statistics.mean) else None
 
 
-def _with_error(text: str, error: float) -> str:
-    return f"{text} ±{error:.2g}" if error > 0.0 else text
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.6g} ±{error:.2g}" if error > 1e-9 else f"{value:.6g}"
 
 
 def _error(what: str, value: Any, expected: str) -> ValueError:

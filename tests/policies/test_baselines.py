@@ -8,6 +8,7 @@ import pytest
 
 from bandit_envs import (
     BernoulliPyEnvironment,
+    BetaGreedyPolicy,
     BetaThompsonSamplingPolicy,
     DecayingEpsilonGreedyPolicy,
     DiscountedUCBPolicy,
@@ -325,6 +326,16 @@ def test_the_bounds_of_kl_ucb_are_exact():
     rule = KLUCB(c=0.0)
     for mean, divergence, found in zip(p, level, kl_upper_bounds(p, level)):
         assert found == pytest.approx(rule.bound(mean, divergence), abs=1e-10)
+
+
+def test_beta_greedy_chooses_the_largest_posterior_mean():
+    policy = BetaGreedyPolicy(num_actions=3, batch_size=B, seed=0)
+    before = restart(np.ones((B, 1)), B)
+    for actions, reward in (([0, 1, 2, 0], [0, 1, 0, 1]), ([0, 1, 1, 1], [0, 0, 0, 0])):
+        policy(Trajectory.from_transition(before, actions, termination(before.observation, reward)))
+    chosen = np.array([policy.action(before) for _ in range(50)])
+    # The posterior means are 1/4, 1/2, 1/2; 1/2, 1/2, 1/2; 1/2, 1/3, 1/3; and 2/3, 1/3, 1/2.
+    assert [set(row.tolist()) for row in chosen.T] == [{1, 2}, {0, 1, 2}, {0}, {0}]
 
 
 def test_the_posterior_of_beta_thompson_is_that_of_bayes(teach, learned):

@@ -42,6 +42,8 @@ def verdicts(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
         ({"value": 14.1, "tolerance": 0.2}, "met"),
         ({"value": 15, "standard_error": 1}, "met"),
         ({"value": 16, "standard_error": 1}, "missed"),
+        ({"value": 15, "standard_deviation": 2}, "met"),
+        ({"value": 15, "standard_deviation": 1}, "missed"),
         ({"at_most": 6}, "met"),
         ({"at_most": 5.9}, "missed"),
         ({"at_least": 14}, "met"),
@@ -56,8 +58,9 @@ def test_a_mean_may_be_off_by_the_tolerance_and_four_standard_errors(expected, v
 
 
 def test_an_order_is_that_of_the_means():
-    for policies, verdict in ((TWO, "met"), (TWO[::-1], "missed")):
-        assert verdicts({"policy": [*policies], "metric": "reward"}) == [verdict]
+    expected = {"policy": [*TWO], "metric": "reward"}
+    for second, verdict in ((20, "met"), (9, "undecided"), (4, "missed")):
+        assert verdicts(expected, measured=[(9, 11), (second - 1, second + 1)]) == [verdict]
 
 
 def test_what_has_not_run_is_not_measured():
