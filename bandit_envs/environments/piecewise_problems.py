@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.base.state import Seed
 from bandit_envs.environments.piecewise_bernoulli import PiecewiseBernoulliPyEnvironment
 
@@ -25,10 +25,11 @@ PROBLEMS = (
         (0.020, 0.022, 0.020, 0.057, 0.008, 0.011),
         (0.020, 0.022, 0.034, 0.057, 0.022, 0.011),
     ),
+    ((0.5, 0.3, 0.4), (0.5, 0.3, 0.9), (0.5, 0.3, 0.4)),
 )
-"""The means of the pieces of problems 0 to 5 of SMPyBandits."""
+"""The means of the pieces: problems 0 to 5 are SMPyBandits', 6 is Garivier & Moulines'."""
 
-STARTS = {4: (0.0, 0.5, 0.625, 0.75, 0.875)}
+STARTS = {4: (0.0, 0.5, 0.625, 0.75, 0.875), 6: (0.0, 0.3, 0.5)}
 """When the pieces start, as a share of all steps, where they do not last equally long."""
 
 
@@ -42,10 +43,10 @@ def piecewise_bernoulli(
 ) -> PiecewiseBernoulliPyEnvironment:
     """Arms that pay 1 or 0, with probabilities that change at certain times.
 
-    `problem` is one of SMPyBandits' problems 0 to 5, which spreads over so many `steps`; its last
-    piece stays. Each reset starts it again.
+    `problem` is one of SMPyBandits' problems 0 to 5, or 6, with the abrupt changes of Garivier &
+    Moulines. It spreads over so many `steps`; its last piece stays. Each reset starts it again.
 
-    Source: SMPyBandits; for problem 5, Cao et al. (2019).
+    Source: SMPyBandits; for problem 5, Cao et al. (2019); for 6, Garivier & Moulines (2011).
     """
     number = check_integer("problem", problem, minimum=0)
     if number >= len(PROBLEMS):
@@ -54,6 +55,30 @@ def piecewise_bernoulli(
     starts = STARTS.get(number, np.arange(len(pieces)) / len(pieces))
     times = np.append(starts, 1.0) * check_integer("steps", steps, minimum=len(pieces))
     durations = np.diff(times.round().astype(np.int64))
+    return PiecewiseBernoulliPyEnvironment(
+        pieces, durations, batch_size, restart_on_reset=True, seed=seed, horizon=horizon
+    )
+
+
+def constrained_adversary(
+    num_actions: int = 8,
+    gap: float = 0.125,
+    batch_size: int = 1,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> PiecewiseBernoulliPyEnvironment:
+    """A stochastically constrained adversary: all means move, and the gap of the best arm stays.
+
+    The probabilities of a reward of 1 are 1 for action 0 and 1 - gap for the others, and then gap
+    and 0, by turns. Piece n lasts 1.6^n steps, rounded up. Each reset starts with the first.
+
+    Source: Zimmert & Seldin, Tsallis-INF (2021), section 5.
+    """
+    others = check_integer("num_actions", num_actions, minimum=2) - 1
+    gap = check_number("gap", gap, 0.0, 1.0)
+    pieces = [[1.0, *[1.0 - gap] * others], [gap, *[0.0] * others]]
+    durations = np.ceil(1.6 ** np.arange(90)).astype(np.int64)
     return PiecewiseBernoulliPyEnvironment(
         pieces, durations, batch_size, restart_on_reset=True, seed=seed, horizon=horizon
     )

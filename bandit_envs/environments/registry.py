@@ -22,7 +22,7 @@ from bandit_envs.environments.k_armed_bandit import corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.environments.piecewise_linear import piecewise_linear
-from bandit_envs.environments.piecewise_problems import piecewise_bernoulli
+from bandit_envs.environments.piecewise_problems import constrained_adversary, piecewise_bernoulli
 from bandit_envs.environments.positional_bias import positional_bias
 from bandit_envs.environments.ranking import ranking
 from bandit_envs.environments.rested import rising, rotting
@@ -77,6 +77,9 @@ ENVIRONMENTS = {
         EnvironmentEntry("k_armed", "k-armed bandit", k_armed),
         EnvironmentEntry("corrupted_k_armed", "corrupted k-armed bandit", corrupted_k_armed),
         EnvironmentEntry("piecewise_bernoulli", "piecewise Bernoulli bandit", piecewise_bernoulli),
+        EnvironmentEntry(
+            "constrained_adversary", "stochastically constrained adversary", constrained_adversary
+        ),
         EnvironmentEntry(
             "logistic_context", "contextual bandit with clicks", LogisticContextBandit
         ),

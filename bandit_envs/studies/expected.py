@@ -88,10 +88,9 @@ class Expected:
             if not known.issuperset(pairs):
                 raise _error("policy in environment", pairs, "those of the study")
             measured = [_statistics(found.get(pair, {}), self.metric, step) for pair in pairs]
-            place = (
-                f" in {', '.join(environment.parts()[1:])}" if len(study.environment) > 1 else ""
-            )
-            subject = f"{label}{place}", self.metric, step, self.source
+            parts = environment.parts()
+            place = f"{label} in {', '.join(parts[1:] or parts)}"
+            subject = place if len(study.environment) > 1 else label, self.metric, step, self.source
             yield Row(*subject, *self._judged([s for s in measured if s], len(pairs)))
 
     def _judged(self, measured: list[Statistics], number: int) -> tuple[str, str, str]:

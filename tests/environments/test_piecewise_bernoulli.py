@@ -197,6 +197,7 @@ def test_the_specs_are_those_of_tf_agents():
         (3, 3, [250, 500, 750]),
         (4, 3, [500, 625, 750, 875]),
         (5, 6, [111, 222, 333, 444, 556, 667, 778, 889]),
+        (6, 3, [300, 500]),
     ],
 )
 def test_the_problems_have_their_change_points(problem, arms, changes):
@@ -212,4 +213,17 @@ def test_the_problems_have_their_change_points(problem, arms, changes):
 
 def test_a_problem_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="problem"):
-        ENVIRONMENTS["piecewise_bernoulli"].make(6)
+        ENVIRONMENTS["piecewise_bernoulli"].make(7)
+
+
+def test_the_constrained_adversary_moves_all_means_and_keeps_the_gap():
+    env = ENVIRONMENTS["constrained_adversary"].make(4, 0.25, batch_size=2, seed=0)
+    env.reset()
+    means = []
+    for _ in range(100):
+        means.append(env.expected_rewards())
+        env.step([0, 1])
+    np.testing.assert_array_equal(np.unique(np.array(means) @ [1, 0, 0, 0]), [0.25, 1.0])
+    np.testing.assert_array_equal(np.diff(means, axis=2), np.tile([-0.25, 0.0, 0.0], (100, 2, 1)))
+    # Pieces last 1, 2, 3, 5, 7, 11, 17, 27 and 43 steps.
+    assert env.change_points.tolist() == [1, 3, 6, 11, 18, 29, 46, 73]
