@@ -19,8 +19,8 @@ class RestlessMarkovBandit(BanditPyEnvironment):
 
         R_t = rewards[k, s_k],   P(s_k' = j | s_k = i) = transitions[k, i, j],   k = A_t
 
-    Each row is an independent run. All chains move in every step; if they are `rested`, only that of
-    the arm pulled does. They start from their stationary distributions. The states are hidden:
+    Each row is an independent run. All chains move in every step; if they are `rested`, only that
+    of the arm pulled does. They start from their stationary distributions. The states are hidden:
     `expected_rewards` is that of somebody who sees them, and `stationary_means` is what each arm
     pays on average.
 

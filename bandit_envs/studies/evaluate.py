@@ -9,9 +9,9 @@ import io
 import math
 import operator
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from bandit_envs import logged
-from bandit_envs.base.registry import Entry, find_entry
+from bandit_envs.base.registry import Entry
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.logged import BanditLog
 from bandit_envs.policies import Policy
@@ -48,13 +48,20 @@ SAMPLES = 100  # choices counted of a policy that does not know its probabilitie
 OUT = Console(markup=False, emoji=False)
 
 
+class EstimatorEntry(Entry):
+    """An estimator, or a class of reward models."""
+
+    what, kind = "estimator", object
+
+
 class EstimatorChoice(Choice):
     """An estimator, or the class of a reward model."""
 
-    what, table = "estimator", {key: Entry(key, key, make) for key, make in ESTIMATORS.items()}
-    find = functools.partial(
-        find_entry, what, table=table, entry_of=lambda name, found: Entry(name, name, found)
-    )
+    what = EstimatorEntry.what
+    table: ClassVar[Mapping[str, Any]] = {
+        key: EstimatorEntry(key, key, make) for key, make in ESTIMATORS.items()
+    }
+    find = functools.partial(EstimatorEntry.find, table=table)
 
     def make(self) -> Any:
         """Returns the estimator or model."""
@@ -219,7 +226,7 @@ def _replayed(choice: PolicyChoice, log: BanditLog) -> logged.Estimate:
         value, error, (matches,) = logged.evaluate_by_replay(_made(choice, log, 1), log, seed=0)
     if matches < 100:
         warnings.warn(f"only {matches} rows match", stacklevel=1)
-    return logged.Estimate(value, error, float(matches), 1.0, 0.0, 0.0, (np.zeros(0),))
+    return logged.Estimate(value, error, float(matches), 1.0, 0.0, 0.0, np.zeros((1, 0)))
 
 
 def _show(found: list[Row], title: str, value: str) -> None:
