@@ -24,6 +24,7 @@ from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsil
 from bandit_envs.policies.linear import LinearPolicy as LinearPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
 from bandit_envs.policies.linear import LinUCBPolicy as LinUCBPolicy
+from bandit_envs.policies.linear import RegressionPolicy as RegressionPolicy
 from bandit_envs.policies.logistic import (
     LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy,
 )

@@ -26,10 +26,8 @@ class ContextPolicy(RegressionPolicy):
     def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
         spec = _context_of(observation_spec)
         if not isinstance(spec, ArraySpec) or spec.dtype.kind not in NUMBERS:
-            raise ValueError(
-                f"observation_spec is {observation_spec}; expected one array of numbers, or a dict "
-                "with one as observation"
-            )
+            expected = "one array of numbers, or a dict with one as observation"
+            raise ValueError(f"observation_spec is {observation_spec}; expected {expected}")
         self._context_shape, self._dim = spec.shape, int(np.prod(spec.shape))
         return {}
 
@@ -46,8 +44,8 @@ class DisjointLinearPolicy(ContextPolicy):
 
         r ~ theta[a] . x,    theta[a] = A[a]^-1 b[a]
 
-    A[a] and b[a] sum over the rows whose action was a, as in `RidgeModels`. With gamma < 1, every
-    step decays all of them.
+    The sums A[a] and b[a] are over the rows whose action was a. With gamma < 1, every step decays
+    all of them.
     """
 
     def _initial(self) -> RidgeModels:
@@ -76,8 +74,7 @@ class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):
     (2010), algorithm 1; TF-Agents' `LinearUCBAgent`.
 
     >>> spec = ArraySpec((3,), np.float32)
-    >>> policy = DisjointLinUCBPolicy(observation_spec=spec, num_actions=4, batch_size=5, seed=0)
-    >>> policy.num_actions
+    >>> DisjointLinUCBPolicy(observation_spec=spec, num_actions=4).num_actions
     4
     """
 
@@ -97,8 +94,7 @@ class DisjointLinearThompsonSamplingPolicy(DisjointLinearPolicy, NormalThompsonS
     algorithm 1; TF-Agents' `LinearThompsonSamplingAgent`.
 
     >>> spec = ArraySpec((3,), np.float32)
-    >>> sizes = {"observation_spec": spec, "num_actions": 4, "batch_size": 5}
-    >>> DisjointLinearThompsonSamplingPolicy(**sizes, seed=0).num_actions
+    >>> DisjointLinearThompsonSamplingPolicy(observation_spec=spec, num_actions=4).num_actions
     4
     """
 
@@ -115,8 +111,7 @@ class DisjointLinearEpsilonGreedyPolicy(EpsilonGreedyRegression, DisjointLinearP
     Source: Sutton & Barto, 2nd ed., section 2.2.
 
     >>> spec = ArraySpec((3,), np.float32)
-    >>> sizes = {"observation_spec": spec, "num_actions": 4, "batch_size": 5}
-    >>> DisjointLinearEpsilonGreedyPolicy(0.1, **sizes, seed=0).num_actions
+    >>> DisjointLinearEpsilonGreedyPolicy(0.1, observation_spec=spec, num_actions=4).num_actions
     4
     """
 

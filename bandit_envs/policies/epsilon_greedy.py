@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,9 +80,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
     def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
         return learned.values
 
-    def _best(
-        self, rng: Rng, learned: ActionValues, time_step: TimeStep, available: Mask | None
-    ) -> Actions:
+    def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
         if available is not None:
             return super()._best(rng, learned, time_step, available)
         actions: Actions = learned.greedy.copy()
@@ -90,9 +89,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
             actions[tied] = argmax_random_ties(rng, learned.values[tied])
         return actions
 
-    def _probability_of_best(
-        self, learned: ActionValues, time_step: TimeStep, action: Actions
-    ) -> Floats:
+    def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
         found: Floats = (action == learned.greedy).astype(np.float64)
         tied = np.isinf(learned.rivals).nonzero()[0]
         if tied.size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import typing
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import NUMBERS
 from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_number, check_positive
-from bandit_envs.policies.policy import (
-    Actions,
-    Floats,
-    IndexPolicy,
-    Policy,
-    Rng,
-    Sizes,
-    argmax_random_ties,
-)
+from bandit_envs.policies.policy import Floats, IndexPolicy, Policy, Rng, Sizes, argmax_random_ties
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -68,12 +61,12 @@ class RegressionPolicy(Policy):
     def _means(self, theta: Floats, features: Any) -> Floats:
         """Returns theta . x of every action: [B, K]."""
 
-    def _array(self, features: Any, shape: tuple[int, ...], name: str = "observation") -> Any:
+    def _array(self, features: Any, shape: tuple[int, ...], key: str = "context") -> Any:
         """Returns features of the rows as numbers [B, *shape], or raises ValueError."""
         array, expected = np.asarray(features), (self._batch_size, *shape)
         if array.shape != expected or array.dtype.kind not in NUMBERS:
-            found = f"{array.dtype} of shape {array.shape}"
-            raise ValueError(f"{name} is {found}; expected numbers of shape {expected}")
+            found = f"{key} {array.dtype} of shape {array.shape}"
+            raise ValueError(f"observation has {found}; expected numbers of shape {expected}")
         return array
 
 
@@ -151,14 +144,10 @@ class LinearPolicy(RegressionPolicy):
 
     def _arrays(self, observation: Nest) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns the features of the context [B, G] and of the arms [B, K, P]."""
-        try:
-            context, arms = observation["global"], observation["per_arm"]
-        except (LookupError, TypeError):
-            raise ValueError("observation does not have the keys global and per_arm") from None
-        return (
-            self._array(context, (self._global_dim,), "observation global"),
-            self._array(arms, (self._num_actions, self._arm_dim), "observation per_arm"),
-        )
+        found = observation if isinstance(observation, Mapping) else {}
+        shapes = {"global": (self._global_dim,), "per_arm": (self._num_actions, self._arm_dim)}
+        context, arms = (self._array(found.get(key), shape, key) for key, shape in shapes.items())
+        return context, arms
 
     def _means(self, theta: Floats, features: tuple[Floats, Floats]) -> Floats:
         context, arms = features  # theta is [1, D], or [B, D] with one for each row
@@ -209,7 +198,7 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
     4
     """
 
-    def _select(self, rng: Rng, learned: RidgeModels, time_step: TimeStep) -> Actions:
+    def _select(self, rng: Rng, learned: RidgeModels, time_step: TimeStep) -> NDArray[Any]:
         features = self._features(time_step.observation)
         available = self._available(time_step.observation)
         (whitening,) = learned.whitening

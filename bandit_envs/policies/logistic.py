@@ -11,6 +11,7 @@ from bandit_envs.policies.disjoint_linear import ContextPolicy
 from bandit_envs.policies.policy import Floats, Sizes
 from bandit_envs.policies.ridge import add_rows
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
+from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -47,8 +48,8 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
     Source: Chapelle & Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3.
 
     >>> from bandit_envs import ArraySpec
-    >>> sizes = {"observation_spec": ArraySpec((3,), np.float32), "num_actions": 4}
-    >>> LogisticThompsonSamplingPolicy(**sizes, batch_size=5, seed=0).num_actions
+    >>> spec = ArraySpec((3,), np.float32)
+    >>> LogisticThompsonSamplingPolicy(observation_spec=spec, num_actions=4).num_actions
     4
     """
 
@@ -73,16 +74,10 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         return self._means(learned.mean, context), self._alpha * np.sqrt(variances)
 
     def _learn(self, learned: DiagonalPosteriors, trajectory: Trajectory) -> DiagonalPosteriors:
-        rewards = trajectory.reward.astype(np.float64)
-        outside = np.flatnonzero((rewards < 0.0) | (rewards > 1.0))
-        if len(outside):
-            raise ValueError(
-                f"reward[{outside[0]}] is {rewards[outside[0]]}; expected a number from 0 to 1"
-            )
+        rewards = check_unit_rewards(trajectory.reward).astype(np.float64)
         order = trajectory.action.argsort(kind="stable")
-        models, first, place = np.unique(
-            trajectory.action[order], return_index=True, return_inverse=True
-        )
+        sorted_actions = trajectory.action[order]
+        models, first, place = np.unique(sorted_actions, return_index=True, return_inverse=True)
         batch = _Batch(self._features(trajectory.observation)[order], rewards[order], first, place)
         mean, precision = learned.mean.copy(), learned.precision.copy()
         mean[models] = batch.mode(mean[models], precision[models])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.policies.policy import Floats
+from bandit_envs.policies.policy import Actions, Floats
 
 
 class RidgeModels(NamedTuple):
@@ -44,12 +43,7 @@ class RidgeModels(NamedTuple):
         return cls(np.tile(root, each), np.zeros((num_models, dim)), np.tile(whitening, each))
 
     def update(
-        self,
-        model: NDArray[np.intp],
-        features: Floats,
-        rewards: NDArray[Any],
-        gamma: float,
-        tikhonov_weight: float,
+        self, model: Actions, features: Floats, rewards: Any, gamma: float, tikhonov_weight: float
     ) -> None:
         """Adds a batch of features [B, D] and rewards [B], each to the model in `model` [B]."""
         factor, theta, whitening = self
@@ -67,7 +61,7 @@ class RidgeModels(NamedTuple):
         whitening[changed] = inverse.transpose(0, 2, 1)
 
 
-def add_rows(factor: Floats, model: NDArray[np.intp], rows: Floats) -> None:
+def add_rows(factor: Floats, model: Actions, rows: Floats) -> None:
     """Adds rows to the least-squares problems of several models, in place.
 
     With R of `factor` and the rows x of one model: R'^T R' = R^T R + sum x^T x, by QR.

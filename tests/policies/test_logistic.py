@@ -144,7 +144,7 @@ def test_100_000_updates_approach_the_weights_that_generated_the_clicks():
 def test_rewards_out_of_range_are_refused_and_change_nothing(bad):
     policy = make()
     before = posteriors_of(policy).mean.tobytes()
-    with pytest.raises(ValueError, match=r"reward\[3\]"):
+    with pytest.raises(ValueError, match="reward"):
         teach(policy, np.ones((B, D)), np.zeros(B, int), np.where(np.arange(B) == 3, bad, 1.0))
     assert posteriors_of(policy).mean.tobytes() == before
 
