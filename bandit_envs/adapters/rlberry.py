@@ -32,6 +32,7 @@ class RlberryEnv(Adapter, Model):
     """
 
     _spaces = rlberry.spaces
+    rng = Adapter.np_random  # `sample` has its own
 
     def __init__(
         self, env: PyEnvironment, render_mode: str | None = None, expected_rewards: bool = False
@@ -40,11 +41,6 @@ class RlberryEnv(Adapter, Model):
         self.name = env.name
         self._twin: RlberryEnv | None = None
         self._sampling_rng = self.seeder.spawn().rng
-
-    @property
-    def rng(self) -> Any:
-        """The generator of the environment; `sample` has its own."""
-        return self.np_random
 
     def reseed(self, seed_seq: Any = None) -> None:
         """Seeds the environment, `sample` and the spaces.

@@ -92,7 +92,7 @@ def k_armed(
     seed: Seed = None,
     horizon: int | None = None,
 ) -> KArmedBandit:
-    """Normal arms; `means` and `stds` are [K], or one number for all arms.
+    """Normal arms; `means` are [K], `stds` [K] or one number for all arms.
 
     Source: rlberry-research's `NormalBandit`.
     """
