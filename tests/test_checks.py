@@ -62,8 +62,8 @@ def test_a_number_that_is_not_finite_is_refused(check, value):
     [
         (-1, {"minimum": 0.0}, "epsilon is -1; expected at least 0"),
         (2, {"maximum": 1.0}, "epsilon is 2; expected at most 1"),
-        (2, {"minimum": 0.0, "maximum": 1.0}, "epsilon is 2; expected a number from 0 to 1"),
-        (-0.5, {"minimum": 0.0, "maximum": 1.0}, "epsilon is -0.5; expected a number from 0 to 1"),
+        (2, {"minimum": 0.0, "maximum": 1.0}, "epsilon is 2; expected at most 1"),
+        (-0.5, {"minimum": 0.0, "maximum": 1.0}, "epsilon is -0.5; expected at least 0"),
     ],
 )
 def test_a_number_out_of_its_bounds_is_refused(value, bounds, message):

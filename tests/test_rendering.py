@@ -143,7 +143,7 @@ def test_there_is_nothing_to_show_before_the_first_reset():
 def test_unknown_means_are_not_shown():
     env = per_arm(reward_fn=np.sum)
     env.reset()
-    with pytest.raises(NotImplementedError, match="not known"):
+    with pytest.raises(NotImplementedError, match="has no mean"):
         env.render("ansi")
 
 

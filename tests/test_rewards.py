@@ -132,7 +132,7 @@ def test_a_row_function_may_return_any_number(number):
 
 def test_the_mean_of_a_row_function_is_not_known():
     model = as_reward_model("reward_fn", sum, np.ones((1, 2)), np.ones((1, 3)))
-    with pytest.raises(NotImplementedError, match=r"reward_fn .* such as LinearReward"):
+    with pytest.raises(NotImplementedError, match="RowReward has no mean"):
         model.mean(np.ones((1, 2)), np.ones((1, 3)))
 
 
@@ -180,7 +180,7 @@ def test_what_is_neither_model_nor_function_is_refused(function):
         (lambda: LinearReward(["a"]), TypeError, "theta is <U1"),
         (lambda: LinearReward([1.0], -1.0), ValueError, "noise_std is -1"),
         (lambda: LinearReward([1.0], 1e39), ValueError, "noise_std is 1e[+]39; expected at most"),
-        (lambda: LinearReward([1.0, -1e39]), ValueError, "theta is .* from -1e[+]37 to 1e[+]37"),
+        (lambda: LinearReward([1.0, -1e39]), ValueError, "theta is "),
         (lambda: LinearReward([[1], [1, 2]]), ValueError, "theta is "),
         (lambda: LogisticReward(1.0), ValueError, r"theta has shape \(\)"),
     ],

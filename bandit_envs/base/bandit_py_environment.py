@@ -27,13 +27,11 @@ from bandit_envs.specs import (
     SlateSpec,
     add_outer_dims_nest,
     assert_arrays_nest,
+    flatten,
     map_structure,
     read_only_nest,
 )
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, restart
-
-NO_CONTEXT = ArraySpec((1,), np.float32, "observation")
-"""The observation of a bandit without context: one constant feature."""
 
 
 class Bandit(Protocol):
@@ -128,10 +126,8 @@ class BanditPyEnvironment(PyEnvironment):
         num_actions: K. Actions are integers from 0 to K - 1.
         reward_spec: the nest of specs of one row's reward.
         action_spec: the nest of specs of one row's action, in place of `num_actions`.
-        batch_size: B.
-        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+        batch_size, seed, name: as for `PyEnvironment`.
         horizon: steps in an episode; None for episodes of one step that need no reset.
-        name: the environment's name; its class by default.
 
     Source: TF-Agents' `BanditPyEnvironment`; Sutton & Barto, chapter 2.
     """
@@ -178,10 +174,12 @@ class BanditPyEnvironment(PyEnvironment):
         self._step_discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
         self._constant_feature = np.ones((size, 1), np.float32)
         self._has_mask = type(self)._available is not BanditPyEnvironment._available
-        if observation_spec is None and self._has_mask:
-            mask = ArraySpec((self.num_actions,), np.bool_, "mask")
-            observation_spec = {"observation": NO_CONTEXT, "mask": mask}
-        self._observation_spec = NO_CONTEXT if observation_spec is None else observation_spec
+        if observation_spec is None:
+            observation_spec = ArraySpec((1,), np.float32, "observation")
+            if self._has_mask:
+                mask = ArraySpec((self.num_actions,), np.bool_, "mask")
+                observation_spec = {"observation": observation_spec, "mask": mask}
+        self._observation_spec = observation_spec
         self._mean_memo, self._mask_memo = Memo(), Memo()
         self._optimum_memo, self._info_memo = Memo(), Memo()
         self._render_window = Transient()
@@ -220,9 +218,8 @@ class BanditPyEnvironment(PyEnvironment):
 
         The observation may be of another time step or batch size, and must determine the means.
         """
-        leaves: list[Any] = []
-        map_structure(leaves.append, observation)
-        batch = np.shape(leaves[0])[:1] if leaves else (self._batch_size,)
+        leaves = flatten(observation)
+        batch = np.shape(leaves[0])[:1] if leaves else self._batch_shape
         spec = add_outer_dims_nest(self._observation_spec, batch)
         assert_arrays_nest(observation, spec, f"observation does not fit {self._name}: ")
         return read_only(self._masked_means(self._state_of(observation), *batch))
@@ -307,7 +304,7 @@ class BanditPyEnvironment(PyEnvironment):
         return values.take(self._row_offsets + action, mode="wrap")
 
     def _rendered_arms(self, row: int) -> rendering.Arms:
-        """Returns what `render` shows of one row; a subclass may add to it."""
+        """Returns what `render` shows of one row; of several rewards, it is the mean."""
         index = check_integer("row", row, 0, self._batch_size - 1)
         bandit, reward = self._bandit_state(), self._state.time_step.reward
         if not self._takes_indices:
@@ -382,10 +379,10 @@ class BanditPyEnvironment(PyEnvironment):
         return self._horizon is not None and self._state.latent.steps >= self._horizon
 
     def _checked_reward(self, spec: Nest, reward: Any) -> Any:
-        if isinstance(spec, ArraySpec):
-            shape = self._batch_shape + spec.shape
-            return check_result(self._rewards_returned, reward, spec.dtype, shape)
-        return map_structure(self._checked_reward, spec, reward)
+        if not isinstance(spec, ArraySpec):
+            return map_structure(self._checked_reward, spec, reward)
+        shape = self._batch_shape + spec.shape
+        return check_result(self._rewards_returned, reward, spec.dtype, shape)
 
     def _check_observation(self, spec: Nest, observation: Nest) -> None:
         """Raises ValueError for a wrong shape or NaN."""
@@ -402,23 +399,22 @@ class BanditPyEnvironment(PyEnvironment):
         """Returns `_available(state)`, checked and computed once a state."""
         if not self._has_mask:
             return None
-        available: NDArray[np.bool_] | None = self._mask_memo.of(state, self._find_availability)
-        return available
+        return self._mask_memo.of(state, self._find_availability)
 
     def _find_availability(self, state: Any) -> NDArray[np.bool_] | None:
         available = self._available(state)
-        if available is not None:
-            spec = self._observation_spec
-            if not isinstance(spec, dict) or {"mask", "num_actions"}.isdisjoint(spec):
-                expected = "expected a dict with mask or num_actions, as actions are unavailable"
-                raise ValueError(f"observation_spec is {spec}; {expected}")
-            shape, expected = np.shape(available), f"[B, {self._num_actions}]"
-            if available.dtype != np.bool_ or len(shape) != 2 or shape[1] != self._num_actions:
-                found = f"{available.dtype} of shape {shape}"
-                raise ValueError(f"{self._name}._available returned {found}; expected {expected}")
-            if not available.any(axis=1).all():
-                row = int(available.any(axis=1).argmin())
-                raise ValueError(f"{self._name}._available returned no action for row {row}")
+        if available is None:
+            return None
+        what, spec = f"{self._name}._available returned", self._observation_spec
+        if not isinstance(spec, dict) or {"mask", "num_actions"}.isdisjoint(spec):
+            expected = "expected a dict with mask or num_actions, as actions are unavailable"
+            raise ValueError(f"observation_spec is {spec}; {expected}")
+        if available.dtype != np.bool_:
+            raise TypeError(f"{what} {available.dtype}; expected bool")
+        check_array(what, available, (len(available), self.num_actions))
+        rows = available.any(axis=1)
+        if not rows.all():
+            raise ValueError(f"{what} no action for row {rows.argmin()}")
         return available
 
     def _masked_means(self, state: Any, rows: int | None = None) -> NDArray[Any]:
@@ -471,7 +467,6 @@ class BanditPyEnvironment(PyEnvironment):
         if bandit is None and content.time_step is None:
             return
         check_fields(content, EnvironmentState, time_step=TimeStep, latent=BanditState)
-        check_fields(bandit, BanditState, steps=int)
         check_integer("steps", bandit.steps, 0, self._horizon or 2**63 - 1)
         observation = add_outer_dims_nest(self._observation_spec, self._batch_shape)
         assert_arrays_nest(self._observe(bandit.state), observation)

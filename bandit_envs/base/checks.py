@@ -1,7 +1,6 @@
 """Checks of arguments.
 
-Each returns its value, or raises TypeError for a wrong type and ValueError for a wrong value; the
-message names the argument, what was expected and what came.
+Each returns its value, or raises TypeError for a wrong type and ValueError for a wrong value.
 """
 
 from __future__ import annotations
@@ -59,13 +58,11 @@ def check_number(
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {shown(value)}; expected a number") from None
     except OverflowError:
-        raise ValueError(f"{name} is beyond all floats; expected a finite number") from None
+        number = math.inf
     if not math.isfinite(number):
         raise ValueError(f"{name} is {number}; expected a finite number")
     if not minimum <= number <= maximum:
         expected = f"at least {minimum:g}" if number < minimum else f"at most {maximum:g}"
-        if math.isfinite(minimum) and maximum < MAX_PARAMETER:
-            expected = f"a number from {minimum:g} to {maximum:g}"
         raise ValueError(f"{name} is {number:g}; expected {expected}")
     return number
 

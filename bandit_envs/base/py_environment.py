@@ -16,6 +16,7 @@ from bandit_envs.specs import (
     Nest,
     add_outer_dims_nest,
     assert_arrays_nest,
+    flatten,
     map_structure,
     read_only_nest,
     value_range,
@@ -106,9 +107,7 @@ class PyEnvironment(Stateful, abc.ABC):
     @property
     def reward_range(self) -> tuple[float, float]:
         """The smallest and the largest reward that `reward_spec()` allows."""
-        ranges: list[tuple[float, float]] = []
-        map_structure(lambda spec: ranges.append(value_range(spec)), self.reward_spec())
-        lows, highs = zip(*ranges)
+        lows, highs = zip(*map(value_range, flatten(self.reward_spec())))
         return min(lows), max(highs)
 
     @abc.abstractmethod

@@ -42,7 +42,9 @@ class RewardModel(abc.ABC):
         It is [B] for users [B, G] and one arm in each row, [B, P]; or [B, K] for all arms,
         [B, K, P].
         """
-        raise NotImplementedError(f"{type(self).__name__} has no mean")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no mean; models such as LinearReward have one"
+        )
 
     @abc.abstractmethod
     def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
@@ -55,8 +57,7 @@ class _LinearModel(RewardModel):
     def __init__(self, theta: ArrayLike) -> None:
         array = check_numbers("theta", theta, ndim=1).astype(np.float64)
         if not (np.abs(array) <= MAX_PARAMETER).all():
-            limit = f"{MAX_PARAMETER:g}"
-            raise ValueError(f"theta is {shown(array)}; expected numbers from -{limit} to {limit}")
+            raise ValueError(f"theta is {shown(array)}; expected numbers up to {MAX_PARAMETER:g}")
         self._theta = array
         self._theta_float32 = array.astype(np.float32)
 
@@ -155,8 +156,6 @@ class RowReward(RewardModel):
             keep or change, and returns a number.
         name: what to call it in messages.
 
-    Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`.
-
     >>> reward = RowReward(sum)
     >>> reward.draw(np.random.default_rng(), np.array([[1, 2]]), np.array([[3]]))
     array([6])
@@ -165,18 +164,12 @@ class RowReward(RewardModel):
     def __init__(self, function: Callable[[Array], Any], name: str = "function") -> None:
         if not callable(function):
             raise TypeError(f"{name} is {function!r}; expected a RewardModel or a function")
-        self._function = function
-        self._name = name
-
-    def mean(self, global_features: Array, arm_features: Array) -> Array:
-        raise NotImplementedError(
-            f"the mean of {self._name} is not known; pass a RewardModel, such as LinearReward"
-        )
+        self._function, self._returned = function, f"{name} returned"
 
     def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
         features = np.concatenate((global_features, arm_features), axis=1)
-        rewards = as_numbers(f"{self._name} returned", [self._function(row) for row in features])
-        return check_array(f"{self._name} returned", rewards, (len(features),))
+        rewards = as_numbers(self._returned, [self._function(row) for row in features])
+        return check_array(self._returned, rewards, (len(features),))
 
 
 RewardFunction: TypeAlias = RewardModel | Callable[[Array], Any]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import as_numbers, check_array
 from bandit_envs.rewards.contextual import RewardModel, RowReward, as_reward_model
-from bandit_envs.specs import ArraySpec, Nest, map_structure
+from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure
 
 
 class FlatReward(RewardModel):
@@ -55,40 +55,24 @@ class RowNestReward(RowReward):
         self, rng: np.random.Generator, global_features: Nest, arm_features: Nest
     ) -> NDArray[Any]:
         nests = map_structure(np.copy, (global_features, arm_features))
-        rows = len(_leaves(arm_features)[0])
-        drawn = [self._function(*_row(nests, row)) for row in range(rows)]
-        what = f"{self._name} returned"
-        return check_array(what, as_numbers(what, drawn), (rows,))
+        rows = len(flatten(arm_features)[0])
+        inputs = [map_structure(lambda leaf: leaf[row], nests) for row in range(rows)]  # noqa: B023
+        drawn = [self._function(*each) for each in inputs]
+        return check_array(self._returned, as_numbers(self._returned, drawn), (rows,))
 
 
 def as_nest_reward_model(
     name: str, function: RewardModel | Callable[..., Any], user: Nest, item: Nest
 ) -> RewardModel:
-    """Returns `function` as a reward model of nests; a model is tried on zeros.
-
-    Args:
-        name: the argument's name, for messages.
-        function: the model; or a function, which becomes a `RowNestReward`.
-        user: the nest of specs of a user.
-        item: the nest of specs of an item.
-    """
+    """Returns `function` as a reward model of nests; a model is tried on zeros of the two specs."""
     if not isinstance(function, RewardModel):
         return RowNestReward(function, name)
     zeros = map_structure(lambda spec: np.zeros((1, *spec.shape), spec.dtype), (user, item))
     return as_reward_model(name, function, *zeros)
 
 
-def _leaves(nest: Nest) -> list[NDArray[Any]]:
-    leaves: list[NDArray[Any]] = []
-    map_structure(leaves.append, nest)
-    return leaves
-
-
-def _row(nest: Nest, row: int) -> Nest:
-    return map_structure(lambda leaf: leaf[row], nest)
-
-
 def _flat(nest: Nest, dims: int) -> NDArray[Any]:
-    leaves = _leaves(nest)
-    flat = [leaf.reshape(*leaf.shape[:dims], math.prod(leaf.shape[dims:])) for leaf in leaves]
+    flat = [
+        leaf.reshape(*leaf.shape[:dims], math.prod(leaf.shape[dims:])) for leaf in flatten(nest)
+    ]
     return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=-1)

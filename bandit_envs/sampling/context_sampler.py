@@ -50,12 +50,7 @@ class ContextSampler(abc.ABC):
     def sample(
         self, rng: np.random.Generator, size: tuple[int, ...], name: str = "sampler"
     ) -> NDArray[Any]:
-        """Draws contexts, as `__call__` does, and checks them; `name` is for messages.
-
-        Raises:
-            TypeError: they have another dtype than the spec.
-            ValueError: they have another shape, or one is NaN; the message names its row.
-        """
+        """Draws contexts, as `__call__` does, and checks them; `name` is for messages."""
         contexts = self(rng, size)
         if not self._is_checked:
             return contexts
@@ -69,10 +64,9 @@ class BatchFunction(ContextSampler):
     """A function that draws a whole batch.
 
     Args:
-        function: takes a `numpy.random.Generator` and `size`, and returns an array `[*size, dim]`.
-            The array is copied, so the function may return the same one again, or a view.
-        dim: features in a context.
-        dtype: what to convert them to.
+        function: takes a `numpy.random.Generator` and `size`, and returns an array `[*size, dim]`,
+            which is copied.
+        dim, dtype: as for `ContextSampler`; what is drawn is converted.
 
     >>> signs = BatchFunction(lambda rng, size: rng.choice([-1, 1], (*size, 3)), dim=3)
     >>> signs(np.random.default_rng(0), (2, 5)).dtype

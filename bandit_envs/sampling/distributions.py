@@ -23,8 +23,6 @@ class Normal(ContextSampler):
         loc: their mean.
         scale: their standard deviation.
 
-    Source: `numpy.random.Generator.normal`.
-
     >>> Normal(3)(np.random.default_rng(0), (2, 5)).shape
     (2, 5, 3)
     """
@@ -52,8 +50,6 @@ class Uniform(ContextSampler):
         dim: features in a context.
         low: the smallest value.
         high: the end of the interval; rounding may reach it.
-
-    Source: `numpy.random.Generator.uniform`.
 
     >>> contexts = Uniform(3, -1.0, 1.0)(np.random.default_rng(0), (1000,))
     >>> contexts.shape, bool(abs(contexts).max() <= 1.0)
@@ -83,8 +79,6 @@ class Integers(ContextSampler):
         dim: features in a context.
         low: the smallest value.
         high: one more than the largest value.
-
-    Source: `numpy.random.Generator.integers`; TF-Agents' per-arm example draws its features so.
 
     >>> contexts = Integers(2, -10, 10)(np.random.default_rng(0), (1000,))
     >>> int(contexts.min()), int(contexts.max())

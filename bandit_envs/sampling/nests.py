@@ -16,12 +16,7 @@ from bandit_envs.specs import ArraySpec, Nest, map_structure
 
 
 class SamplerNest:
-    """Draws a nest of batches by a nest of samplers.
-
-    Args:
-        name: what to call it in messages.
-        samplers: the nest.
-    """
+    """Draws a nest of batches by a nest of samplers; `name` is for messages."""
 
     def __init__(self, name: str, samplers: Nest) -> None:
         self._name, self._samplers = name, samplers
@@ -46,10 +41,6 @@ class FunctionNest:
     It is called once when it is wrapped, to learn the specs, and then once a context. Its leaves
     are arrays of any dtype, and numbers. It has its own source of randomness.
 
-    Args:
-        name: what to call it in messages.
-        function: returns nests of one structure.
-
     Source: TF-Agents' `StationaryStochasticStructuredPyEnvironment`.
     """
 
@@ -58,7 +49,6 @@ class FunctionNest:
         self.spec = map_structure(ArraySpec.from_array, function())
 
     def sample(self, rng: np.random.Generator, size: tuple[int, ...]) -> Nest:
-        """Returns a nest of arrays [*size, ...]."""
         contexts = [self._function() for _ in range(math.prod(size))]
         try:
             nest = map_structure(self._stacked, self.spec, *contexts)

@@ -15,6 +15,7 @@ from bandit_envs.specs.nests import Nest as Nest
 from bandit_envs.specs.nests import add_outer_dims_nest as add_outer_dims_nest
 from bandit_envs.specs.nests import assert_arrays_nest as assert_arrays_nest
 from bandit_envs.specs.nests import check_arrays_nest as check_arrays_nest
+from bandit_envs.specs.nests import flatten as flatten
 from bandit_envs.specs.nests import map_structure as map_structure
 from bandit_envs.specs.nests import read_only_nest as read_only_nest
 from bandit_envs.specs.nests import sample_spec_nest as sample_spec_nest

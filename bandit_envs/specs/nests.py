@@ -44,6 +44,13 @@ def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Ne
     return type(nest)(*results) if hasattr(nest, "_fields") else type(nest)(results)
 
 
+def flatten(nest: Nest) -> list[Any]:
+    """Returns the leaves of a nest, in order."""
+    leaves: list[Any] = []
+    map_structure(leaves.append, nest)
+    return leaves
+
+
 def read_only_nest(nest: Nest) -> Nest:
     """Returns a nest of new read-only views, in new containers."""
     if type(nest) is np.ndarray:  # the two common kinds first: every step passes here

@@ -87,8 +87,7 @@ class MaskingWrapper(RankingWrapper):
 
     def _check_content(self, content: Any) -> None:
         super()._check_content(content)
-        mask = content[0].latent
-        if mask is not None:
+        if (mask := content[0].latent) is not None:
             self._masked(np.zeros((self._batch_size, self._num_wrapped)), mask)
 
 

@@ -80,12 +80,10 @@ class Wrapper(PyEnvironment):
 
     @property
     def num_actions(self) -> int:
-        """The number of actions, K, of a wrapped bandit."""
         return self._bandit().num_actions
 
     @property
     def horizon(self) -> int | None:
-        """The number of steps in an episode of a wrapped bandit; None for episodes of one step."""
         return self._bandit().horizon
 
     def action_spec(self) -> Nest:

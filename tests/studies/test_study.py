@@ -118,7 +118,7 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "linear_epsilon_greedy:epsilon=1.0 is listed twice"),
         ("[0, 0.25, 0.5, 1]", "[nan]", "epsilon is nan"),
         ("[0, 0.25, 0.5, 1]", "1979-05-27", "epsilon is .*1979"),
-        ("[0, 0.25, 0.5, 1]", "1" + 400 * "0", "epsilon is beyond all floats"),
+        ("[0, 0.25, 0.5, 1]", "1" + 400 * "0", "epsilon is inf"),
         ('name = "per_arm"', 'name = "per-arm"', "did you mean per_arm"),
         ("max_num_actions = 3", "max_num_actions = 0", "max_num_actions is 0"),
         ("max_num_actions = 3", "max_num_actions = 2.5", "max_num_actions is 2.5"),
