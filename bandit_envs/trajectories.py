@@ -27,8 +27,6 @@ class StepType:
 
     The three are read-only int32 arrays without dimensions; `StepType(value)` returns one of them.
 
-    Source: TF-Agents' `StepType`.
-
     >>> int(StepType.LAST), StepType(2) is StepType.LAST
     (2, True)
     """
@@ -54,7 +52,7 @@ class TimeStep(NamedTuple):
             has terminated; a LAST with discount 1 was cut off at a horizon.
         observation: a nest of arrays [B, ...], from which to choose the next action.
 
-    Source: TF-Agents' `TimeStep`; Sutton & Barto, section 3.4, for an episode's end.
+    Source: Sutton & Barto, section 3.4, for an episode's end.
 
     >>> time_step = restart(np.zeros((2, 3), np.float32), batch_size=2)
     >>> time_step.is_first(), time_step.reward
@@ -80,10 +78,7 @@ class TimeStep(NamedTuple):
 
 
 class PolicyInfo(NamedTuple):
-    """What a policy reports if asked: [B], the logarithm of the probability of the action taken.
-
-    Source: TF-Agents' `PolicyInfo`.
-    """
+    """What a policy reports if asked: [B], the logarithm of the probability of the action taken."""
 
     log_probability: NDArray[np.float64]
 
@@ -96,8 +91,6 @@ class Trajectory(NamedTuple):
         action: [B, ...].
         policy_info: what the policy says about its choice; `()` if nothing.
         next_step_type, reward, discount: of the time step to which the action led.
-
-    Source: TF-Agents' `Trajectory`.
 
     >>> before = restart(np.ones((1, 1), np.float32), batch_size=1)
     >>> after = termination(before.observation, reward=[2.5])

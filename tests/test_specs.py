@@ -16,7 +16,7 @@ from bandit_envs.specs import (
     value_range,
 )
 from bandit_envs.testing import assert_identical
-from tests.strategies import bounded_specs, dtypes, integer_dtypes, shapes
+from tests.strategies import bounded_specs, dtypes, shapes
 
 
 @given(shapes, dtypes, st.none() | st.text())
@@ -206,22 +206,6 @@ def test_impossible_bounds_are_refused(arguments, named):
 def test_a_dtype_without_order_has_no_bounds(dtype):
     with pytest.raises(TypeError, match="expected an integer, floating or boolean dtype"):
         BoundedArraySpec((), dtype)
-
-
-@given(integer_dtypes.filter(lambda dtype: dtype.itemsize < 8), st.data())
-def test_the_number_of_values_is_exact(dtype, data):
-    limits = np.iinfo(dtype)
-    low = data.draw(st.integers(limits.min, limits.max))
-    high = data.draw(st.integers(low, limits.max))
-    number = BoundedArraySpec((2,), dtype, low, high).num_values
-    assert number.tolist() == [high - low + 1] * 2
-    assert BoundedArraySpec((2,), dtype).num_values.tolist() == [2 ** (8 * dtype.itemsize)] * 2
-
-
-def test_only_integers_can_be_counted():
-    assert BoundedArraySpec((), np.float32, 0, 1).num_values is None
-    assert BoundedArraySpec((), np.bool_).num_values is None
-    assert BoundedArraySpec((), np.int32, 0, 4).num_values.shape == ()
 
 
 def test_the_kind_of_a_spec():

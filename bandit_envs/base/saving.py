@@ -28,7 +28,6 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
     Raises:
         TypeError: the state holds something other than arrays, NumPy's generators, numbers,
             strings, None, and dicts, lists, tuples and named tuples of these.
-        OSError: the file cannot be written, or `path` is not a regular file.
 
     >>> import tempfile
     >>> from bandit_envs import KArmedTestbed
@@ -51,11 +50,8 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
 def load_state(path: str | os.PathLike[str]) -> Any:
     """Reads what `save_state` wrote, for `set_state`.
 
-    Nothing is unpickled or imported. So construct first the object that the state is for.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is damaged, older than this version, or not a saved state.
+    Nothing is unpickled or imported. So construct first the object that the state is for. A file
+    that is damaged, older than this version, or not a saved state raises ValueError.
     """
     header, arrays = read_archive(Path(path))
     try:
@@ -67,10 +63,9 @@ def load_state(path: str | os.PathLike[str]) -> Any:
 
 
 def atomic_write(path: Path, content: Iterable[bytes]) -> None:
-    """Writes the parts of a file: under another name, which is flushed and renamed to `path`.
+    """Writes the parts of a file under another name, which is flushed and renamed to `path`.
 
-    Raises:
-        OSError: the file cannot be written, or `path` is not a regular file. Nothing has changed.
+    If it cannot, or if `path` is not a regular file, it raises OSError and changes nothing.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -109,18 +104,13 @@ def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
     """
     content = path.read_bytes()
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = archive.infolist()
+        with np.load(io.BytesIO(content)) as archive:
+            members = archive.zip.infolist()
             if any(member.compress_type != zipfile.ZIP_STORED for member in members):
                 raise ValueError("it is compressed")
             if sum(member.file_size for member in members) > len(content):
                 raise ValueError("its parts overlap")
-            arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(name)), allow_pickle=False
-                )
-                for name in archive.namelist()
-            }
+            arrays = dict(archive)
         return json.loads(arrays.pop("header").tobytes()), arrays
     except Exception as error:  # damaged bytes make zipfile and NumPy raise almost anything
         raise ValueError(f"{path} is damaged, or not a file of bandit_envs: {error}") from error

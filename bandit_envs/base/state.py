@@ -44,9 +44,8 @@ class Stateful:
     def set_state(self, state: Any) -> None:
         """Returns to a `state` of `get_state`: from there on, everything repeats bit for bit.
 
-        Raises:
-            TypeError, ValueError: `state` is not a saved state, belongs to an object of another
-                class, size or spec, or is damaged. Nothing has changed.
+        A state of another class, size or spec, or a damaged one, raises TypeError or ValueError
+        and changes nothing.
         """
         self._state = self._restored(state)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bandit_envs.base.state import Transient
-from bandit_envs.rendering.arms import Arms, text
-
-__all__ = ["Arms", "close", "render"]
+from bandit_envs.rendering.arms import Arms as Arms
+from bandit_envs.rendering.arms import text
 
 
 def render(arms: Arms, mode: str, window: Transient) -> Any:

@@ -29,13 +29,9 @@ class Arms(NamedTuple):
     action: int | None
     reward: float | None
 
-    def optimal_action(self) -> int:
-        """Returns the first arm with the largest mean."""
-        return int(self.expected_rewards.argmax())
-
     def progress(self) -> str:
         """Returns a phrase on the steps so far and the last reward."""
-        steps = f"{self.steps} step" if self.steps == 1 else f"{self.steps} steps"
+        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
         action = "" if self.action is None else f"; last action {self.action}"
         return steps + action + ("" if self.reward is None else f", reward {self.reward:.2f}")
 
@@ -77,7 +73,7 @@ def _marks(arms: Arms, arm: int, mean: float, low: float, high: float) -> str:
     marks = [" "] * TEXT_WIDTH
     marks[column(first) : column(last) + 1] = "-" * (column(last) + 1 - column(first))
     marks[column(0.0)] = "|"
-    marks[column(mean)] = "*" if arm == arms.optimal_action() else "o"
+    marks[column(mean)] = "*" if arm == arms.expected_rewards.argmax() else "o"
     if std and arms.reward is not None and arm == arms.action:
         marks[column(arms.reward)] = "x"
     return "".join(marks)

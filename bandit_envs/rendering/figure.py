@@ -46,7 +46,7 @@ def show_arms(arms: Arms, window: Figure | None) -> Figure:
 
 def _draw_arms(figure: Figure, arms: Arms) -> None:
     means = arms.expected_rewards
-    colors = np.where(np.arange(len(means)) == arms.optimal_action(), OPTIMAL, "0.75")
+    colors = np.where(np.arange(len(means)) == means.argmax(), OPTIMAL, "0.75")
     axis = figure.subplots()
     axis.set_title(arms.title, loc="left", fontsize=12, parse_math=False)
     axis.set_title(arms.progress(), loc="right", fontsize=10, color="0.3")

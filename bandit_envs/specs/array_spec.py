@@ -93,8 +93,6 @@ class BoundedArraySpec(ArraySpec):
     >>> spec = BoundedArraySpec((), np.int32, minimum=0, maximum=4, name="action")
     >>> spec.check_array(np.array(4, np.int32)), spec.check_array(np.array(5, np.int32))
     (True, False)
-    >>> int(spec.num_values)
-    5
     """
 
     minimum: NDArray[Any]
@@ -122,14 +120,6 @@ class BoundedArraySpec(ArraySpec):
             object.__setattr__(self, bound, array.view())
         if not np.all(self.minimum <= self.maximum):
             raise ValueError(f"minimum is {self.minimum}; expected at most {self.maximum}")
-
-    @property
-    def num_values(self) -> NDArray[Any] | None:
-        """How many values an integer spec allows: int64, of `shape`; None for other dtypes."""
-        if not is_discrete(self):
-            return None
-        width = self.maximum.astype(np.int64) - self.minimum.astype(np.int64)
-        return np.broadcast_to(width + 1, self.shape)
 
     @classmethod
     def from_spec(cls, spec: ArraySpec) -> BoundedArraySpec:
