@@ -54,7 +54,7 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
         specs = env.observation_spec(), env.action_spec(), env.reward_spec()
         self._observation_spec, self._action_spec, self._reward_spec = map(_converted, specs)
         self._name = env.name
-        self._env = env
+        self._env: Any = env
         self._take_time_step()
 
     @property
@@ -71,14 +71,14 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
         return True
 
     @property
-    def batch_size(self) -> int:
+    def batch_size(self) -> Any:
         return self._env.batch_size
 
-    def wrapped_env(self) -> PyEnvironment:
+    def wrapped_env(self) -> Any:
         """Returns the environment of this package."""
         return self._env
 
-    def seed(self, seed: Seed = None) -> list[Any]:
+    def seed(self, seed: Seed = None) -> Any:
         return self._env.seed(seed)
 
     def get_state(self) -> Any:
@@ -156,9 +156,8 @@ class _Piecewise(TFAgentsBanditEnvironment):
     """What TF-Agents' piecewise bandits have beside their signature."""
 
     @property
-    def _current_piece(self) -> int:
-        piece: int = self._env.current_piece  # type: ignore[attr-defined]
-        return piece
+    def _current_piece(self) -> Any:
+        return self._env.current_piece
 
     def _apply_action(self, action: Nest) -> Nest:
         one = np.shape(action) == (1,)
@@ -169,8 +168,7 @@ class _Ranking(TFAgentsBanditEnvironment):
     """What TF-Agents' ranking environment has beside its signature."""
 
     def _cascading_to_scorevector(self, chosen_items: Any, chosen_values: Any) -> Any:
-        core: Any = self._env
-        return core._cascading_to_scorevector(chosen_items, chosen_values)
+        return self._env._cascading_to_scorevector(chosen_items, chosen_values)
 
 
 def drop_in(
@@ -211,10 +209,9 @@ def drop_in(
 
 
 _BASES = {"PiecewiseBernoulliPyEnvironment": _Piecewise, "RankingPyEnvironment": _Ranking}
-for _entry in ENVIRONMENTS.values():
-    if _entry.upstream is not None:
-        _base = _BASES.get(_entry.upstream, TFAgentsBanditEnvironment)
-        globals()[_entry.upstream] = drop_in(_entry.environment, _base)
+_classes = {entry.upstream: entry.environment for entry in ENVIRONMENTS.values() if entry.upstream}
+for _name, _class in _classes.items():
+    globals()[_name] = drop_in(_class, _BASES.get(_name, TFAgentsBanditEnvironment))
 
 # TF-Agents has these beside its `WheelPyEnvironment` and its `RankingPyEnvironment`.
 compute_optimal_action = wheel.compute_optimal_action
@@ -230,20 +227,13 @@ def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     last reset: call it after the step, eagerly or in a graph, as TF-Agents' drivers do.
 
     Args:
-        env: a bandit without a horizon, adapted or not.
-
-    Raises:
-        ValueError: `env` has a horizon: its resets would count as steps.
-        NotImplementedError: the expected rewards are not known.
+        env: a bandit without a horizon, adapted or not, whose expected rewards are known.
     """
     return _baseline(env, "optimal_reward", np.float32, lambda means: means.max(axis=1))
 
 
 def optimal_action_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
-    """Returns the baseline of TF-Agents' `SuboptimalArmsMetric`: the first optimal action of a row.
-
-    The rest is as for `optimal_reward_fn`.
-    """
+    """Returns the same of TF-Agents' `SuboptimalArmsMetric`: the first optimal action of a row."""
     return _baseline(env, "optimal_action", np.int32, lambda means: means.argmax(axis=1))
 
 
@@ -288,9 +278,8 @@ def _is_endless(env: Any) -> bool:
 
 def _converted(spec: Nest) -> Nest:
     def convert(leaf: Any) -> Any:
-        if isinstance(leaf, BoundedArraySpec):
-            bounds = leaf.minimum, leaf.maximum
-            return array_spec.BoundedArraySpec(leaf.shape, leaf.dtype, *bounds, leaf.name)
-        return array_spec.ArraySpec(leaf.shape, leaf.dtype, leaf.name)
+        bounds = (leaf.minimum, leaf.maximum) if isinstance(leaf, BoundedArraySpec) else ()
+        kind = array_spec.BoundedArraySpec if bounds else array_spec.ArraySpec
+        return kind(leaf.shape, leaf.dtype, *bounds, leaf.name)
 
     return map_structure(convert, spec)
