@@ -55,7 +55,15 @@ myst_substitutions = {
 }
 
 # The frameworks need not be installed to build the pages of their adapters.
-autodoc_mock_imports = ["gin", "gym", "gymnasium", "rlberry", "tensorflow", "tensorflow_probability", "tf_agents"]
+autodoc_mock_imports = [
+    "gin",
+    "gym",
+    "gymnasium",
+    "rlberry",
+    "tensorflow",
+    "tensorflow_probability",
+    "tf_agents",
+]
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
