@@ -20,9 +20,15 @@ NEEDED = {"evaluate_your_policy": ["gymnasium"], "per_arm_bandits_tf_agents": ["
 SMALL = {
     "evaluate_your_policy": {"NUM_ROWS": 40, "NUM_STEPS": 20, "NUM_PARTS": 2, "NUM_ENVS": 3},
     "k_armed_testbed": {"NUM_ROWS": 20, "NUM_STEPS": 20},
+    "off_policy_evaluation": {"NUM_LOGS": 3, "NUM_ROWS": 200, "NUM_LEARNING_STEPS": 3},
     "per_arm_bandits_tf_agents": {"NUM_STEPS": 4, "BATCH_SIZE": 5, "NUM_ARMS": 6},
 }
-PICTURES = {"evaluate_your_policy": 2, "k_armed_testbed": 3, "per_arm_bandits_tf_agents": 4}
+PICTURES = {
+    "evaluate_your_policy": 2,
+    "k_armed_testbed": 3,
+    "off_policy_evaluation": 3,
+    "per_arm_bandits_tf_agents": 4,
+}
 LIMIT = 180.0  # seconds
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
