@@ -38,9 +38,14 @@ from bandit_envs.metrics import MetricResult as MetricResult
 from bandit_envs.metrics import OptimalActionMetric as OptimalActionMetric
 from bandit_envs.metrics import RegretMetric as RegretMetric
 from bandit_envs.metrics import Statistics as Statistics
+from bandit_envs.policies import BayesUCBPolicy as BayesUCBPolicy
 from bandit_envs.policies import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
+from bandit_envs.policies import BoltzmannPolicy as BoltzmannPolicy
 from bandit_envs.policies import DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy
+from bandit_envs.policies import (
+    DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,
+)
 from bandit_envs.policies import DiscountedUCBPolicy as DiscountedUCBPolicy
 from bandit_envs.policies import (
     DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
@@ -55,6 +60,7 @@ from bandit_envs.policies import Exp3SPolicy as Exp3SPolicy
 from bandit_envs.policies import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies import GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy
 from bandit_envs.policies import GradientBanditPolicy as GradientBanditPolicy
+from bandit_envs.policies import IMEDPolicy as IMEDPolicy
 from bandit_envs.policies import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
 from bandit_envs.policies import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
@@ -65,6 +71,7 @@ from bandit_envs.policies import Policy as Policy
 from bandit_envs.policies import RandomPolicy as RandomPolicy
 from bandit_envs.policies import ReducedVarianceTsallisINFPolicy as ReducedVarianceTsallisINFPolicy
 from bandit_envs.policies import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
+from bandit_envs.policies import SuccessiveEliminationPolicy as SuccessiveEliminationPolicy
 from bandit_envs.policies import TsallisINFPolicy as TsallisINFPolicy
 from bandit_envs.policies import UCB1TunedPolicy as UCB1TunedPolicy
 from bandit_envs.policies import UCBPolicy as UCBPolicy

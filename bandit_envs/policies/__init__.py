@@ -1,7 +1,12 @@
 """Baseline policies on batched NumPy arrays."""
 
+from bandit_envs.policies.bayes_ucb import BayesUCBPolicy as BayesUCBPolicy
 from bandit_envs.policies.beta import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies.beta import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
+from bandit_envs.policies.beta import (
+    DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,
+)
+from bandit_envs.policies.boltzmann import BoltzmannPolicy as BoltzmannPolicy
 from bandit_envs.policies.decaying_epsilon_greedy import (
     DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy,
 )
@@ -13,12 +18,16 @@ from bandit_envs.policies.disjoint_linear import (
 )
 from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as DisjointLinUCBPolicy
 from bandit_envs.policies.elimination import ExploreThenCommitPolicy as ExploreThenCommitPolicy
+from bandit_envs.policies.elimination import (
+    SuccessiveEliminationPolicy as SuccessiveEliminationPolicy,
+)
 from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy as EpsilonGreedyPolicy
 from bandit_envs.policies.exp3 import Exp3Policy as Exp3Policy
 from bandit_envs.policies.exp3 import Exp3SPolicy as Exp3SPolicy
 from bandit_envs.policies.forgetting_ucb import DiscountedUCBPolicy as DiscountedUCBPolicy
 from bandit_envs.policies.forgetting_ucb import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy as GradientBanditPolicy
+from bandit_envs.policies.kl_ucb import IMEDPolicy as IMEDPolicy
 from bandit_envs.policies.kl_ucb import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
 from bandit_envs.policies.linear import LinearPolicy as LinearPolicy

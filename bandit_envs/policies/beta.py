@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.checks import check_number
+from bandit_envs.base.checks import check_number, check_positive
 from bandit_envs.base.state import Seed
 from bandit_envs.policies.beta_odds import draw_beta_odds
 from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, argmax_random_ties
@@ -87,3 +87,53 @@ class BetaGreedyPolicy(BetaThompsonSamplingPolicy):
     def _select(self, rng: Rng, learned: BetaPosterior, time_step: TimeStep) -> Actions:
         means = learned.successes / (learned.successes + learned.failures)
         return argmax_random_ties(rng, means, self._available(time_step.observation))
+
+
+class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
+    """Thompson sampling with Beta posteriors that forget, for rewards whose laws change.
+
+        successes = prior_successes + S(a),    S(a) = gamma S(a) + 1[a = A] R
+        failures  = prior_failures + F(a),     F(a) = gamma F(a) + 1[a = A] (1 - R)
+
+    Rewards are numbers from 0 to 1.
+
+    Args:
+        gamma: above 0, at most 1.
+        prior_successes: from 0.1 to 1e6.
+        prior_failures: from 0.1 to 1e6.
+
+    Source: Raj & Kalyani, Taming Non-stationary Bandits: A Bayesian Approach (2017), algorithm 1.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> env = BernoulliPyEnvironment([0.1, 0.9])
+    >>> DiscountedThompsonSamplingPolicy(0.99, num_actions=2).action(env.reset()).shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        gamma: float,
+        prior_successes: float = 1.0,
+        prior_failures: float = 1.0,
+        *,
+        num_actions: int,
+        batch_size: int = 1,
+        seed: Seed = None,
+    ) -> None:
+        self._gamma = check_positive("gamma", gamma, maximum=1.0)
+        super().__init__(
+            prior_successes,
+            prior_failures,
+            num_actions=num_actions,
+            batch_size=batch_size,
+            seed=seed,
+        )
+
+    def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> BetaPosterior:
+        check_unit_rewards(trajectory.reward)
+        successes, failures = learned
+        successes *= self._gamma
+        successes += (1.0 - self._gamma) * self._prior_successes
+        failures *= self._gamma
+        failures += (1.0 - self._gamma) * self._prior_failures
+        return super()._learn(learned, trajectory)

@@ -1,4 +1,4 @@
-"""Policies that explore first: explore-then-commit."""
+"""Policies that explore in turn: explore-then-commit and successive elimination."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.checks import check_integer, check_positive
 from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Floats, IndexPolicy
+from bandit_envs.policies.policy import Floats, IndexPolicy, Mask
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -51,4 +51,65 @@ class ExploreThenCommitPolicy(IndexPolicy):
         n = counts.take(chosen)
         sums[chosen] += np.where(n < self._m, trajectory.reward, 0.0)
         counts[chosen] = n + 1.0
+        return learned
+
+
+class Candidates(NamedTuple):
+    """The candidates and what was seen of them, [B, K] and updated in place.
+
+    Fields:
+        values: the mean reward.
+        counts: N, how often the action was chosen.
+        widths: alpha, infinite for an action never chosen.
+        active: whether the action may still be the best.
+    """
+
+    values: Floats
+    counts: Floats
+    widths: Floats
+    active: Mask
+
+
+class SuccessiveEliminationPolicy(IndexPolicy):
+    """Chooses in turn among the actions that may still be the best.
+
+        alpha(a) = sqrt(ln(5 K N(a)^2 / delta) / N(a))
+
+    It drops action a, for ever, once Q(a) + alpha(a) < max_b Q(b) - alpha(b). For rewards from 0 to
+    1, the best action is never dropped with a probability of at least 1 - delta. A row whose
+    available actions are all dropped takes these in turn.
+
+    Args:
+        delta: from 1e-100 to 1.
+
+    Source: Even-Dar, Mannor & Mansour (2006), algorithm 3.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> SuccessiveEliminationPolicy(0.1, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
+    array([[0.25, 0.25, 0.25, 0.25]])
+    """
+
+    def __init__(
+        self, delta: float, *, num_actions: int, batch_size: int = 1, seed: Seed = None
+    ) -> None:
+        self._delta = check_positive("delta", delta, 1e-100, 1.0)
+        super().__init__(num_actions, batch_size, seed)
+
+    def _initial(self) -> Candidates:
+        shape = self._table_shape
+        values, counts = np.zeros((2, *shape))
+        return Candidates(values, counts, np.full(shape, np.inf), np.ones(shape, np.bool_))
+
+    def _scores(self, learned: Candidates, time_step: TimeStep) -> Floats:
+        return np.where(learned.active, 0.0, -1e18) - learned.counts
+
+    def _learn(self, learned: Candidates, trajectory: Trajectory) -> Candidates:
+        chosen = self._row_offsets + trajectory.action
+        values, counts, widths = (table.reshape(-1) for table in learned[:3])
+        n, value = counts.take(chosen) + 1.0, values.take(chosen)
+        values[chosen], counts[chosen] = value + (trajectory.reward - value) / n, n
+        widths[chosen] = np.sqrt(np.log(5.0 * self._num_actions / self._delta * n * n) / n)
+        lower = (learned.values - learned.widths).max(axis=1, keepdims=True)
+        upper = learned.values + learned.widths
+        np.logical_and(learned.active, upper >= lower, out=learned.active)
         return learned

@@ -51,6 +51,36 @@ class KLUCBPolicy(AverageIndexPolicy):
         return super()._learn(learned, trajectory)
 
 
+class IMEDPolicy(AverageIndexPolicy):
+    """Chooses the action with the smallest empirical divergence from the best.
+
+        A_t = argmin_a N(a) kl(Q(a), max_b Q(b)) + ln N(a)
+        kl(p, q) = p ln(p / q) + (1 - p) ln((1 - p) / (1 - q))
+
+    The maximum is over the available actions. Actions never chosen come first. Rewards are numbers
+    from 0 to 1. IMED stands for indexed minimum empirical divergence.
+
+    Source: Honda & Takemura (2015), algorithm 1, for Bernoulli laws.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> IMEDPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+        p, available = learned.values, self._available(time_step.observation)
+        best = (p if available is None else np.where(available, p, 0.0)).max(axis=1, keepdims=True)
+        best = np.clip(best, 1e-300, BELOW_1)
+        p = np.clip(p, 1e-300, BELOW_1)
+        divergence = p * (np.log(p) - np.log(best))
+        divergence += (1.0 - p) * (np.log1p(-p) - np.log1p(-best))
+        return np.asarray(np.log(learned.inverses) - learned.counts * divergence)
+
+    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
+        check_unit_rewards(trajectory.reward)
+        return super()._learn(learned, trajectory)
+
+
 def kl_upper_bounds(p: Floats, divergence: Floats) -> Floats:
     """Returns the largest q with kl(p, q) <= `divergence`, for p from 0 to 1; exact to 1e-10."""
     p = np.clip(p, 1e-300, BELOW_1)

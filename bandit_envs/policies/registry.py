@@ -51,6 +51,17 @@ POLICIES = {
             "Tsallis-INF, reduced variance",
             policies.ReducedVarianceTsallisINFPolicy,
         ),
+        PolicyEntry("bayes_ucb", "Bayes-UCB", policies.BayesUCBPolicy),
+        PolicyEntry("imed", "IMED", policies.IMEDPolicy),
+        PolicyEntry(
+            "discounted_thompson",
+            "discounted Thompson sampling",
+            policies.DiscountedThompsonSamplingPolicy,
+        ),
+        PolicyEntry("boltzmann", "Boltzmann", policies.BoltzmannPolicy),
+        PolicyEntry(
+            "successive_elimination", "successive elimination", policies.SuccessiveEliminationPolicy
+        ),
         PolicyEntry("lin_ucb", "LinUCB", policies.LinUCBPolicy),
         PolicyEntry(
             "linear_thompson", "linear Thompson sampling", policies.LinearThompsonSamplingPolicy

@@ -7,16 +7,21 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
+    BayesUCBPolicy,
     BetaThompsonSamplingPolicy,
+    BoltzmannPolicy,
     DecayingEpsilonGreedyPolicy,
+    DiscountedThompsonSamplingPolicy,
     DiscountedUCBPolicy,
     Exp3Policy,
     Exp3SPolicy,
     ExploreThenCommitPolicy,
+    IMEDPolicy,
     KLUCBPolicy,
     MOSSPolicy,
     ReducedVarianceTsallisINFPolicy,
     SlidingWindowUCBPolicy,
+    SuccessiveEliminationPolicy,
     TsallisINFPolicy,
     UCB1TunedPolicy,
     UCBPolicy,
@@ -37,6 +42,11 @@ POLICIES = {
     "Exp3.S": (partial(Exp3SPolicy, 0.1, 0.001), 3.0),
     "Tsallis-INF": (TsallisINFPolicy, 8.0),
     "Tsallis-INF, reduced variance": (ReducedVarianceTsallisINFPolicy, 8.0),
+    "discounted Thompson sampling": (partial(DiscountedThompsonSamplingPolicy, 0.99), 3.0),
+    "Bayes-UCB": (BayesUCBPolicy, 3.0),
+    "IMED": (IMEDPolicy, 3.0),
+    "Boltzmann": (partial(BoltzmannPolicy, 0.1), 3.0),
+    "successive elimination": (partial(SuccessiveEliminationPolicy, 0.1), 3.0),
     "explore-then-commit": (partial(ExploreThenCommitPolicy, 100), 3.0),
     "decaying epsilon-greedy": (partial(DecayingEpsilonGreedyPolicy, 1.0, 0.5), 3.0),
 }

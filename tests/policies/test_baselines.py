@@ -7,27 +7,35 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
+    BayesUCBPolicy,
     BernoulliPyEnvironment,
     BetaGreedyPolicy,
     BetaThompsonSamplingPolicy,
+    BoltzmannPolicy,
     DecayingEpsilonGreedyPolicy,
+    DiscountedThompsonSamplingPolicy,
     DiscountedUCBPolicy,
     Exp3Policy,
     Exp3SPolicy,
     ExploreThenCommitPolicy,
+    IMEDPolicy,
     KArmedBandit,
     KLUCBPolicy,
     MOSSPolicy,
     ReducedVarianceTsallisINFPolicy,
     SlidingWindowUCBPolicy,
     StepDriver,
+    SuccessiveEliminationPolicy,
     TsallisINFPolicy,
     UCB1TunedPolicy,
     rewards,
 )
 from bandit_envs.policies.beta_odds import draw_beta_odds
-from bandit_envs.policies.kl_ucb import kl_upper_bounds
+from bandit_envs.policies.beta_quantiles import beta_quantiles, log_beta
+from bandit_envs.policies.kl_ucb import BELOW_1, kl_upper_bounds
 from bandit_envs.trajectories import Trajectory, restart, termination
+
+scipy_special = pytest.importorskip("scipy.special")
 
 K, B = 4, 4
 SIZES = {"num_actions": 3, "batch_size": B}
@@ -178,6 +186,50 @@ class ReducedVarianceTsallisINF(TsallisINF):
         return 0.5 if self.pi[action] >= self.eta**2 else 0.0
 
 
+class IMED(Index):
+    def index(self, action, available):
+        best = min(max(self.mean(a) if self.seen(a) else 0.0 for a in available), BELOW_1)
+        n = len(self.seen(action))
+        return -n * kl(self.mean(action), best) - math.log(n)
+
+
+class BayesUCB(Index):
+    def probabilities(self, available):
+        if self.t == 1:
+            return [(a in available) / len(available) for a in range(K)]
+        total = [sum(self.seen(a)) for a in range(K)]
+        a = [self.prior_successes + total[action] for action in range(K)]
+        b = [self.prior_failures + len(self.seen(i)) - total[i] for i in range(K)]
+        quantiles = scipy_special.betaincinv(a, b, 1 - 1 / self.t)
+        best = [i for i in available if quantiles[i] >= max(quantiles[available]) - 1e-9]
+        return [(i in best) / len(best) for i in range(K)]
+
+
+class Boltzmann(Row):
+    def probabilities(self, available):
+        values = [self.mean(a) if self.seen(a) else 0.0 for a in range(K)]
+        return given([math.exp(value / self.temperature) for value in values], available)
+
+
+class SuccessiveElimination(Row):
+    def __init__(self, **parameters):
+        super().__init__(**parameters)
+        self.active = set(range(K))
+
+    def probabilities(self, available):
+        turn = self.active.intersection(available) or available
+        fewest = min(len(self.seen(a)) for a in turn)
+        first = [a for a in turn if len(self.seen(a)) == fewest]
+        return [(a in first) / len(first) for a in range(K)]
+
+    def learn(self, action, reward, available):
+        super().learn(action, reward, available)
+        n = {a: len(self.seen(a)) for a in range(K) if self.seen(a)}
+        width = {a: math.sqrt(math.log(5 * K * n[a] ** 2 / self.delta) / n[a]) for a in n}
+        best = max(self.mean(a) - width[a] for a in n)
+        self.active -= {a for a in n if self.mean(a) + width[a] < best}
+
+
 class ExploreThenCommit(Row):
     def probabilities(self, available):
         scores = {}
@@ -225,6 +277,10 @@ RULES = {
     "exp3_s": (Exp3SPolicy, Exp3S, {"gamma": 0.2, "alpha": 0.05}),
     "tsallis_inf": (TsallisINFPolicy, TsallisINF, {}),
     "tsallis_inf_rv": (ReducedVarianceTsallisINFPolicy, ReducedVarianceTsallisINF, {}),
+    "imed": (IMEDPolicy, IMED, {}),
+    "bayes_ucb": (BayesUCBPolicy, BayesUCB, {"prior_successes": 0.5, "prior_failures": 2.0}),
+    "boltzmann": (BoltzmannPolicy, Boltzmann, {"temperature": 0.2}),
+    "successive_elimination": (SuccessiveEliminationPolicy, SuccessiveElimination, {"delta": 1.0}),
     "explore_then_commit": (ExploreThenCommitPolicy, ExploreThenCommit, {"m": 5}),
     "decaying_epsilon_greedy": (
         DecayingEpsilonGreedyPolicy,
@@ -267,7 +323,10 @@ def test_probabilities_are_those_of_the_rule_at_every_step(name, sleeping, binar
 
 UNIT = {
     "beta_thompson": BetaThompsonSamplingPolicy,
+    "discounted_thompson": partial(DiscountedThompsonSamplingPolicy, 0.9),
     "kl_ucb": KLUCBPolicy,
+    "imed": IMEDPolicy,
+    "bayes_ucb": BayesUCBPolicy,
     "exp3": partial(Exp3Policy, 0.2),
     "exp3_s": partial(Exp3SPolicy, 0.2, 0.1),
     "tsallis_inf": TsallisINFPolicy,
@@ -350,6 +409,41 @@ def test_the_posterior_of_beta_thompson_is_that_of_bayes(teach, learned):
             assert posterior == [0.5 + own.count(1), 2.0 + own.count(0)]
 
 
+def test_the_posterior_of_discounted_thompson_sampling_forgets(teach, learned):
+    rng = np.random.default_rng(5)
+    actions, seen = rng.integers(0, K, (30, B)), rng.random((30, B))
+    policy = DiscountedThompsonSamplingPolicy(0.8, 0.5, 2.0, num_actions=K, batch_size=B)
+    teach(policy, actions, seen)
+    weights = 0.8 ** np.arange(30)[::-1]
+    for row in range(B):
+        for action in range(K):
+            own = weights * (actions[:, row] == action)
+            found = [table[row, action] for table in learned(policy)]
+            expected = [0.5 + own @ seen[:, row], 2.0 + own @ (1.0 - seen[:, row])]
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("t", [2, 5, 100, 10**6])
+def test_quantiles_of_beta_laws_are_exact(t):
+    rng = np.random.default_rng(2)
+    a, b = np.exp(rng.uniform(np.log(0.1), np.log(1e4), (2, 1000)))
+    start = np.log(a / b) + rng.normal(size=1000)
+    found = beta_quantiles(-math.log(t), a, b, log_beta(a, b), start)
+    np.testing.assert_allclose(log_beta(a, b), scipy_special.betaln(a, b), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(
+        scipy_special.expit(found), scipy_special.betaincinv(a, b, 1 - 1 / t), atol=1e-9
+    )
+
+
+def test_successive_elimination_keeps_the_best_action_and_drops_the_others(learned):
+    env = BernoulliPyEnvironment([0.1, 0.9, 0.3], 300, seed=8)
+    policy = SuccessiveEliminationPolicy(0.1, num_actions=3, batch_size=300, seed=9)
+    StepDriver(env, policy, [policy], 1000).run()
+    kept = learned(policy).active.mean(axis=0)
+    assert kept[1] > 0.9
+    assert max(kept[0], kept[2]) < 0.1
+
+
 @pytest.mark.parametrize(
     ("a", "b"), [(1, 1), (0.1, 0.1), (0.5, 9), (1, 30), (3, 2), (40, 1.5), (200, 300), (9e4, 7)]
 )
@@ -373,6 +467,10 @@ def test_odds_are_those_of_beta_laws(a, b):
         (partial(SlidingWindowUCBPolicy, 0), "window", ValueError),
         (partial(SlidingWindowUCBPolicy, 9, 1.0, -1.0), "reward_range", ValueError),
         (partial(Exp3Policy, 1.5), "gamma", ValueError),
+        (partial(DiscountedThompsonSamplingPolicy, 1.5), "gamma", ValueError),
+        (partial(BayesUCBPolicy, 0.0), "prior_successes", ValueError),
+        (partial(BoltzmannPolicy, 0.0), "temperature", ValueError),
+        (partial(SuccessiveEliminationPolicy, 1.5), "delta", ValueError),
         (partial(Exp3SPolicy, 0.5, "0"), "alpha", TypeError),
         (partial(DecayingEpsilonGreedyPolicy, 0.0, 0.1), "c", ValueError),
         (partial(DecayingEpsilonGreedyPolicy, 1.0, 1.1), "d", ValueError),

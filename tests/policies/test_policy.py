@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
+    BoltzmannPolicy,
     DecayingEpsilonGreedyPolicy,
     DiscountedUCBPolicy,
     EpsilonGreedyPolicy,
@@ -19,6 +20,7 @@ from bandit_envs import (
     RandomPolicy,
     SlidingWindowUCBPolicy,
     StepDriver,
+    SuccessiveEliminationPolicy,
     UCB1TunedPolicy,
     UCBPolicy,
 )
@@ -39,6 +41,8 @@ POLICIES = {
     "moss": partial(MOSSPolicy, 100),
     "discounted_ucb": partial(DiscountedUCBPolicy, 0.98),
     "sliding_window_ucb": partial(SlidingWindowUCBPolicy, 100),
+    "boltzmann": partial(BoltzmannPolicy, 0.5),
+    "successive_elimination": partial(SuccessiveEliminationPolicy, 0.9),
     "explore_then_commit": partial(ExploreThenCommitPolicy, 3),
     "decaying_epsilon_greedy": partial(DecayingEpsilonGreedyPolicy, 1.0, 0.5),
     "thompson": partial(GaussianThompsonSamplingPolicy, 0.5, 2.0, 1.5),

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
+    BayesUCBPolicy,
     BetaThompsonSamplingPolicy,
+    BoltzmannPolicy,
     DecayingEpsilonGreedyPolicy,
+    DiscountedThompsonSamplingPolicy,
     DiscountedUCBPolicy,
     EpsilonGreedyPolicy,
     Exp3Policy,
@@ -15,6 +18,7 @@ from bandit_envs import (
     ExploreThenCommitPolicy,
     GaussianThompsonSamplingPolicy,
     GradientBanditPolicy,
+    IMEDPolicy,
     KLUCBPolicy,
     LinearEpsilonGreedyPolicy,
     LinearThompsonSamplingPolicy,
@@ -25,6 +29,7 @@ from bandit_envs import (
     SlidingWindowUCBPolicy,
     StationaryStochasticPerArmPyEnvironment,
     StepDriver,
+    SuccessiveEliminationPolicy,
     TsallisINFPolicy,
     UCB1TunedPolicy,
     UCBPolicy,
@@ -51,6 +56,10 @@ EXACT = {
     "kl_ucb": KLUCBPolicy,
     "explore_then_commit": partial(ExploreThenCommitPolicy, 1),
     "decaying_epsilon_greedy": partial(DecayingEpsilonGreedyPolicy, 0.5, 1.0),
+    "bayes_ucb": BayesUCBPolicy,
+    "imed": IMEDPolicy,
+    "boltzmann": partial(BoltzmannPolicy, 0.5),
+    "successive_elimination": partial(SuccessiveEliminationPolicy, 0.1),
     "discounted_ucb": partial(DiscountedUCBPolicy, 0.7, 0.1),
     "sliding_window_ucb": partial(SlidingWindowUCBPolicy, 3, 0.1),
     "exp3": partial(Exp3Policy, 0.3),
@@ -64,6 +73,7 @@ EXACT = {
 SAMPLED = {
     "thompson": GaussianThompsonSamplingPolicy,
     "beta_thompson": BetaThompsonSamplingPolicy,
+    "discounted_thompson": partial(DiscountedThompsonSamplingPolicy, 0.9),
     "linear_thompson": partial(LinearThompsonSamplingPolicy, 0.5),
 }
 AVAILABLE = {

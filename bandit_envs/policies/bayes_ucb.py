@@ -1,0 +1,85 @@
+"""Bayes-UCB: quantiles of Beta posteriors as upper confidence bounds."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.base.checks import check_number
+from bandit_envs.base.state import Seed
+from bandit_envs.policies.beta_quantiles import beta_quantiles, log_beta
+from bandit_envs.policies.policy import Floats, IndexPolicy
+from bandit_envs.policies.unit_rewards import check_unit_rewards
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+
+class Quantiles(NamedTuple):
+    """The posteriors and their quantiles, [B, K] and updated in place, and the steps so far.
+
+    Fields:
+        successes: the first parameter of the posterior.
+        failures: the second one.
+        log_betas: ln B(successes, failures).
+        log_odds: ln(q / (1 - q)) of the quantile q.
+        steps: the number of steps.
+    """
+
+    successes: Floats
+    failures: Floats
+    log_betas: Floats
+    log_odds: Floats
+    steps: int
+
+
+class BayesUCBPolicy(IndexPolicy):
+    """Chooses the action whose posterior has the largest quantile.
+
+        A_t = argmax_a q(1 - 1 / t, Beta(prior_successes + S(a), prior_failures + F(a)))
+
+    Here q(p, law) is the quantile of p, S the sum of the action's rewards and F that of 1 - R.
+    Rewards are numbers from 0 to 1. The quantiles are exact to 1e-9.
+
+    Args:
+        prior_successes: from 0.1 to 1e6.
+        prior_failures: from 0.1 to 1e6.
+
+    Source: Kaufmann, Cappé & Garivier (2012), algorithm 1, without its factor (ln T)^c.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> BayesUCBPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(
+        self,
+        prior_successes: float = 1.0,
+        prior_failures: float = 1.0,
+        *,
+        num_actions: int,
+        batch_size: int = 1,
+        seed: Seed = None,
+    ) -> None:
+        self._prior_successes = check_number("prior_successes", prior_successes, 0.1, 1e6)
+        self._prior_failures = check_number("prior_failures", prior_failures, 0.1, 1e6)
+        super().__init__(num_actions, batch_size, seed)
+
+    def _initial(self) -> Quantiles:
+        successes = np.full(self._table_shape, self._prior_successes)
+        failures = np.full(self._table_shape, self._prior_failures)
+        log_odds = np.zeros(self._table_shape)  # at the first step, all quantiles are 0
+        return Quantiles(successes, failures, log_beta(successes, failures), log_odds, 0)
+
+    def _scores(self, learned: Quantiles, time_step: TimeStep) -> Floats:
+        return learned.log_odds
+
+    def _learn(self, learned: Quantiles, trajectory: Trajectory) -> Quantiles:
+        reward = check_unit_rewards(trajectory.reward)
+        chosen = self._row_offsets + trajectory.action
+        a, b, log_b, log_odds = (table.reshape(-1) for table in learned[:4])
+        a[chosen] += reward
+        b[chosen] += 1.0 - reward
+        log_b[chosen] = log_beta(a[chosen], b[chosen])
+        log_odds[...] = beta_quantiles(-math.log(learned.steps + 2), a, b, log_b, log_odds)
+        return learned._replace(steps=learned.steps + 1)
