@@ -179,14 +179,14 @@ def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
         size = 1
     half = len(log) // 2 // size * size
     policy = _made(choice, log, size)
-    before, observations = policy.get_state().content.learned, log.seen()
+    observations = log.seen()
     for start in range(0, half, size):
         rows = slice(start, start + size)
         observation = map_structure(operator.itemgetter(rows), observations)
         after = termination(observation, log.reward[rows], np.float64)
         policy(Trajectory.from_transition(restart(observation, size), log.action[rows], after))
-    learned, same = policy.get_state().content.learned, []
-    map_structure(lambda *pair: same.append(np.array_equal(*pair)), before, learned)
+    learned = policy.get_state().content.learned
+    begin = 0 if learned is None or policy.is_untrained else half
     if size == 1:
         wide = _made(choice, log, min(ROWS, len(log)))
         state = wide.get_state()
@@ -197,7 +197,7 @@ def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
             )
             wide.set_state(state._replace(content=state.content._replace(learned=learned)))
             policy = wide
-    return policy, 0 if all(same) else half
+    return policy, begin
 
 
 def _made(choice: PolicyChoice, log: BanditLog, size: int) -> Policy:
