@@ -49,9 +49,6 @@ class StepDriver(Stateful):
 
     Raises:
         NotImplementedError: log probabilities are wanted of a policy that does not know them.
-        TypeError: an argument has a wrong type.
-        ValueError: `num_steps` is less than 1, or the policy's batch size or number of actions is
-            not the environment's.
 
     Source: TF-Agents' `PyDriver` and `DynamicStepDriver`; there, steps of all rows are added up.
 

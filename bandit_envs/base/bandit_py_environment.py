@@ -472,10 +472,10 @@ class BanditPyEnvironment(PyEnvironment):
         assert_arrays_nest(self._observe(bandit.state), observation)
         if bandit.action is not None:
             self._converted_action(bandit.action)
-            with contextlib.suppress(NotImplementedError):
-                self._describe_step(bandit)
         with contextlib.suppress(NotImplementedError):
             self._masked_means(bandit.state)
+            if bandit.action is not None:
+                self._describe_step(bandit)
 
 
 def _count(spec: Nest) -> int | None:

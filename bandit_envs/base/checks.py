@@ -105,10 +105,8 @@ def check_action(action: Any, spec: ArraySpec, batch_size: int) -> NDArray[Any]:
     array = _with_rows(array, (batch_size, *spec.shape))
     bounded = spec if isinstance(spec, BoundedArraySpec) else BoundedArraySpec.from_spec(spec)
     low, high = bounded.minimum, bounded.maximum
-    bad = ~((array >= low) & (array <= high))
-    if bad.any():
-        expected = f"{low.min()} <= action <= {high.max()}"
-        raise ValueError(f"{_first('action', array, bad)}; expected {expected}")
+    good = (array >= low) & (array <= high)
+    _require("action", array, good, f"expected {low.min()} <= action <= {high.max()}")
     return array.astype(INTP if integers else spec.dtype)
 
 
@@ -127,18 +125,15 @@ def check_indices(action: Any, batch_size: int, num_actions: int) -> NDArray[np.
         unsigned = checked.view(np.uintp)
         inside = unsigned.item(unsigned.argmax()) < num_actions
     if not inside:
-        action = _first("action", array, (checked < 0) | (checked >= num_actions))
-        raise ValueError(f"{action}; expected 0 <= action < {num_actions}")
+        good = (checked >= 0) & (checked < num_actions)
+        _require("action", array, good, f"expected 0 <= action < {num_actions}")
     return checked
 
 
 def check_available(action: NDArray[np.intp], available: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Returns `action` [B, ...]; ValueError if its row of `available` [B, K] does not allow it."""
     rows = np.arange(len(action)).reshape(-1, *(1,) * (action.ndim - 1))
-    allowed = available[rows, action]
-    if not allowed.all():
-        found = _first("action", action, ~allowed)
-        raise ValueError(f"{found}, which is not available in its row; expected one that is")
+    _require("action", action, available[rows, action], "expected one that is available in its row")
     return action
 
 
@@ -161,10 +156,8 @@ def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
         raise ValueError(f"reward has shape {array.shape}; expected {(batch_size,)}")
     # A sum of squares within bounds proves all of them good.
     if array.dtype.kind != "f" or not float(np.vdot(array, array)) < MAX_REWARD:
-        bad = ~(np.abs(array.astype(np.float64)) <= MAX_REWARD)
-        if bad.any():
-            found = _first("reward", array, bad)
-            raise ValueError(f"{found}; expected a number of size {MAX_REWARD:g} or less")
+        good = np.abs(array.astype(np.float64)) <= MAX_REWARD
+        _require("reward", array, good, f"expected a number of size {MAX_REWARD:g} or less")
     return array
 
 
@@ -176,7 +169,8 @@ def _with_rows(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return array.reshape(shape)
 
 
-def _first(name: str, array: NDArray[Any], bad: NDArray[np.bool_]) -> str:
-    """Returns "name[index] is value" for the first entry of `array` that is `bad`."""
-    index = tuple(np.argwhere(bad)[0])
-    return f"{name}[{', '.join(map(str, index))}] is {array[index]}"
+def _require(name: str, array: NDArray[Any], good: NDArray[np.bool_], expected: str) -> None:
+    """Raises ValueError for the first entry of `array` that is not `good`."""
+    if not good.all():
+        index = tuple(np.argwhere(~good)[0])
+        raise ValueError(f"{name}[{', '.join(map(str, index))}] is {array[index]}; {expected}")

@@ -67,17 +67,16 @@ class _LinearModel(RewardModel):
         narrow = arm_features.dtype.char == "f" and global_features.dtype.char == "f"
         theta = self._theta_float32 if narrow else self._theta
         num_global = global_features.shape[1]
-        try:
-            score: Array = global_features.dot(theta[:num_global])
-            if arm_features.ndim == 2:
-                return np.asarray(score + arm_features.dot(theta[num_global:]))
-            rows, num_arms, num_arm = arm_features.shape
-            arm_score = arm_features.reshape(rows * num_arms, num_arm).dot(theta[num_global:])
-        except ValueError as error:
+        if len(theta) != num_global + arm_features.shape[-1]:
             raise ValueError(
                 f"theta has {len(theta)} entries; expected one for each of {num_global} global "
                 f"and {arm_features.shape[-1]} arm features"
-            ) from error
+            )
+        score: Array = global_features.dot(theta[:num_global])
+        if arm_features.ndim == 2:
+            return np.asarray(score + arm_features.dot(theta[num_global:]))
+        rows, num_arms, num_arm = arm_features.shape
+        arm_score = arm_features.reshape(rows * num_arms, num_arm).dot(theta[num_global:])
         return np.asarray(score[:, np.newaxis] + arm_score.reshape(rows, num_arms))
 
 

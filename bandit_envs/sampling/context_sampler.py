@@ -100,8 +100,6 @@ class RowFunction(ContextSampler):
         function: returns a vector: an array, list or tuple; or a number, a vector of one.
         name: what to call it in messages.
 
-    Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`.
-
     >>> RowFunction(lambda: [1, 2])(np.random.default_rng(0), (3,)).shape
     (3, 2)
     """
@@ -110,9 +108,9 @@ class RowFunction(ContextSampler):
         try:
             context = function()
         except TypeError as error:
+            expected = "expected a ContextSampler, such as a BatchFunction, or a function without"
             raise TypeError(
-                f"{name} is {shown(function)}; expected a ContextSampler or a function without "
-                f"arguments; wrap a function (rng, size) as BatchFunction(function, dim): {error}"
+                f"{name} is {shown(function)}; {expected} arguments: {error}"
             ) from error
         self._returned = f"{name} returned"
         first = as_numbers(self._returned, context)

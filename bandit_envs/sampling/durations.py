@@ -38,10 +38,7 @@ class Durations:
         if isinstance(durations, Iterator):
             self._returned = []
         elif isinstance(durations, (Sequence, np.ndarray)):
-            self._durations, self._returned = (
-                iter(()),
-                [self._checked(steps) for steps in durations],
-            )
+            self._durations, self._returned = iter(()), [*map(self._checked, durations)]
         elif isinstance(durations, ContextSampler):
             self._duration(np.random.default_rng(0), 0)
         else:
@@ -50,15 +47,10 @@ class Durations:
     def ends(
         self, rng: np.random.Generator, time: int, ends: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Returns `ends` with pieces added until one lasts beyond `time`.
+        """Returns `ends` with pieces added until one lasts beyond `time`, in steps.
 
-        Args:
-            rng: what a sampler draws from.
-            time: the number of steps so far.
-            ends: [n + 1], 0 and the times at which pieces 0 to n - 1 end.
-
-        Raises:
-            ValueError: a duration is negative, or more than 1000 in a row are 0.
+        `ends` [n + 1] are 0 and the times at which pieces 0 to n - 1 end. More than 1000 durations
+        of 0 in a row raise ValueError.
         """
         while time >= ends.item(-1):
             index = len(ends) - 1

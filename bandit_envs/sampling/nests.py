@@ -28,10 +28,8 @@ class SamplerNest:
 
     def _spec_of(self, sampler: Any) -> ArraySpec:
         if not isinstance(sampler, ContextSampler):
-            raise TypeError(
-                f"{self._name} has {shown(sampler)}; expected a nest of ContextSamplers, or a "
-                "function without arguments"
-            )
+            expected = "expected a nest of ContextSamplers, or a function without arguments"
+            raise TypeError(f"{self._name} has {shown(sampler)}; {expected}")
         return sampler.spec
 
 
@@ -53,9 +51,8 @@ class FunctionNest:
         try:
             nest = map_structure(self._stacked, self.spec, *contexts)
         except (TypeError, ValueError) as error:
-            raise type(error)(
-                f"{self._name} returned another nest than at first: {error}"
-            ) from error
+            what = f"{self._name} returned another nest than at first"
+            raise type(error)(f"{what}: {error}") from error
         return map_structure(lambda leaf: leaf.reshape(*size, *leaf.shape[1:]), nest)
 
     def _stacked(self, spec: ArraySpec, *leaves: Any) -> NDArray[Any]:

@@ -15,17 +15,15 @@ from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.sampling.context_sampler import ContextSampler, RowFunction
 
 MIN_NUMBERS = 100_000
-BLOCK = 1 << 16
-"""Numbers in a block: large beside the cost of its generator, small beside a processor's cache."""
+BLOCK = 1 << 16  # numbers: many beside the cost of a generator, few beside a processor's cache
 
 
 class Threaded(ContextSampler):
     """Draws the contexts of another sampler on several threads.
 
-    A draw of fewer than 100,000 numbers is the sampler's own, for threads would not pay. A larger
-    one is divided into blocks of rows. Each block has a generator of its own, whose seed comes from
-    the environment's generator. So results repeat, and do not depend on the number of threads; but
-    they are others than the sampler's own.
+    A draw of fewer than 100,000 numbers is the sampler's own. A larger one is divided into blocks
+    of rows, each with a generator seeded by the environment's. So results repeat, and do not depend
+    on the number of threads; but they are others than the sampler's own.
 
     Args:
         sampler: any but a `RowFunction`. A `BatchFunction` is called on several threads at once.
@@ -39,9 +37,7 @@ class Threaded(ContextSampler):
 
     def __init__(self, sampler: ContextSampler, threads: int | None = None) -> None:
         if not isinstance(sampler, ContextSampler) or isinstance(sampler, RowFunction):
-            raise TypeError(
-                f"sampler is {shown(sampler)}; expected a ContextSampler that draws from `rng`"
-            )
+            raise TypeError(f"sampler is {shown(sampler)}; expected one that draws from `rng`")
         super().__init__(sampler.spec.shape[0], sampler.spec.dtype)
         self._sampler = sampler
         found = os.cpu_count() or 1 if threads is None else threads

@@ -14,9 +14,6 @@ from bandit_envs.base.state import Memo, Seed
 from bandit_envs.specs import ArraySpec, Nest, read_only_nest
 from bandit_envs.trajectories import TimeStep, no_reward
 
-MEANS = {"expected_reward", "optimal_reward"}
-"""What of a bandit's info is a mean of rewards."""
-
 
 class Wrapper(PyEnvironment):
     """An environment that changes what another one returns.
@@ -108,9 +105,13 @@ class Wrapper(PyEnvironment):
         if self._state.time_step is None and is_bandit(self):
             return None
         info = self._env.get_info()
-        if not isinstance(info, dict) or info.keys().isdisjoint(MEANS):
+        if not isinstance(info, dict):
             return info
-        return {**info, **read_only_nest(self._info_memo.of(self._state, self._describe_step))}
+        means = info.keys() & {"expected_reward", "optimal_reward"}
+        mapped = self._info_memo.of(
+            self._state, lambda _: {key: self._mapped_means(info[key]) for key in means}
+        )
+        return {**info, **read_only_nest(mapped)}
 
     def expected_rewards(self) -> NDArray[Any]:
         return read_only(self._mean_memo.of(self._bandit_state(), self._find_means))
@@ -180,11 +181,6 @@ class Wrapper(PyEnvironment):
         bandit = self._bandit()
         return bandit.optimal_action(), self._mapped_means(bandit.optimal_reward())
 
-    def _describe_step(self, state: EnvironmentState) -> dict[str, NDArray[Any]]:
-        """Returns what the wrapper changes in the info about the last step."""
-        info = self._env.get_info()
-        return {key: self._mapped_means(info[key]) for key in MEANS & info.keys()}
-
     def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
         return self._choice_memo.of(self._state, self._find_choice)
 
@@ -209,12 +205,10 @@ class Wrapper(PyEnvironment):
             raise NotImplementedError(f"{self._env.name} is not a bandit")
         return self._env
 
-    def _bandit_state(self) -> EnvironmentState:
-        """Returns the state of a wrapped bandit; ValueError before the first reset."""
+    def _bandit_state(self) -> Any:
         if self._bandit() and self._state.time_step is None:
             raise ValueError(f"{self._name} has no state yet; call reset() first")
-        state: EnvironmentState = self._state
-        return state
+        return self._state
 
     def get_state(self) -> Any:
         own = super().get_state()
@@ -249,14 +243,13 @@ class RankingWrapper(Wrapper):
         return self._best(self._mean_memo.of(state, self._find_means))
 
     def get_info(self) -> dict[str, NDArray[Any]] | None:
-        if self._last_choice() is None:
+        choice = self._last_choice()
+        if choice is None:
             return None
-        info: dict[str, NDArray[Any]]
-        info = read_only_nest(self._info_memo.of(self._state, self._describe_step))
-        return info
+        return read_only_nest(self._info_memo.of(choice, self._describe))  # type: ignore[no-any-return]
 
-    def _describe_step(self, state: EnvironmentState) -> dict[str, NDArray[Any]]:
-        means, action = self._last_choice() or (np.zeros(0), None)
+    def _describe(self, choice: tuple[NDArray[Any], Any]) -> dict[str, NDArray[Any]]:
+        means, action = choice
         optimal_action, optimal_reward = self._best(means)
         return {
             "expected_reward": means[np.arange(len(means)), action],
