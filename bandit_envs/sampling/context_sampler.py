@@ -108,9 +108,9 @@ class RowFunction(ContextSampler):
         try:
             context = function()
         except TypeError as error:
-            expected = "expected a ContextSampler, such as a BatchFunction, or a function without"
             raise TypeError(
-                f"{name} is {shown(function)}; {expected} arguments: {error}"
+                f"{name} is {shown(function)}; expected a ContextSampler or a function without "
+                f"arguments; wrap a function (rng, size) as BatchFunction(function, dim): {error}"
             ) from error
         self._returned = f"{name} returned"
         first = as_numbers(self._returned, context)
