@@ -143,8 +143,9 @@ class Policy(Stateful, abc.ABC):
         self._check_rows("trajectory", trajectory, Trajectory)
         action = check_indices(trajectory.action, *self._table_shape)
         reward = check_rewards(trajectory.reward, self._batch_size)
-        checked = trajectory._replace(action=action, reward=reward)
-        self._state = self._state._replace(learned=self._learn(self._state.learned, checked))
+        rng, learned = self._state
+        learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
+        self._state = PolicyState(rng, learned)
 
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
