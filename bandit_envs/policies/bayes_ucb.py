@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import typing
 
 import numpy as np
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.base.state import Seed
 from bandit_envs.policies.beta_quantiles import beta_quantiles, log_beta
-from bandit_envs.policies.policy import Floats, IndexPolicy
+from bandit_envs.policies.policy import Floats, IndexPolicy, Sizes
 from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Quantiles(NamedTuple):
+class Quantiles(typing.NamedTuple):
     """The posteriors and their quantiles, [B, K] and updated in place, and the steps so far.
 
     Fields:
@@ -56,14 +55,11 @@ class BayesUCBPolicy(IndexPolicy):
         self,
         prior_successes: float = 1.0,
         prior_failures: float = 1.0,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._prior_successes = check_number("prior_successes", prior_successes, 0.1, 1e6)
         self._prior_failures = check_number("prior_failures", prior_failures, 0.1, 1e6)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> Quantiles:
         successes = np.full(self._table_shape, self._prior_successes)

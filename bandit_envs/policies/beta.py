@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import typing
 
 import numpy as np
 
 from bandit_envs.base.checks import check_number, check_positive
-from bandit_envs.base.state import Seed
 from bandit_envs.policies.beta_odds import draw_beta_odds
-from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, argmax_random_ties
+from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, Sizes, argmax_random_ties
 from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class BetaPosterior(NamedTuple):
+class BetaPosterior(typing.NamedTuple):
     """The parameters of the posteriors, each [B, K] and updated in place."""
 
     successes: Floats
@@ -45,14 +44,11 @@ class BetaThompsonSamplingPolicy(Policy):
         self,
         prior_successes: float = 1.0,
         prior_failures: float = 1.0,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._prior_successes = check_number("prior_successes", prior_successes, 0.1, 1e6)
         self._prior_failures = check_number("prior_failures", prior_failures, 0.1, 1e6)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> BetaPosterior:
         shape = self._table_shape
@@ -115,19 +111,10 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
         gamma: float,
         prior_successes: float = 1.0,
         prior_failures: float = 1.0,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
-        super().__init__(
-            prior_successes,
-            prior_failures,
-            num_actions=num_actions,
-            batch_size=batch_size,
-            seed=seed,
-        )
+        super().__init__(prior_successes, prior_failures, **sizes)
 
     def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> BetaPosterior:
         check_unit_rewards(trajectory.reward)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import typing
 
 import numpy as np
 
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
-from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Floats, Policy
+from bandit_envs.policies.policy import Floats, Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class SampleAverages(NamedTuple):
+class SampleAverages(typing.NamedTuple):
     """Q and N, [B, K] and updated in place."""
 
     values: Floats
@@ -37,11 +36,9 @@ class BoltzmannPolicy(Policy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(
-        self, temperature: float, *, num_actions: int, batch_size: int = 1, seed: Seed = None
-    ) -> None:
+    def __init__(self, temperature: float, **sizes: typing.Unpack[Sizes]) -> None:
         self._temperature = check_positive("temperature", temperature, MIN_STD, MAX_PARAMETER)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> SampleAverages:
         return SampleAverages(np.zeros(self._table_shape), np.zeros(self._table_shape))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import typing
+
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
-from bandit_envs.base.state import Seed
 from bandit_envs.policies.epsilon_greedy import ActionValues, EpsilonGreedyPolicy
+from bandit_envs.policies.policy import Sizes
 
 
 class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
@@ -27,11 +29,9 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(
-        self, c: float, d: float, *, num_actions: int, batch_size: int = 1, seed: Seed = None
-    ) -> None:
+    def __init__(self, c: float, d: float, **sizes: typing.Unpack[Sizes]) -> None:
         c, d = check_positive("c", c, maximum=MAX_PARAMETER), check_positive("d", d, maximum=1.0)
-        super().__init__(0.0, num_actions=num_actions, batch_size=batch_size, seed=seed)
+        super().__init__(0.0, **sizes)
         self._first_epsilon = c * self._num_actions / d**2
 
     def _exploration(self, learned: ActionValues) -> float:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import typing
 
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_positive
-from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Floats, IndexPolicy, Mask
+from bandit_envs.policies.policy import Floats, IndexPolicy, Mask, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Exploration(NamedTuple):
+class Exploration(typing.NamedTuple):
     """The sum of the first m rewards, and N; [B, K] each and updated in place."""
 
     sums: Floats
@@ -35,9 +34,9 @@ class ExploreThenCommitPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, m: int, *, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
+    def __init__(self, m: int, **sizes: typing.Unpack[Sizes]) -> None:
         self._m = check_integer("m", m, minimum=1)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> Exploration:
         return Exploration(*np.zeros((2, *self._table_shape)))
@@ -54,7 +53,7 @@ class ExploreThenCommitPolicy(IndexPolicy):
         return learned
 
 
-class Candidates(NamedTuple):
+class Candidates(typing.NamedTuple):
     """The candidates and what was seen of them, [B, K] and updated in place.
 
     Fields:
@@ -89,11 +88,9 @@ class SuccessiveEliminationPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(
-        self, delta: float, *, num_actions: int, batch_size: int = 1, seed: Seed = None
-    ) -> None:
+    def __init__(self, delta: float, **sizes: typing.Unpack[Sizes]) -> None:
         self._delta = check_positive("delta", delta, 1e-100, 1.0)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> Candidates:
         shape = self._table_shape

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+import typing
 
 import numpy as np
 
 from bandit_envs.base.checks import check_positive
-from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Floats, Policy
+from bandit_envs.policies.policy import Floats, Policy, Sizes
 from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -33,11 +33,9 @@ class Exp3Policy(Policy):
 
     _shared = 1e-300  # what every weight gets at a step; this little only keeps it above 0
 
-    def __init__(
-        self, gamma: float, *, num_actions: int, batch_size: int = 1, seed: Seed = None
-    ) -> None:
+    def __init__(self, gamma: float, **sizes: typing.Unpack[Sizes]) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> Floats:
         """Returns the weights, whose sum in every row is 1; updated in place."""
@@ -80,11 +78,8 @@ class Exp3SPolicy(Exp3Policy):
         self,
         gamma: float,
         alpha: float,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         alpha = check_positive("alpha", alpha, maximum=1.0)
-        super().__init__(gamma, num_actions=num_actions, batch_size=batch_size, seed=seed)
+        super().__init__(gamma, **sizes)
         self._shared = math.e * alpha / self._num_actions

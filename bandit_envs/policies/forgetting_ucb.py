@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+import typing
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
-from bandit_envs.base.state import Seed
-from bandit_envs.policies.policy import Floats, IndexPolicy
+from bandit_envs.policies.policy import Floats, IndexPolicy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 NEVER = 1e300
 """1 / N of an action that was never chosen, or so long ago that its N is 0 but for rounding."""
 
 
-class Discounted(NamedTuple):
+class Discounted(typing.NamedTuple):
     """Discounted statistics: the mean and 1 / N, [B, K] and updated in place; n, the sum of N."""
 
     values: Floats
@@ -51,15 +51,12 @@ class DiscountedUCBPolicy(IndexPolicy):
         gamma: float,
         xi: float = 0.5,
         reward_range: float = 1.0,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._gamma = check_positive("gamma", gamma, 1e-9, 1.0)
         self._xi = check_positive("xi", xi, 1e-9, 1e9)
         self._range = check_positive("reward_range", reward_range, 1e-9, MAX_PARAMETER)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> Discounted:
         shape = self._table_shape
@@ -84,7 +81,7 @@ class DiscountedUCBPolicy(IndexPolicy):
         return learned._replace(total=self._gamma * learned.total + 1.0)
 
 
-class Window(NamedTuple):
+class Window(typing.NamedTuple):
     """What the last steps were, updated in place, and the number of all steps.
 
     Fields:
@@ -130,15 +127,12 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         window: int,
         xi: float = 0.5,
         reward_range: float = 1.0,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._window = check_integer("window", window, minimum=1, maximum=2**31)
         self._xi = check_positive("xi", xi, 1e-9, 1e9)
         self._range = check_positive("reward_range", reward_range, 1e-9, MAX_PARAMETER)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _initial(self) -> Window:
         shape = self._window, self._batch_size

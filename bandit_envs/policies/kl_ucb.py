@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import typing
 
 import numpy as np
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.base.state import Seed
 from bandit_envs.policies.averages import AverageIndexPolicy, Averages
-from bandit_envs.policies.policy import Floats
+from bandit_envs.policies.policy import Floats, Sizes
 from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -34,11 +34,9 @@ class KLUCBPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(
-        self, c: float = 0.0, *, num_actions: int, batch_size: int = 1, seed: Seed = None
-    ) -> None:
+    def __init__(self, c: float = 0.0, **sizes: typing.Unpack[Sizes]) -> None:
         self._c = check_number("c", c, 0.0, 1e6)
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
         level = math.log(t) + self._c * math.log(max(math.log(t), 1.0))

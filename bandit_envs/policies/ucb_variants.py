@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import typing
 
 import numpy as np
 
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed
 from bandit_envs.policies.averages import AverageIndexPolicy, Averages
-from bandit_envs.policies.policy import Floats
+from bandit_envs.policies.policy import Floats, Sizes
 from bandit_envs.trajectories import TimeStep
 
 
@@ -60,15 +60,12 @@ class MOSSPolicy(AverageIndexPolicy):
     def __init__(
         self,
         horizon: int | None = None,
-        *,
-        num_actions: int,
-        batch_size: int = 1,
-        seed: Seed = None,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         if horizon is not None:
             horizon = check_integer("horizon", horizon, minimum=1)
         self._horizon = horizon
-        super().__init__(num_actions, batch_size, seed)
+        super().__init__(**sizes)
 
     def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
         steps = t if self._horizon is None else self._horizon
