@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import concurrent.futures
 import contextlib
 import copy
@@ -236,9 +235,7 @@ class EnvironmentContract(BanditContract):
 def _process() -> concurrent.futures.ProcessPoolExecutor:
     """Starts the one process that all contracts share, as starting it is slow."""
     spawn = multiprocessing.get_context("spawn")
-    executor = concurrent.futures.ProcessPoolExecutor(max_workers=1, mp_context=spawn)
-    atexit.register(executor.shutdown)
-    return executor
+    return concurrent.futures.ProcessPoolExecutor(max_workers=1, mp_context=spawn)
 
 
 def _replay(pickled: bytes) -> None:
