@@ -136,10 +136,10 @@ import bandit_envs.studies.run as run
 
 run_task = run.run_task
 
-def run_or_die(task):
+def run_or_die(task, progress):
     if str(task.policy) == "linear_epsilon_greedy:epsilon=0.5":
         os._exit(3)
-    return run_task(task)
+    return run_task(task, progress)
 
 run.run_task = run_or_die
 """
