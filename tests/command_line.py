@@ -167,9 +167,14 @@ def wait_for(condition, process, seconds=60):
         time.sleep(0.005)
 
 
+def gallery():
+    """Returns the folder of the package's studies."""
+    return files("bandit_envs") / "studies" / "gallery"
+
+
 def example_text(name):
-    """Returns the text of an example study of the package."""
-    return (files("bandit_envs") / "studies" / "gallery" / f"{name}.toml").read_text("utf-8")
+    """Returns the text of a study of the package."""
+    return (gallery() / f"{name}.toml").read_text("utf-8")
 
 
 def rows(file):

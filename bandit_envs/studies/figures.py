@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.image import imsave
 from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
@@ -31,8 +32,14 @@ def study_figure(study: Study, results: Rows) -> bytes:
 
     If the study says what to draw `over`, the last steps are drawn over that. Without panels, mean
     rewards are drawn over the parameter that varies. Bands reach one standard error to each side;
-    black marks are expected values and bounds.
+    black marks are expected values and bounds. The panel "arms" is one problem.
     """
+    if "arms" in study.panels:
+        buffer = io.BytesIO()
+        env = study.environment[0].make(1, np.random.SeedSequence(study.seed))
+        env.reset()
+        imsave(buffer, env.render("rgb_array"), format="png")
+        return buffer.getvalue()
     panels, environments = max(len(study.panels), 1), len(study.environment)
     is_grid = len(study.panels) > 0 < environments - 1 and not study.over
     shape = (environments, panels) if is_grid else (panels, 1)

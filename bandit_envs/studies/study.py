@@ -85,7 +85,7 @@ class Study:
         drawable = [name for name, q in QUANTITIES.items() if q.axis and q.metric in metrics]
         default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
         panels = values["panels"]
-        panels = _names("panels", default if panels is None else panels, drawable)
+        panels = _names("panels", default if panels is None else panels, [*drawable, "arms"])
         if not panels and "reward" not in metrics:
             raise ValueError(f"panels is empty; expected a list of {', '.join(drawable)}")
         new = {"environment": environment, "policy": policy, "metrics": metrics, "panels": panels}

@@ -11,8 +11,10 @@ pytest.importorskip("rich")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.metrics import MetricResult, Statistics
+from bandit_envs.studies.choice import parse_toml
 from bandit_envs.studies.expected import compare
-from tests.command_line import rows, run, sweep
+from bandit_envs.studies.study import Study
+from tests.command_line import example_text, gallery, rows, run, sweep
 from tests.studies.test_study import study
 
 TWO = ("greedy", "ucb:c=2")
@@ -115,6 +117,26 @@ def test_the_gallery_is_listed_and_misspelt_names_are_corrected():
     code, _, err = run("reproduce", "sutton-barto-22")
     assert code == 2
     assert "did you mean sutton-barto-2.2?" in err
+
+
+GALLERY = sorted(file.name.removesuffix(".toml") for file in gallery().iterdir())
+RUNS = {"wheel": 10, "lin-ucb-alpha": 2}
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_a_figure_of_the_gallery_has_expected_values_that_fit_it(name):
+    values = parse_toml(example_text(name))
+    rows = compare(Study.of(values), ())
+    assert len(rows) >= len(values["expected"]) > 0
+    assert {row.verdict for row in rows} == {"not measured"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GALLERY)
+def test_a_figure_of_the_gallery_is_reproduced_with_fewer_runs(tmp_path, name):
+    options = ("--runs", RUNS.get(name, 100), "--output", tmp_path / "results")
+    outcome = run("reproduce", name, *options)
+    assert outcome.code == 0, outcome.out
 
 
 def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
