@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,6 +78,15 @@ class RidgeRegression:
         return np.asarray(features @ self._slope + self._intercept)
 
 
+@runtime_checkable
+class Classifier(Protocol):
+    """A fitted model whose expected reward is that of its classes."""
+
+    classes_: Floats
+
+    def predict_proba(self, features: Floats) -> Floats: ...
+
+
 class RewardRegression:
     """Cross-fitted predictions of the reward of every action.
 
@@ -133,7 +142,10 @@ class RewardRegression:
                 model.fit(features, log.reward[rows], **options)
                 for action in actions:
                     features = _features(log, test, np.full(len(test), action), len(actions))
-                    predicted[test, action] = _predictions(model, features)
+                    if isinstance(model, Classifier):
+                        predicted[test, action] = model.predict_proba(features) @ model.classes_
+                    else:
+                        predicted[test, action] = model.predict(features)
         return predicted
 
 
@@ -149,12 +161,3 @@ def _features(log: BanditLog, rows: NDArray[Any], action: NDArray[Any], choices:
         parts = [np.eye(log.num_actions)[action]] if choices > 1 else []
         map_structure(lambda leaf: parts.append(leaf[rows]), log.observation)
     return np.concatenate([part.reshape(len(rows), -1) for part in parts], axis=1, dtype=np.float64)
-
-
-def _predictions(model: Any, features: Floats) -> Floats:
-    if not isinstance(model, RidgeRegression):
-        from sklearn.base import is_classifier  # noqa: PLC0415
-
-        if is_classifier(model):
-            return np.asarray(model.predict_proba(features) @ model.classes_)
-    return np.asarray(model.predict(features))

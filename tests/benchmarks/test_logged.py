@@ -41,17 +41,23 @@ def test_an_estimate_costs_ten_means_of_its_table(expect, estimator):
     expect(f"{type(estimator).__name__} of 1,000,000 x 10 / np.mean", ratio, 10.0)
 
 
-def test_a_bootstrap_is_cheaper_than_drawing_the_values_themselves(expect):
+@pytest.mark.parametrize(
+    "estimator",
+    [InversePropensityScoring(), SelfNormalizedIPS()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_a_bootstrap_is_cheaper_than_resampling_values_with_random_state(expect, estimator):
     log, probabilities, _ = table(100_000)
-    estimate = InversePropensityScoring().estimate(log, probabilities)
-    rng, values = np.random.default_rng(0), probabilities[:, 0]
+    estimate = estimator.estimate(log, probabilities)
+    source, values = np.random.RandomState(0), estimate.terms[0]
     ratio = paired_ratio(
-        lambda: estimate.interval(method="bootstrap", resamples=100),
-        lambda: [rng.choice(values, size=len(values)).mean() for _ in range(100)],
-        rounds=10,
+        lambda: estimate.interval(method="bootstrap", resamples=1000),
+        lambda: [source.choice(values, size=len(values)).mean() for _ in range(1000)],
+        rounds=4,
         number=1,
     )
-    expect("bootstrap of 100,000 rows / means of rng.choice", ratio, 1.0)
+    name = type(estimator).__name__
+    expect(f"bootstrap of {name}, 100,000 rows / means of RandomState.choice", ratio, 1.0)
 
 
 @pytest.mark.parametrize(

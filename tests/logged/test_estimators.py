@@ -14,6 +14,7 @@ from bandit_envs.logged import (
     LogRecorder,
     ReplayMethod,
     RewardRegression,
+    RidgeRegression,
     SelfNormalizedDR,
     SelfNormalizedIPS,
     SubGaussianDR,
@@ -114,6 +115,40 @@ def test_normal_and_bootstrap_intervals_agree_and_bernstein_is_wider(estimator):
     assert np.diff(estimate.interval(0.5))[0] < width
 
 
+def test_intervals_of_ratios_follow_the_delta_method_and_resample_both_parts():
+    rng = np.random.default_rng(2)
+    log, probabilities = drawn(rng, 500), rng.dirichlet(np.ones(3), 500)
+    predicted = rng.normal(size=(500, 3))
+    rows = np.arange(500)
+    weights = probabilities[rows, log.action] / log.propensity
+    direct = (probabilities * predicted).sum(axis=1)
+    for estimator, c, y in (
+        (SelfNormalizedIPS(), np.zeros(500), log.reward),
+        (SelfNormalizedDR(), direct, log.reward - predicted[rows, log.action]),
+    ):
+        estimate = estimator.estimate(log, probabilities, predicted)
+        ratio = (weights * y).mean() / weights.mean()
+        error = np.std(c + weights * (y - ratio) / weights.mean(), ddof=1) / np.sqrt(500)
+        assert estimate.value == pytest.approx(c.mean() + ratio, abs=1e-12)
+        assert estimate.standard_error == pytest.approx(error, rel=1e-9)
+        resampled, same = [], np.random.default_rng(7)
+        for _ in range(200):
+            of = same.integers(500, size=500, dtype=np.int32)
+            resampled.append(c[of].mean() + (weights * y)[of].mean() / weights[of].mean())
+        bootstrap = estimate.interval(0.9, "bootstrap", resamples=200, seed=7)
+        assert bootstrap == pytest.approx(tuple(np.quantile(resampled, [0.05, 0.95])), rel=1e-9)
+
+
+def test_the_bernstein_interval_is_that_of_maurer_and_pontil():
+    log, probabilities = drawn(np.random.default_rng(3), 400), np.tile([0.5, 0.3, 0.2], (400, 1))
+    estimate = InversePropensityScoring().estimate(log, probabilities)
+    values = probabilities[0, log.action] / log.propensity * log.reward
+    term = np.log(2 / 0.025)  # 2.5 % on each side
+    radius = np.sqrt(2 * values.var(ddof=1) * term / 400) + 7 * np.ptp(values) * term / (3 * 399)
+    expected = values.mean() - radius, values.mean() + radius
+    assert estimate.interval(method="bernstein") == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize(("confidence", "method"), [(0.0, "normal"), (1.0, "normal"), (0.9, "t")])
 def test_other_intervals_are_refused(confidence, method):
     estimate = InversePropensityScoring().estimate(small_log(), PROBABILITIES)
@@ -160,6 +195,30 @@ def test_tuning_takes_the_smallest_estimated_error():
         errors.append(found.standard_error**2 + found.bias**2)
     assert best is estimators[int(np.argmin(errors))]
     assert estimate == best.estimate(small_log(), PROBABILITIES)
+
+
+def test_the_bias_is_estimated_from_what_changed_weights_leave_out():
+    weights = np.array([0.4, 3.2, 4, 2, 1.5, 5])
+    log = small_log()
+    residual = log.reward - np.array(PREDICTED)[np.arange(6), log.action]
+    found = SwitchDR(3).estimate(log, PROBABILITIES, PREDICTED).bias
+    assert found == pytest.approx(np.mean(weights * (weights > 3) * residual), abs=1e-12)
+    for unchanged in (DoublyRobust(), SelfNormalizedIPS()):
+        assert unchanged.estimate(log, PROBABILITIES, PREDICTED).bias == 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (InversePropensityScoring, "max_weight", -1.0),
+        (SwitchDR, "threshold", float("nan")),
+        (SubGaussianIPS, "shrinkage", 1.5),
+        (DRWithOptimisticShrinkage, "shrinkage", "1"),
+    ],
+)
+def test_bad_parameters_are_refused(kind, name, value):
+    with pytest.raises((TypeError, ValueError), match=name):
+        kind(value)
 
 
 def test_the_policy_that_made_a_log_has_weights_of_exactly_1():
@@ -219,6 +278,58 @@ def test_cross_fitted_predictions_make_doubly_robust_more_precise():
         assert DoublyRobust().estimate(log, target, predicted).standard_error < 0.9 * plain
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ridge_regression_minimises_its_penalised_error(weighted):
+    rng = np.random.default_rng(0)
+    features, targets = rng.normal(size=(50, 3)) + 2.0, rng.normal(size=50)
+    weights = rng.random(50) if weighted else np.ones(50)
+    design = np.column_stack([np.ones(50), features])
+    penalty = np.diag([0.0, 0.7, 0.7, 0.7])
+    scaled = design.T * weights
+    solution = np.linalg.solve(scaled @ design + penalty, scaled @ targets)
+    model = RidgeRegression(0.7).fit(features, targets, weights if weighted else None)
+    assert np.allclose(model.predict(features), design @ solution, atol=1e-10)
+
+
+class Mean:
+    """A model that predicts the weighted mean of what it has learned from."""
+
+    def __init__(self, lessons):
+        self.lessons = lessons
+
+    def __deepcopy__(self, memo):
+        return Mean(self.lessons)
+
+    def fit(self, features, targets, sample_weight=None):
+        self.lessons.append((features, targets, sample_weight))
+        self.mean = np.average(targets, weights=sample_weight)
+
+    def predict(self, features):
+        return np.full(len(features), self.mean)
+
+
+def test_no_row_is_predicted_by_a_model_that_has_learned_from_it():
+    log, lessons = drawn(np.random.default_rng(0), 30), []
+    predicted = RewardRegression(Mean(lessons), folds=3).predict(log)
+    assert [len(targets) for _, targets, _ in lessons] == [20, 20, 20]
+    for row in range(30):
+        without = [targets for _, targets, _ in lessons if log.reward[row] not in targets]
+        assert len(without) == 1
+        assert np.allclose(predicted[row], without[0].mean())
+
+
+def test_the_model_of_mrdr_learns_with_the_weights_of_its_source():
+    log, lessons = small_log(), []
+    RewardRegression(Mean(lessons), folds=2).predict(log, PROBABILITIES)
+    chosen = np.array([0.2, 0.8, 1.0, 1.0, 0.3, 0.5])
+    expected = dict(
+        zip(log.observation[:, 0], chosen**2 * (1 - log.propensity) / log.propensity**2)
+    )
+    for features, _, weights in lessons:
+        contexts = [key for row in features for key in expected if key in row[3:4]]
+        assert np.allclose(weights, [expected[key] for key in contexts])
+
+
 @pytest.mark.parametrize("model", ["LogisticRegression", "Ridge"])
 def test_models_of_scikit_learn_predict_rewards(model):
     linear_model = pytest.importorskip("sklearn.linear_model")
@@ -228,6 +339,15 @@ def test_models_of_scikit_learn_predict_rewards(model):
     log = BanditLog(context, action, reward, np.full(2000, 1 / 3), 3)
     predicted = RewardRegression(getattr(linear_model, model)()).predict(log)
     assert np.allclose(predicted.mean(axis=0), [0.1, 0.5, 0.9], atol=0.05)
+
+
+def test_an_ensemble_of_scikit_learn_predicts_rewards():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    log = drawn(np.random.default_rng(0), 60)
+    forest = ensemble.RandomForestRegressor(5, random_state=0)
+    predicted = RewardRegression(forest).predict(log)
+    assert (log.reward.min() <= predicted).all()
+    assert (predicted <= log.reward.max()).all()
 
 
 def test_features_of_items_predict_rewards():

@@ -26,6 +26,7 @@ from tests.logged.logs import logs, small_log
 
 anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 FILES = [".npz", ".csv", ".parquet"]
+WRITERS_AND_READERS = {".json": (write_dsjson, read_dsjson), ".txt": (write_vw, read_vw)}
 
 
 def needs(suffix):
@@ -165,13 +166,22 @@ def test_a_folder_of_the_open_bandit_dataset_adds_the_features_of_items(tmp_path
             read_open_bandit_dataset(folder)
 
 
+def test_text_of_vowpal_wabbit_from_elsewhere_is_read(tmp_path):
+    path = tmp_path / "log.txt"
+    lines = ["shared |User age:3 red", "|Item a:1", "0:-2:0.5 |Item a:2 |Extra", "", "", ""]
+    path.write_bytes("\r\n".join([*lines, *lines]).encode())
+    log = read_vw(path)
+    assert (len(log), log.num_actions) == (2, 2)
+    assert (log.action[0], log.reward[0], log.propensity[0]) == (1, 2.0, 0.5)
+    assert log.observation["global"].tolist() == [[3.0, 1.0]] * 2
+    assert log.observation["per_arm"].tolist() == [[[1.0], [2.0]]] * 2
+
+
 @pytest.mark.parametrize("suffix", [*FILES, ".json", ".txt"])
 def test_damaged_files_are_refused_by_name(suffix, tmp_path):
     needs(suffix)
     path = tmp_path / f"log{suffix}"
-    write, read = {".json": (write_dsjson, read_dsjson), ".txt": (write_vw, read_vw)}.get(
-        suffix, (write_log, read_log)
-    )
+    write, read = WRITERS_AND_READERS.get(suffix, (write_log, read_log))
     write(path, small_log())
     content = path.read_bytes()
     for bad in (
@@ -207,6 +217,18 @@ def test_wrong_columns_are_refused_by_name(old, new, column, tmp_path):
     path.write_text(f"{layout}\n{table.replace(old, new)}")
     with pytest.raises(ValueError, match=rf"log\.csv.*{column}"):
         read_log(path)
+
+
+@pytest.mark.parametrize("suffix", [*FILES, ".json", ".txt"])
+def test_a_propensity_of_0_in_a_file_is_refused(suffix, tmp_path):
+    needs(suffix)
+    path, log = tmp_path / f"log{suffix}", small_log()
+    log.propensity.setflags(write=True)
+    log.propensity[2] = 0.0
+    write, read = WRITERS_AND_READERS.get(suffix, (write_log, read_log))
+    write(path, log)
+    with pytest.raises(ValueError, match=rf"log\{suffix}.*propensity.*row 2"):
+        read(path)
 
 
 class Bomb:
