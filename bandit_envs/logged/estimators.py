@@ -26,10 +26,7 @@ from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.base.state import Seed, generator
 from bandit_envs.logged.log import BanditLog
 
-LARGE_WEIGHT = 100.0
-SMALL_SAMPLE = 100.0
-TOLERANCE = 1e-6
-BLOCK = 2048
+LARGE_WEIGHT, SMALL_SAMPLE, TOLERANCE, BLOCK = 100.0, 100.0, 1e-6, 2048
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +58,6 @@ class Estimate:
         self,
         confidence: float = 0.95,
         method: str = "normal",
-        *,
         resamples: int = 1000,
         seed: Seed = 0,
     ) -> tuple[float, float]:
@@ -71,7 +67,7 @@ class Estimate:
             confidence: above 0 and below 1.
             method: "normal"; "bootstrap", percentiles of resampled estimates; or "bernstein", the
                 empirical Bernstein bound (Maurer & Pontil, 2009) with the observed range.
-            resamples: number of resamples of the bootstrap.
+            resamples: how many the bootstrap draws.
             seed: of the bootstrap.
         """
         level = check_number("confidence", confidence, 0.0, 1.0)
@@ -101,16 +97,12 @@ class Estimate:
 class Estimator:
     """Estimates the value of a policy from its action probabilities on a log.
 
-    Estimators differ in how they change the weights w, in whether they use predicted rewards q, and
-    in whether they normalise themselves by the mean weight.
+    Estimators differ in how they change the weights w, in whether they use predicted rewards q
+    (`needs_predictions`), and in whether they divide by the mean weight (`self_normalised`).
     """
 
     needs_predictions: ClassVar[bool] = False
-    """Whether `estimate` needs predicted rewards."""
-
     self_normalised: ClassVar[bool] = False
-    """Whether the sum of weighted rewards is divided by the sum of weights."""
-
     _largest: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
@@ -190,8 +182,7 @@ class ReplayMethod(Estimator):
 
     It is unbiased if the logging policy was uniform.
 
-    Source: Li et al., Unbiased offline evaluation of contextual-bandit-based news article
-    recommendation algorithms (2011).
+    Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
     """
 
     self_normalised = True
@@ -206,8 +197,7 @@ class ReplayMethod(Estimator):
 class InversePropensityScoring(Estimator):
     """mean(min(w, max_weight) r).
 
-    Source: Horvitz & Thompson (1952); for clipped weights, Strehl et al., Learning from logged
-    implicit exploration data (2010).
+    Source: Horvitz & Thompson (1952); Strehl et al., Learning from logged exploration data (2010).
     """
 
     max_weight: float = math.inf
@@ -249,8 +239,7 @@ class DoublyRobust(InversePropensityScoring):
 class SelfNormalizedDR(SelfNormalizedIPS):
     """mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
 
-    Source: Kallus & Uehara, Intrinsically efficient, stable, and bounded off-policy evaluation
-    (2019).
+    Source: Kallus & Uehara, Intrinsically efficient off-policy evaluation (2019).
     """
 
     needs_predictions = True
@@ -360,9 +349,8 @@ def _checked_block(chances: NDArray[Any], start: int) -> Floats:
     sums = block @ np.ones(block.shape[1])  # much faster than sum(axis=1), and NaN if any is
     if not (block.min() >= 0.0 and np.abs(sums - 1.0).max() <= TOLERANCE):
         row = int((~(np.abs(sums - 1.0) <= TOLERANCE) | (block < 0.0).any(axis=1)).argmax())
-        raise ValueError(
-            f"probabilities of row {start + row} are {block[row]}; expected a sum of 1"
-        )
+        found = f"probabilities of row {start + row} are {block[row]}"
+        raise ValueError(f"{found}; expected a sum of 1")
     return block
 
 
@@ -370,14 +358,8 @@ def _warn(log: BanditLog, chances: NDArray[Any], effective: float) -> None:
     unlogged = np.flatnonzero(np.bincount(log.action, minlength=log.num_actions) == 0)
     unlogged = unlogged[(chances[:, unlogged] > 0.0).any(axis=0)]
     if unlogged.size:
-        warnings.warn(
-            f"the policy takes actions that were never logged: {unlogged[:10].tolist()}; "
-            "the log cannot tell their value",
-            stacklevel=3,
-        )
+        found = f"the policy takes actions that were never logged: {unlogged[:10].tolist()}"
+        warnings.warn(f"{found}; the log cannot tell their value", stacklevel=3)
     if effective < SMALL_SAMPLE:
-        warnings.warn(
-            f"the effective sample size is {effective:.1f} of {len(log)} rows; "
-            "the estimate is unreliable",
-            stacklevel=3,
-        )
+        found = f"the effective sample size is {effective:.1f} of {len(log)} rows"
+        warnings.warn(f"{found}; the estimate is unreliable", stacklevel=3)

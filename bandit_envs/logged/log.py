@@ -29,10 +29,6 @@ COLUMNS = {
 class BanditLog:
     """A table of n past decisions; every column is a read-only attribute, or None.
 
-    Shapes:
-        n: decisions.
-        K: num_actions.
-
     Args:
         observation: a nest of arrays [n, ...], from which the action was chosen.
         action: [n], integers from 0 to K - 1.
@@ -46,8 +42,7 @@ class BanditLog:
         row: [n], the row of the batch.
 
     Raises:
-        TypeError, ValueError: a column has a wrong type, shape or value; the message names the
-            column and its first bad row.
+        TypeError, ValueError: a column is wrong; the message names it and its first bad row.
 
     Source: the record formats of the Open Bandit Pipeline and of Vowpal Wabbit.
 
@@ -70,11 +65,9 @@ class BanditLog:
         step: ArrayLike | None = None,
         row: ArrayLike | None = None,
     ) -> None:
-        given: tuple[Any, ...] = action, reward, propensity, action_probabilities, available
-        given += expected_rewards, step, row
-        columns = {
-            name: _column(name, value) for name, value in zip(COLUMNS, given) if value is not None
-        }
+        given = action, reward, propensity, action_probabilities, available, expected_rewards
+        named = zip(COLUMNS, (*given, step, row))
+        columns = {name: _column(name, value) for name, value in named if value is not None}
         size = len(columns["action"])
         if num_actions is None:
             tables = [column for column in columns.values() if column.ndim == 2]
@@ -137,9 +130,8 @@ class BanditLog:
         size = f"BanditLog({len(self)} rows, {self.num_actions} actions"
         if not len(self):
             return f"{size})"
-        low, high = self.propensity.min(), self.propensity.max()
-        mean = f"mean reward {self.reward.mean():.4g}"
-        return f"{size}, {mean}, propensities {low:.4g} to {high:.4g})"
+        low, mean, high = self.propensity.min(), self.reward.mean(), self.propensity.max()
+        return f"{size}, mean reward {mean:.4g}, propensities {low:.4g} to {high:.4g})"
 
     def _nest(self) -> Nest:
         return self.observation, self._columns
@@ -150,21 +142,15 @@ class BanditLog:
 
 
 def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
-    """Returns one log with the rows of several, in order.
-
-    Raises:
-        ValueError: there are no logs, or they differ in their columns or number of actions.
-    """
+    """Returns one log with the rows of several, in order; they must have the same columns."""
     if not logs:
         raise ValueError("logs is empty; expected at least one log")
-    if len({log.num_actions for log in logs}) > 1:
-        raise ValueError("logs differ in their number of actions")
-    nests = [log._nest() for log in logs]
     try:
-        joined = map_structure(lambda *leaves: np.concatenate(leaves), *nests)
+        (_,) = {log.num_actions for log in logs}
+        nests = [log._nest() for log in logs]
+        return logs[0]._like(map_structure(lambda *leaves: np.concatenate(leaves), *nests))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"logs differ in their columns: {error}") from error
-    return logs[0]._like(joined)
+        raise ValueError(f"logs differ in their columns or number of actions: {error}") from error
 
 
 def _column(name: str, value: ArrayLike) -> NDArray[Any]:
