@@ -6,14 +6,15 @@ What a format cannot hold is refused; `BanditLog.drop` leaves out optional colum
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from bandit_envs.base.checks import shown
 from bandit_envs.base.saving import atomic_write
@@ -54,8 +55,8 @@ def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
     """Returns the log in a feedback dict of the Open Bandit Pipeline.
 
     Raises:
-        ValueError: a key is missing, or cannot be represented: `position` unless it is all 0, and
-            `action_context` unless it is one-hot.
+        ValueError: a key is missing or unknown, or `position` is not 0, or `action_context` is not
+            one-hot.
     """
     missing, unknown = OBP_KEYS - feedback.keys(), feedback.keys() - OBP_KEYS - OBP_OPTIONAL
     if missing or unknown:
@@ -88,25 +89,21 @@ def write_vw(path: str | os.PathLike[str], log: BanditLog) -> None:
     atomic_write(Path(path), map(_vw_text, _decisions(log, "action_probabilities")))
 
 
-def read_dsjson(path: str | os.PathLike[str], dtype: DTypeLike = np.float64) -> BanditLog:
+def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
     """Reads Vowpal Wabbit's dsjson, with the same number of actions in every line.
 
     Features are numbered as they first appear; those with strings become 0 or 1. The observation is
     [n, d], or a dict of `global` and `per_arm` if actions have features beyond their number.
 
-    Args:
-        path: the file.
-        dtype: of the observation.
-
     Raises:
         ValueError: it is damaged or cannot be represented; the message names the file and field.
     """
-    return _read_vw(path, "\n", _of_dsjson, dtype)
+    return _read_vw(path, "\n", _of_dsjson)
 
 
-def read_vw(path: str | os.PathLike[str], dtype: DTypeLike = np.float64) -> BanditLog:
-    """Reads Vowpal Wabbit's text for `--cb_adf`; arguments and errors are as for `read_dsjson`."""
-    return _read_vw(path, "\n\n", _of_vw_text, dtype)
+def read_vw(path: str | os.PathLike[str]) -> BanditLog:
+    """Reads Vowpal Wabbit's text for `--cb_adf`; the rest is as for `read_dsjson`."""
+    return _read_vw(path, "\n\n", _of_vw_text)
 
 
 def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
@@ -185,13 +182,9 @@ def _decisions(log: BanditLog, *refused: str) -> Iterator[Decision]:
 
 def _dsjson(decision: Decision) -> bytes:
     action, cost, chance, shared, arms, table = decision
-    document: dict[str, Any] = {
-        "_label_cost": cost,
-        "_label_probability": chance,
-        "_label_Action": action + 1,
-        "_labelIndex": action,
-        "c": {"s": shared, "_multi": [{"a": arm} for arm in arms]},
-    }
+    document: dict[str, Any] = {"_label_cost": cost, "_label_probability": chance}
+    document |= {"_label_Action": action + 1, "_labelIndex": action}
+    document["c"] = {"s": shared, "_multi": [{"a": arm} for arm in arms]}
     if table is not None:
         order = [action, *(k for k in range(len(arms)) if k != action)]
         document |= {"a": [k + 1 for k in order], "p": table[order].tolist()}
@@ -216,9 +209,9 @@ def _flattened(features: Mapping[str, Any], prefix: str = "") -> Features:
     for key, value in features.items():
         name = f"{prefix}{key}"
         if isinstance(value, list):
-            value = {str(index): item for index, item in enumerate(value)}  # noqa: PLW2901
-        if isinstance(value, Mapping):
-            found.update(_flattened(value, f"{name}^"))
+            found |= _flattened(dict(zip(map(str, range(len(value))), value)), f"{name}^")
+        elif isinstance(value, Mapping):
+            found |= _flattened(value, f"{name}^")
         elif isinstance(value, str):
             found[f"{name}={value}"] = 1.0
         else:
@@ -253,29 +246,24 @@ def _of_vw_text(example: str) -> Decision:
 def _words(text: str) -> Features:
     """Returns the features of VW's text after the first bar."""
     found: Features = {}
-    for space in text.split("|"):
-        name, *words = space.split(" ")
-        for word in filter(None, words):
-            feature, _, value = word.partition(":")
+    for name, *words in (space.split(" ") for space in text.split("|")):
+        for feature, _, value in (word.partition(":") for word in words if word):
             found[f"{name}^{feature}"] = float(value or 1.0)
     return found
 
 
-def _read_vw(
-    path: str | os.PathLike[str], end: str, read: Callable[[str], Decision], dtype: DTypeLike
-) -> BanditLog:
+def _read_vw(path: str | os.PathLike[str], end: str, read: Callable[[str], Decision]) -> BanditLog:
     content = Path(path).read_bytes()
     try:
         parts = content.decode().replace("\r\n", "\n").split(end)
         rows = [read(part) for part in parts if part.strip()]
         action, cost, propensity, shared, arms, tables = zip(*rows)
         (num_actions,) = {len(each) for each in arms}
-        observation: Nest = _matrix(shared, dtype)
+        observation: Nest = _matrix(shared)
         identity = [{f"a^{k}": 1.0} for k in range(num_actions)]
         if any(each != identity for each in arms):
-            items = _matrix([features for each in arms for features in each], dtype)
-            per_arm = items.reshape(len(rows), num_actions, -1)
-            observation = {"global": observation, "per_arm": per_arm}
+            items = _matrix(list(itertools.chain(*arms))).reshape(len(rows), num_actions, -1)
+            observation = {"global": observation, "per_arm": items}
         columns = observation, action, 0.0 - np.array(cost, np.float64), propensity, num_actions
         known = None if any(table is None for table in tables) else np.array(tables)
         return BanditLog(*columns, action_probabilities=known)
@@ -284,10 +272,9 @@ def _read_vw(
         raise ValueError(f"{path} does not hold a log: {detail}") from error
 
 
-def _matrix(rows: Iterable[Features], dtype: DTypeLike) -> NDArray[Any]:
-    listed = list(rows)
-    places = {name: index for index, name in enumerate(dict.fromkeys(n for r in listed for n in r))}
-    matrix = np.zeros((len(listed), len(places)), dtype)
-    for row, features in zip(matrix, listed):
+def _matrix(rows: Sequence[Features]) -> NDArray[np.float64]:
+    places = {name: place for place, name in enumerate(dict.fromkeys(n for r in rows for n in r))}
+    matrix = np.zeros((len(rows), len(places)))
+    for row, features in zip(matrix, rows):
         row[[places[name] for name in features]] = list(features.values())
     return matrix

@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 def probabilities_of(
     policy: Policy, log: BanditLog, samples: int | None = None, seed: Seed = 0
 ) -> Floats:
-    """Returns the probabilities with which a policy would have chosen: [n, K].
+    """Returns the probabilities with which a policy, which does not learn, would choose: [n, K].
 
-    The policy does not learn. It sees batches of its own size; row i of the log is shown to its row
-    i modulo B, as a `LogRecorder` wrote them. The larger B, the faster. Results are rounded as
-    recorded propensities are, so the policy that made a log gets weights of exactly 1.
+    It sees batches of its own size: row i of the log is shown to its row i modulo B, as a
+    `LogRecorder` wrote them. The larger B, the faster. Results are rounded as recorded propensities
+    are, so the policy that made a log gets weights of exactly 1.
 
     Args:
         policy: of the log's number of actions.
@@ -80,7 +80,7 @@ class RidgeRegression:
 
 @runtime_checkable
 class Classifier(Protocol):
-    """A fitted model whose expected reward is that of its classes."""
+    """A model of scikit-learn that predicts the probabilities of its classes."""
 
     classes_: Floats
 

@@ -35,7 +35,6 @@ class LogRecorder:
         chunk_rows: rows of a file.
 
     Raises:
-        TypeError: `env` is not a bandit.
         ValueError: the folder holds a log already; or, when called, the trajectory has no exact
             log probabilities: the driver needs `emit_log_probability=True`.
 
@@ -75,10 +74,8 @@ class LogRecorder:
         action, info = trajectory.action, trajectory.policy_info
         chance: Any = getattr(info, "log_probability", None)
         if chance is None or np.shape(chance) != np.shape(action):
-            raise ValueError(
-                f"policy_info is {shown(info)}; expected log probabilities, "
-                "as a driver with emit_log_probability=True gives them"
-            )
+            expected = "log probabilities, as a driver with emit_log_probability=True gives them"
+            raise ValueError(f"policy_info is {shown(info)}; expected {expected}")
         known = None if self._env is None else self._env._last_choice()
         means = () if known is None else known[0]
         self._pending.append((trajectory.observation, action, trajectory.reward, chance, means))
@@ -112,12 +109,9 @@ class LogRecorder:
         chunks = [*self._chunks, *([_joined(self._pending)] if self._pending else [])]
         observation, action, reward, chance, means = _joined(chunks)
         batch_size = len(action) // self._steps
+        columns = observation, action, reward, np.exp(chance), self._num_actions
         return BanditLog(
-            observation,
-            action,
-            reward,
-            np.exp(chance),
-            self._num_actions,
+            *columns,
             available=available_actions(observation, self._num_actions),
             expected_rewards=None if isinstance(means, tuple) else means,
             step=np.repeat(np.arange(self._steps) + self._past_steps, batch_size),

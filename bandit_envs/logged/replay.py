@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,14 @@ from bandit_envs.policies import Policy
 from bandit_envs.specs import ArraySpec, map_structure
 from bandit_envs.trajectories import Trajectory
 
+Rng: TypeAlias = "np.random.Generator"
+Rows: TypeAlias = "NDArray[np.int64]"
+
 
 class ReplayState(NamedTuple):
     """Where each row is: its permutation [B, n], the place in it, and which events count [B]."""
 
-    order: NDArray[np.int64]
+    order: Rows
     place: int
     accepted: NDArray[np.bool_]
 
@@ -40,8 +43,8 @@ class ReplayEnvironment(BanditPyEnvironment):
         log: at least one row.
         batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
-    Source: Li et al., Unbiased offline evaluation of contextual-bandit-based news article
-    recommendation algorithms (2011), algorithm 2, for a log of finite length.
+    Source: Li et al., Unbiased offline evaluation of news article recommendation (2011),
+    algorithm 2, for a log of finite length.
 
     >>> log = BanditLog(np.ones((3, 1)), [1, 1, 1], [4.0, 4.0, 4.0], [0.5] * 3)
     >>> env = ReplayEnvironment(log, batch_size=2, seed=0)
@@ -66,9 +69,8 @@ class ReplayEnvironment(BanditPyEnvironment):
         self._log, self._observations = log, log.seen()
         self._acceptance = log.propensity.min() / log.propensity
         spec = map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.seen())
-        reward = ArraySpec((), np.float64, "reward")
-        options: Any = {"batch_size": batch_size, "seed": seed, "horizon": horizon, "name": name}
-        super().__init__(spec, log.num_actions, reward, **options)
+        specs = spec, log.num_actions, ArraySpec((), np.float64, "reward")
+        super().__init__(*specs, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
 
     def get_info(self) -> dict[str, NDArray[np.bool_]] | None:
         """Returns which rows matched in the last step, `matched` [B]; None after a reset."""
@@ -77,21 +79,19 @@ class ReplayEnvironment(BanditPyEnvironment):
             return None
         return {"matched": read_only(self._matched(bandit.previous, bandit.action))}
 
-    def _rows(self, state: ReplayState) -> NDArray[np.int64]:
+    def _rows(self, state: ReplayState) -> Rows:
         return state.order[:, state.place]
 
-    def _initial_state(self, rng: np.random.Generator) -> ReplayState:
+    def _initial_state(self, rng: Rng) -> ReplayState:
         order = np.tile(np.arange(len(self._log)), (self._batch_size, 1))
         return self._at(rng, rng.permuted(order, axis=1), 0)
 
-    def _next_state(
-        self, rng: np.random.Generator, state: ReplayState, action: NDArray[np.intp]
-    ) -> ReplayState:
+    def _next_state(self, rng: Rng, state: ReplayState, action: Rows) -> ReplayState:
         if state.place + 1 == len(self._log):
             return self._initial_state(rng)
         return self._at(rng, state.order, state.place + 1)
 
-    def _at(self, rng: np.random.Generator, order: NDArray[np.int64], place: int) -> ReplayState:
+    def _at(self, rng: Rng, order: Rows, place: int) -> ReplayState:
         drawn = rng.random(self._batch_size)
         return ReplayState(order, place, drawn < self._acceptance[order[:, place]])
 
@@ -103,12 +103,10 @@ class ReplayEnvironment(BanditPyEnvironment):
         available = self._log.available
         return None if available is None else available[self._rows(state)]
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: ReplayState, action: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def _draw_rewards(self, rng: Rng, state: ReplayState, action: Rows) -> NDArray[np.float64]:
         return np.where(self._matched(state, action), self._log.reward[self._rows(state)], 0.0)
 
-    def _matched(self, state: ReplayState, action: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def _matched(self, state: ReplayState, action: Rows) -> NDArray[np.bool_]:
         return np.asarray(state.accepted & (self._log.action[self._rows(state)] == action))
 
 
@@ -144,8 +142,7 @@ class MatchedRows:
                 raise ValueError("policy does not learn row by row; expected batch_size 1")
 
             learned = map_structure(merged, before.content.learned, after.content.learned)
-            content = after.content._replace(learned=learned)
-            self._policy.set_state(after._replace(content=content))
+            self._policy.set_state(after._replace(content=after.content._replace(learned=learned)))
 
 
 class ReplayResult(NamedTuple):
