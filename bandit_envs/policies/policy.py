@@ -66,6 +66,8 @@ class Policy(Stateful, abc.ABC):
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
         self._mask_memo = Memo()
         self._skips_the_table = self._defines("_probability_of")
+        # A class that tells other probabilities does not choose as the class above it does.
+        self._chooser = type(self)._select if self._defines("_select") else Policy._select
         self._state = PolicyState(generator(seed), self._initial())
 
     @property
@@ -211,7 +213,8 @@ class Policy(Stateful, abc.ABC):
 
     def _choose(self, rng: Rng, time_step: TimeStep) -> Actions:
         """Returns what `_select` chose; TypeError or ValueError if it is not integers [B]."""
-        action = as_numbers("action is", self._select(rng, self._state.learned, time_step), "iu")
+        chosen = self._chooser(self, rng, self._state.learned, time_step)
+        action = as_numbers("action is", chosen, "iu")
         if action.shape != self._table_shape[:1]:
             action = check_indices(action, *self._table_shape)
         return action  # the environment refuses actions that it does not have

@@ -316,6 +316,22 @@ def test_a_policy_of_ones_own_needs_no_probabilities(time_step):
         policy.probabilities(time_step(B))
 
 
+class OftenTheFirst(UCBPolicy):
+    """Tells probabilities of its own."""
+
+    def _probabilities(self, learned, time_step):
+        return np.tile([0.7, 0.1, 0.1, 0.1], (self.batch_size, 1))
+
+
+def test_a_class_that_tells_other_probabilities_chooses_by_them(time_step, chi_square):
+    policy = OftenTheFirst(1.0, num_actions=4, batch_size=30_000, seed=0)
+    told = policy.probability_of(time_step(30_000), np.zeros(30_000, int))
+    np.testing.assert_array_equal(told, 0.7)
+    counts = np.bincount(policy.action(time_step(30_000)), minlength=4)
+    # Three degrees of freedom: 6 standard deviations above the mean.
+    assert chi_square(counts, [0.7, 0.1, 0.1, 0.1]) < 3 + 6 * np.sqrt(6)
+
+
 class Always(RandomPolicy):
     """Chooses one action, as the class attribute says."""
 
