@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import concurrent.futures
 import contextlib
 import copy
@@ -235,7 +236,9 @@ class EnvironmentContract(BanditContract):
 def _process() -> concurrent.futures.ProcessPoolExecutor:
     """Starts the one process that all contracts share, as starting it is slow."""
     spawn = multiprocessing.get_context("spawn")
-    return concurrent.futures.ProcessPoolExecutor(max_workers=1, mp_context=spawn)
+    executor = concurrent.futures.ProcessPoolExecutor(max_workers=1, mp_context=spawn)
+    atexit.register(executor.shutdown)  # else its threads may meet a module that is gone
+    return executor
 
 
 def _replay(pickled: bytes) -> None:
