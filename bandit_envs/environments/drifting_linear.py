@@ -59,6 +59,8 @@ class DriftingLinearBandit(BanditPyEnvironment):
     ((4, 3), (3, 2))
     """
 
+    trusted = True  # the samplers check the contexts
+
     def __init__(  # noqa: PLR0917 - in the order of TF-Agents
         self,
         context_sampling_fn: SamplingFunction,

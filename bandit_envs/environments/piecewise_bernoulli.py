@@ -118,7 +118,7 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
         self, rng: np.random.Generator, state: PiecewiseState, action: NDArray[np.intp]
     ) -> NDArray[Any]:
         is_paid = rng.random(self._batch_size) < self._expected_reward(state, action)
-        return is_paid.astype(np.float32)
+        return np.asarray(is_paid)
 
     def _next_state(
         self, rng: np.random.Generator, state: PiecewiseState, action: NDArray[np.intp]

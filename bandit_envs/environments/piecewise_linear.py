@@ -68,6 +68,8 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
     ((4, 3), 0)
     """
 
+    trusted = True  # the samplers check the contexts
+
     def __init__(  # noqa: PLR0917 - in the order of TF-Agents
         self,
         context_sampling_fn: SamplingFunction,

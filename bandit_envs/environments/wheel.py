@@ -54,6 +54,8 @@ class WheelPyEnvironment(BanditPyEnvironment):
     array([ True])
     """
 
+    trusted = True  # its contexts are finite numbers
+
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,
         delta: float,

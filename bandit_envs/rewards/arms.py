@@ -115,7 +115,7 @@ class Bernoulli(Family):
         super().__init__((p,), p, np.sqrt(p * (1.0 - p)), (0.0, 1.0))
 
     def _draw(self, rng: np.random.Generator, size: int, *parameters: Any) -> Array:
-        return np.asarray(rng.random(size) < parameters[0], np.float32)
+        return np.asarray(rng.random(size) < parameters[0])
 
 
 class Beta(Family):
