@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -272,8 +271,11 @@ def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str
     options = {key: arguments.pop(key) for key in names}
     entry = find_environment(name)
     makers: Any = (_ObservedTestbed,) if name == "testbed" else (entry.make, entry.environment)
-    make = next((make for make in makers if _fits(make, arguments)), None)
-    if make is None:
+    for make in makers:
+        with contextlib.suppress(TypeError):
+            inspect.signature(make).bind(**arguments)
+            break
+    else:
         expected = ", ".join(entry.parameters())
         raise TypeError(f"{name} takes {expected}; got {', '.join(kwargs) or 'nothing'}")
     env = make(batch_size=num_envs, horizon=horizon, **arguments)
@@ -286,12 +288,6 @@ def _checked(kwargs: dict[str, Any]) -> dict[str, Any]:
         if name in kwargs:
             raise TypeError(f"{name} is given; expected {other} in its place")
     return kwargs
-
-
-def _fits(make: Callable[..., Any], arguments: dict[str, Any]) -> bool:
-    with contextlib.suppress(TypeError):
-        return bool(inspect.signature(make).bind(**arguments))
-    return False
 
 
 _names: dict[str, str] = {}  # the first entry of a class has the name of the class

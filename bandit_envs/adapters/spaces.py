@@ -13,14 +13,7 @@ from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_action, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed, generator
-from bandit_envs.specs import (
-    ArraySpec,
-    BoundedArraySpec,
-    Nest,
-    SlateSpec,
-    is_discrete,
-    value_range,
-)
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, SlateSpec, is_discrete, value_range
 from bandit_envs.trajectories import TimeStep
 
 UNKNOWN_SEED = -1
