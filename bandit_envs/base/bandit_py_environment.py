@@ -68,13 +68,9 @@ def available_actions(observation: Nest, num_actions: int) -> NDArray[np.bool_] 
 
 
 class BanditState(NamedTuple):
-    """What a bandit remembers.
+    """What a bandit remembers: its state, and the number of steps in this episode.
 
-    Fields:
-        state: what the hooks take and return.
-        steps: the number of steps in this episode.
-        previous: the state in which the last action was taken; None after a reset.
-        action: [B, ...], the last action; None after a reset.
+    `action` [B, ...] is the last action, and `previous` the state that it met; None after a reset.
     """
 
     state: Any
@@ -165,7 +161,6 @@ class BanditPyEnvironment(PyEnvironment):
         size = self._batch_size
         self._batch_shape = (size,)
         self._rewards_returned = f"{self._name}._draw_rewards returned"
-        self._observation_returned = f"{self._name}._observe returned"
         self._is_checked = not vars(type(self)).get("trusted", False)
         dims = len(action_spec.shape) if isinstance(action_spec, ArraySpec) else 0
         self._row_offsets = np.arange(size).reshape(size, *(1,) * dims) * (self._num_actions or 1)
@@ -388,7 +383,7 @@ class BanditPyEnvironment(PyEnvironment):
         """Raises ValueError for a wrong shape or NaN."""
         if isinstance(spec, ArraySpec):
             shape = self._batch_shape + spec.shape
-            check_array(self._observation_returned, np.asarray(observation), shape)
+            check_array(f"{self._name}._observe returned", np.asarray(observation), shape)
         elif type(spec) is type(observation) is dict and spec.keys() == observation.keys():
             for key, leaf in spec.items():  # map_structure takes five times as long
                 self._check_observation(leaf, observation[key])

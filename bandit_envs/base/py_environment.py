@@ -30,16 +30,10 @@ new_tuple: Any = tuple.__new__
 
 
 class EnvironmentState(NamedTuple):
-    """All that changes in an environment.
+    """All that changes in an environment: `latent` is what the hooks have to remember."""
 
-    Fields:
-        rng: the generator of every draw; None in a wrapper, which uses the wrapped one's.
-        time_step: what the last `reset` or `step` returned; None before the first.
-        latent: what the hooks have to remember.
-    """
-
-    rng: np.random.Generator | None
-    time_step: TimeStep | None
+    rng: np.random.Generator | None  # None in a wrapper, which uses the wrapped one's
+    time_step: TimeStep | None  # None before the first
     latent: Any
 
 

@@ -12,16 +12,10 @@ Result = TypeVar("Result")
 
 
 class SavedState(NamedTuple):
-    """What `get_state` returns. It is opaque: its layout may change between versions.
+    """What `get_state` returns. It is opaque: its layout may change between versions."""
 
-    Fields:
-        owner: the class of the object it belongs to.
-        sizes: the numbers that both objects must share, such as the batch size.
-        content: the object's `_state`.
-    """
-
-    owner: str
-    sizes: dict[str, int | None]
+    owner: str  # the class of the object that it belongs to
+    sizes: dict[str, int | None]  # the numbers that both objects must share
     content: Any
 
 

@@ -65,12 +65,8 @@ class AddActionMask(Wrapper):
 
         action_mask[b, a] = a < num_actions[b]
 
-    Shapes:
-        B: batch_size.
-        K: the number of actions. `action_mask` is [B, K] bool, `num_actions` is [B].
-
     Args:
-        env: a bandit whose observation is a dict with `num_actions`.
+        env: a bandit whose observation is a dict with `num_actions` [B].
         name: as for `Wrapper`.
 
     Source: the masks of TF-Agents' `observation_and_action_constraint_splitter`.

@@ -135,11 +135,9 @@ class Wrapper(PyEnvironment):
         self._env.close()
 
     def _map_observation(self, observation: Nest) -> Nest:
-        """Returns what is seen in place of `observation`."""
         return observation
 
     def _map_rewards(self, rewards: Any) -> Any:
-        """Returns what is received in place of `rewards` [B]."""
         return rewards
 
     def _map_means(self, means: NDArray[Any]) -> NDArray[Any]:
