@@ -177,27 +177,29 @@ def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
     size = int(row.max()) + 1
     if not np.array_equal(row, np.arange(len(log)) % size):
         size = 1
-    half = len(log) // 2 // size * size
     policy = _made(choice, log, size)
-    observations = log.seen()
+    can_learn = policy.get_state().content.learned is not None
+    half = len(log) // 2 // size * size * can_learn
+    before, after, observations = restart((), size), termination((), np.zeros(size)), log.seen()
     for start in range(0, half, size):
         rows = slice(start, start + size)
-        observation = map_structure(operator.itemgetter(rows), observations)
-        after = termination(observation, log.reward[rows], np.float64)
-        policy(Trajectory.from_transition(restart(observation, size), log.action[rows], after))
+        now = before._replace(observation=map_structure(operator.itemgetter(rows), observations))
+        after = after._replace(reward=log.reward[rows])
+        policy(Trajectory.from_transition(now, log.action[rows], after))
     learned = policy.get_state().content.learned
-    begin = 0 if learned is None or policy.is_untrained else half
+    begin = 0 if policy.is_untrained else half
     if size == 1:
         wide = _made(choice, log, min(ROWS, len(log)))
         state = wide.get_state()
         with contextlib.suppress(ValueError):  # a class may keep something else than rows
-            learned = map_structure(
-                lambda one, many: np.broadcast_to(one, np.shape(many)),
-                *(learned, state.content.learned),
-            )
+            learned = map_structure(_spread, learned, state.content.learned)
             wide.set_state(state._replace(content=state.content._replace(learned=learned)))
             policy = wide
     return policy, begin
+
+
+def _spread(one: Any, many: Any) -> Any:
+    return one if np.shape(one) == np.shape(many) else np.broadcast_to(one, np.shape(many))
 
 
 def _made(choice: PolicyChoice, log: BanditLog, size: int) -> Policy:
