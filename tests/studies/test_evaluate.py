@@ -33,6 +33,7 @@ from bandit_envs.logged import (
 from bandit_envs.trajectories import restart, termination
 from tests.command_line import rows, run
 
+evaluation = pytest.importorskip("bandit_envs.studies.evaluate")
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
 pytest.importorskip("rich")
@@ -57,6 +58,13 @@ def table(recorded):
     """The same log as a table of a user's, without rows and steps."""
     columns = recorded.action, recorded.reward, recorded.propensity
     return BanditLog(recorded.observation, *columns, 3)
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch):
+    """Draws nothing, to save time; the one test of figures restores them."""
+    for name in ("estimates_figure", "weights_figure"):
+        monkeypatch.setattr(evaluation, name, lambda *arguments: b"")
 
 
 @pytest.fixture
@@ -165,6 +173,7 @@ def test_figures_show_dots_intervals_the_logged_mean_and_weights(evaluate, recor
         figures.append(figure)
         return savefig(figure, *arguments, **options)
 
+    monkeypatch.undo()
     monkeypatch.setattr(matplotlib_figure.Figure, "savefig", keep)
     _, table = evaluate(recorded, "--policy", "random", "--policy", f"{MINE}:Always")
     (estimates,), weights = figures[0].axes, figures[1].axes
