@@ -74,12 +74,7 @@ class Exp3SPolicy(Exp3Policy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(
-        self,
-        gamma: float,
-        alpha: float,
-        **sizes: typing.Unpack[Sizes],
-    ) -> None:
+    def __init__(self, gamma: float, alpha: float, **sizes: typing.Unpack[Sizes]) -> None:
         alpha = check_positive("alpha", alpha, maximum=1.0)
         super().__init__(gamma, **sizes)
         self._shared = math.e * alpha / self._num_actions

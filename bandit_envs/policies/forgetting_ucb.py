@@ -123,11 +123,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
     """
 
     def __init__(
-        self,
-        window: int,
-        xi: float = 0.5,
-        reward_range: float = 1.0,
-        **sizes: typing.Unpack[Sizes],
+        self, window: int, xi: float = 0.5, reward_range: float = 1.0, **sizes: typing.Unpack[Sizes]
     ) -> None:
         self._window = check_integer("window", window, minimum=1, maximum=2**31)
         self._xi = check_positive("xi", xi, 1e-9, 1e9)

@@ -57,11 +57,7 @@ class MOSSPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(
-        self,
-        horizon: int | None = None,
-        **sizes: typing.Unpack[Sizes],
-    ) -> None:
+    def __init__(self, horizon: int | None = None, **sizes: typing.Unpack[Sizes]) -> None:
         if horizon is not None:
             horizon = check_integer("horizon", horizon, minimum=1)
         self._horizon = horizon
