@@ -22,6 +22,7 @@ class Quantiles(typing.NamedTuple):
         failures: the second one.
         log_betas: ln B(successes, failures).
         log_odds: ln(q / (1 - q)) of the quantile q.
+        slopes: how fast the log odds rise with ln t.
         steps: the number of steps.
     """
 
@@ -29,6 +30,7 @@ class Quantiles(typing.NamedTuple):
     failures: Floats
     log_betas: Floats
     log_odds: Floats
+    slopes: Floats
     steps: int
 
 
@@ -64,8 +66,9 @@ class BayesUCBPolicy(IndexPolicy):
     def _initial(self) -> Quantiles:
         successes = np.full(self._table_shape, self._prior_successes)
         failures = np.full(self._table_shape, self._prior_failures)
-        log_odds = np.zeros(self._table_shape)  # at the first step, all quantiles are 0
-        return Quantiles(successes, failures, log_beta(successes, failures), log_odds, 0)
+        log_betas = log_beta(successes, failures)
+        log_odds, slopes = np.zeros((2, *self._table_shape))  # at first, all quantiles are 0
+        return Quantiles(successes, failures, log_betas, log_odds, slopes, 0)
 
     def _scores(self, learned: Quantiles, time_step: TimeStep) -> Floats:
         return learned.log_odds
@@ -73,9 +76,11 @@ class BayesUCBPolicy(IndexPolicy):
     def _learn(self, learned: Quantiles, trajectory: Trajectory) -> Quantiles:
         reward = check_unit_rewards(trajectory.reward)
         chosen = self._row_offsets + trajectory.action
-        a, b, log_b, log_odds = (table.reshape(-1) for table in learned[:4])
+        a, b, log_b, log_odds, slopes = (table.reshape(-1) for table in learned[:5])
         a[chosen] += reward
         b[chosen] += 1.0 - reward
         log_b[chosen] = log_beta(a[chosen], b[chosen])
-        log_odds[...] = beta_quantiles(-math.log(learned.steps + 2), a, b, log_b, log_odds)
+        t = learned.steps + 2
+        near = log_odds + slopes * math.log(t / (t - 1))
+        log_odds[...], slopes[...] = beta_quantiles(-math.log(t), a, b, log_b, near)
         return learned._replace(steps=learned.steps + 1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.policies.policy import Floats, Rng
+
+BLOCK = 8192
+"""How many numbers are drawn at once: their arrays stay in the cache."""
 
 
 def draw_beta_odds(rng: Rng, a: Floats, b: Floats) -> Floats:
@@ -16,23 +16,45 @@ def draw_beta_odds(rng: Rng, a: Floats, b: Floats) -> Floats:
 
     Source: Cheng, Generating Beta variates with nonintegral shape parameters (1978), algorithm BA.
     """
-    odds, rejected = _proposals(rng, a, b)
-    if rejected.size:  # about one in eight; of these, Beta laws from NumPy's own gamma laws
-        a, b = a.reshape(-1)[rejected], b.reshape(-1)[rejected]
-        odds.reshape(-1)[rejected] = rng.standard_gamma(a) / rng.standard_gamma(b)
-    return odds
+    result, a, b = np.empty(a.shape), a.reshape(-1), b.reshape(-1)
+    for start in range(0, a.size, BLOCK):
+        block = slice(start, start + BLOCK)
+        odds, rejected = _proposals(rng, a[block], b[block])
+        again = rejected + start  # about one in eight; of these, Beta laws from gamma laws
+        odds[rejected] = rng.standard_gamma(a[again]) / rng.standard_gamma(b[again])
+        result.reshape(-1)[block] = odds
+    return result
 
 
 def _proposals(rng: Rng, a: Floats, b: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Returns proposals from log-logistic laws, and the flat indices of those that are rejected."""
-    total, smaller = a + b, np.minimum(a, b)
-    product = 2.0 * a * b - total
-    squared = np.where(smaller > 1.0, (total - 2.0) / np.maximum(product, 1e-300), smaller**-2.0)
-    scale = np.sqrt(squared)
-    uniform, other = rng.random((2, *a.shape))
-    log_odds = np.log(uniform / (1.0 - uniform)) * scale
-    odds: NDArray[Any] = a * np.exp(log_odds)
-    ratio = total * np.log(total / (b + odds)) + (a + 1.0 / scale) * log_odds - math.log(4.0)
-    rejected = np.flatnonzero(ratio < np.log(uniform * uniform * other))
+    """Returns proposals from log-logistic laws, and the indices of those that are rejected.
+
+    V = scale ln(U / (1 - U)),    odds = a exp(V) / b
+    rejected where total ln(total / (b + a exp(V))) + (a + 1 / scale) V < ln(4 U^2 W)
+    """
+    total, work = a + b, 2.0 * a
+    work *= b
+    work -= total
+    scale = np.maximum(total - 2.0, 1e-300)
+    scale /= np.maximum(work, 1e-300, out=work)
+    np.sqrt(scale, out=scale)
+    low = np.flatnonzero(np.minimum(a, b, out=work) < 1.0)
+    scale[low] = 1.0 / work[low]
+
+    uniform = rng.random(len(a))
+    np.divide(uniform, np.subtract(1.0, uniform, out=work), out=work)
+    logit = np.log(work, out=work)
+    scale *= logit  # V
+    odds = np.exp(scale)
+    odds *= a
+    scale *= a
+    scale += logit  # (a + 1 / scale) V
+    ratio = np.divide(total, np.add(b, odds, out=work), out=work)
+    np.log(ratio, out=ratio)
+    ratio *= total
+    ratio += scale
+    uniform *= 4.0 * uniform
+    uniform *= rng.random(len(a), out=scale)
+    rejected = np.flatnonzero(ratio < np.log(uniform, out=uniform))
     odds /= b
     return odds, rejected

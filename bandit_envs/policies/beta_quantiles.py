@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandit_envs.policies.policy import Floats
+
+BLOCK = 4096
+"""How many tails are computed at once: their arrays stay in the cache."""
 
 
 def log_beta(a: Floats, b: Floats) -> Floats:
@@ -12,8 +16,10 @@ def log_beta(a: Floats, b: Floats) -> Floats:
     return _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
 
 
-def beta_quantiles(log_tail: float, a: Floats, b: Floats, log_b: Floats, start: Floats) -> Floats:
-    """Returns the log odds that X ~ Beta(a, b) exceeds with probability exp(`log_tail`).
+def beta_quantiles(
+    log_tail: float, a: Floats, b: Floats, log_b: Floats, start: Floats
+) -> NDArray[np.float64]:
+    """Returns the log odds y that X ~ Beta(a, b) exceeds with a probability, and -dy / d log_tail.
 
         P(ln(X / (1 - X)) > y) = exp(log_tail)
 
@@ -22,45 +28,55 @@ def beta_quantiles(log_tail: float, a: Floats, b: Floats, log_b: Floats, start: 
         a: [n], at least 0.1.
         b: [n], at least 0.1.
         log_b: ln B(a, b), [n].
-        start: numbers near the y that are to be found, [n].
+        start: numbers near y, [n].
+
+    Shapes:
+        returns: [2, n]
     """
-    found, rows, y = start.copy(), np.arange(len(start)), np.maximum(start, np.log(a / b))
+    found, rows, y = np.empty((2, len(a))), np.arange(len(a)), np.maximum(start, np.log(a / b))
     while rows.size:
         # The logarithm of the tail is concave in y, so Newton's method comes back from anywhere.
         # Halley's correction makes its last step precise.
-        ratio = _tail_over_density(y, a, b)
-        log_density = -a * np.log1p(np.exp(-y)) - b * np.log1p(np.exp(y)) - log_b
+        odds = np.exp(y)
+        rest = 1.0 / (1.0 + odds)
+        ratio = np.empty(len(y))
+        for first in range(0, len(y), BLOCK):
+            block = slice(first, first + BLOCK)
+            ratio[block] = _tail_over_density(rest[block], a[block], b[block])
+        log_density = a * y + (a + b) * np.log(rest) - log_b
         newton = ratio * (log_density + np.log(ratio) - log_tail)
-        slope = a - (a + b) / (1.0 + np.exp(-y))  # of the logarithm of the density
+        slope = a - (a + b) * odds * rest  # of the logarithm of the density
         bend = np.clip(0.5 * newton * (1.0 / ratio + slope), -0.5, 0.5)
-        y = found[rows] = y + newton / (1.0 + bend)
+        y = y + newton / (1.0 + bend)
+        found[:, rows] = y, ratio
         rough = np.abs(newton) > 1e-3 * ratio
         rows, y, a, b, log_b = rows[rough], y[rough], a[rough], b[rough], log_b[rough]
     return found
 
 
-def _tail_over_density(y: Floats, a: Floats, b: Floats) -> Floats:
-    """Returns P(Y > y) / density(y) of the log odds Y of X ~ Beta(a, b).
+def _tail_over_density(rest: Floats, a: Floats, b: Floats) -> Floats:
+    """Returns P(Y > y) / density(y) of the log odds Y of X ~ Beta(a, b), where rest = 1 - x.
 
     Source: the continued fraction of the incomplete beta function, DLMF 8.17.22, by the modified
     Lentz method.
     """
-    u, total = 1.0 / (1.0 + np.exp(y)), a + b
-    c = np.ones_like(y)
-    d = 1.0 / (1.0 - total * u / (b + 1.0) + 1e-300)  # 1e-300 keeps divisors from being 0
+    total = a + b
+    c = np.ones_like(rest)
+    d = 1.0 / (1.0 - total * rest / (b + 1.0))
     ratio: Floats = d / b
     for m in range(1, 100_000):
         end = b + 2.0 * m
-        part = m * (a - m) * u / ((end - 1.0) * end)
-        d = 1.0 / (1.0 + part * d + 1e-300)
-        c = 1.0 + part / c + 1e-300
+        scaled = rest / end
+        part = (a - m) * m * scaled / (end - 1.0)
+        d = 1.0 / (1.0 + part * d)
+        c = 1.0 + part / c
         ratio *= c * d
-        part = (b + m) * (total + m) * u / (end * (end + 1.0))
-        d = 1.0 / (1.0 - part * d + 1e-300)
-        c = 1.0 - part / c + 1e-300
+        part = (b + m) * (total + m) * scaled / (end + 1.0)
+        d = 1.0 / (1.0 - part * d)
+        c = 1.0 - part / c
         change = c * d
         ratio *= change
-        if m % 4 == 0 and np.abs(change - 1.0).max() < 1e-13:
+        if m % 3 == 0 and np.abs(change - 1.0).max() < 1e-12:
             break
     return ratio
 

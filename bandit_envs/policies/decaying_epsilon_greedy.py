@@ -19,7 +19,7 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
 
     Args:
         c: how much it explores, above 0.
-        d: a lower bound of the gap, above 0 and at most 1.
+        d: a lower bound of the gap, from 1e-9 to 1.
 
     Source: Auer, Cesa-Bianchi & Fischer (2002), figure 3, there epsilon_n-greedy.
 
@@ -30,7 +30,7 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
     """
 
     def __init__(self, c: float, d: float, **sizes: typing.Unpack[Sizes]) -> None:
-        c, d = check_positive("c", c, maximum=MAX_PARAMETER), check_positive("d", d, maximum=1.0)
+        c, d = check_positive("c", c, maximum=MAX_PARAMETER), check_positive("d", d, 1e-9, 1.0)
         super().__init__(0.0, **sizes)
         self._first_epsilon = c * self._num_actions / d**2
 
