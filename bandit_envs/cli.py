@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   bandit-envs testbed --figure 2.6
   bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1
   bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy
+  bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits
 
 ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the current folder.
 Parameters follow as key=value,key=value, with values as in TOML."""
@@ -118,15 +119,16 @@ def _add_evaluate_options(parser: Any) -> None:
     text = "ips, snips, dm, dr, sndr, switch_dr:threshold=X, dr_os:shrinkage=X, sg_ips:shrinkage=X,"
     text += " sg_dr:shrinkage=X or replay; may be repeated (default: ips, snips and dr)"
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
-    text = "a reward model, such as sklearn.linear_model:LogisticRegression (default: ridge)"
-    parser.add_argument("--model", metavar="MODULE:CLASS", help=text)
     text = "of the intervals (default: 0.95)"
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
-    for name in ("action", "reward", "propensity"):
-        text = f"its column in your table (default: {name})"
-        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help=text)
-    text = "columns of features in your table"
-    parser.add_argument("--features", metavar="A,B,C", help=text)
+    for name, default, metavar, text in (
+        ("model", None, "MODULE:CLASS", "a reward model, as of scikit-learn (default: ridge)"),
+        ("action", "action", "COLUMN", "its column in your table (default: action)"),
+        ("reward", "reward", "COLUMN", "its column in your table (default: reward)"),
+        ("propensity", "propensity", "COLUMN", "its column in your table (default: propensity)"),
+        ("features", None, "A,B,C", "columns of features in your table"),
+    ):
+        parser.add_argument(f"--{name}", default=default, metavar=metavar, help=text)
 
 
 def _listing(table: Mapping[str, Any]) -> str:

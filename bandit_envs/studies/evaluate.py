@@ -108,7 +108,7 @@ def evaluate(options: argparse.Namespace) -> int:
     if any(estimator.needs_predictions for estimator in estimators.values()):
         predicted = logged.RewardRegression(_model(options.model)).predict(rest)
     for choice, (policy, _) in zip(choices, frozen):
-        label = ", ".join(choice.parts())
+        label = str(choice)
         with _named(choice):
             samples = None if policy.knows_probabilities else SAMPLES
             chances = logged.probabilities_of(policy, rest, samples)
@@ -240,7 +240,7 @@ def _show(found: list[Row], title: str, value: str) -> None:
     for row in found:
         mark = f"[{texts.index(row.warnings) + 1}]" if row.warnings else ""
         numbers = f"{row.value:.4f} ({row.low:.4f} to {row.high:.4f})"
-        known = (f"{row.truth:.4f}" for _ in truth)
+        known = ("" if math.isnan(row.truth) else f"{row.truth:.4f}" for _ in truth)
         cells = row.estimator, numbers, f"{row.effective_sample_size:.0f}", *known, mark
         table.add_row("" if row.policy == last else row.policy, *cells)
         last = row.policy
