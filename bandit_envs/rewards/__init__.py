@@ -17,14 +17,14 @@ from bandit_envs.rewards.arms import Law as Law
 from bandit_envs.rewards.arms import Normal as Normal
 from bandit_envs.rewards.arms import Poisson as Poisson
 from bandit_envs.rewards.arms import Uniform as Uniform
+from bandit_envs.rewards.contextual import FlatReward as FlatReward
 from bandit_envs.rewards.contextual import LinearReward as LinearReward
 from bandit_envs.rewards.contextual import LogisticReward as LogisticReward
 from bandit_envs.rewards.contextual import RewardFunction as RewardFunction
 from bandit_envs.rewards.contextual import RewardModel as RewardModel
+from bandit_envs.rewards.contextual import RowNestReward as RowNestReward
 from bandit_envs.rewards.contextual import RowReward as RowReward
+from bandit_envs.rewards.contextual import as_nest_reward_model as as_nest_reward_model
 from bandit_envs.rewards.contextual import as_reward_model as as_reward_model
 from bandit_envs.rewards.mixtures import Corrupted as Corrupted
 from bandit_envs.rewards.mixtures import as_law as as_law
-from bandit_envs.rewards.nests import FlatReward as FlatReward
-from bandit_envs.rewards.nests import RowNestReward as RowNestReward
-from bandit_envs.rewards.nests import as_nest_reward_model as as_nest_reward_model

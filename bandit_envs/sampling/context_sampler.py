@@ -1,4 +1,4 @@
-"""What a context sampler is, how its draws are checked, and functions as samplers."""
+"""What a context sampler is, functions as samplers, and samplers of nests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bandit_envs.base.arrays import NUMBERS, as_numbers, cast, check_array
 from bandit_envs.base.checks import check_integer, shown
-from bandit_envs.specs import ArraySpec
+from bandit_envs.specs import ArraySpec, Nest, map_structure
 
 
 class ContextSampler(abc.ABC):
@@ -138,3 +138,57 @@ def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> 
         return RowFunction(function, name)
     function.sample(np.random.default_rng(0), size, name)
     return function
+
+
+class SamplerNest:
+    """Draws a nest of batches by a nest of samplers; `name` is for messages."""
+
+    def __init__(self, name: str, samplers: Nest) -> None:
+        self._name, self._samplers = name, samplers
+        self.spec = map_structure(self._spec_of, samplers)
+
+    def sample(self, rng: np.random.Generator, size: tuple[int, ...]) -> Nest:
+        """Returns a nest of arrays [*size, ...]."""
+        return map_structure(lambda leaf: leaf.sample(rng, size, self._name), self._samplers)
+
+    def _spec_of(self, sampler: Any) -> ArraySpec:
+        if not isinstance(sampler, ContextSampler):
+            expected = "expected a nest of ContextSamplers, or a function without arguments"
+            raise TypeError(f"{self._name} has {shown(sampler)}; {expected}")
+        return sampler.spec
+
+
+class FunctionNest:
+    """Draws a nest of batches by a function without arguments, which returns one context's nest.
+
+    It is called once when it is wrapped, to learn the specs, and then once a context. Its leaves
+    are arrays of any dtype, and numbers. It has its own source of randomness.
+
+    Source: TF-Agents' `StationaryStochasticStructuredPyEnvironment`.
+    """
+
+    def __init__(self, name: str, function: Callable[[], Nest]) -> None:
+        self._name, self._function = name, function
+        self.spec = map_structure(ArraySpec.from_array, function())
+
+    def sample(self, rng: np.random.Generator, size: tuple[int, ...]) -> Nest:
+        contexts = [self._function() for _ in range(math.prod(size))]
+        try:
+            nest = map_structure(self._stacked, self.spec, *contexts)
+        except (TypeError, ValueError) as error:
+            what = f"{self._name} returned another nest than at first"
+            raise type(error)(f"{what}: {error}") from error
+        return map_structure(lambda leaf: leaf.reshape(*size, *leaf.shape[1:]), nest)
+
+    def _stacked(self, spec: ArraySpec, *leaves: Any) -> NDArray[Any]:
+        values = np.array(leaves)
+        if values.dtype != spec.dtype:
+            raise TypeError(f"found {values.dtype}; expected {spec.dtype}")
+        return check_array("found", values, (len(leaves), *spec.shape))
+
+
+def as_nest_sampler(name: str, source: Nest) -> SamplerNest | FunctionNest:
+    """Returns a nest of samplers, or a function without arguments, as an object that samples."""
+    if callable(source) and not isinstance(source, ContextSampler):
+        return FunctionNest(name, source)
+    return SamplerNest(name, source)
