@@ -86,8 +86,3 @@ POLICIES = {
     )
 }
 """All policies of the package, by id."""
-
-
-def find_policy(name: str) -> PolicyEntry:
-    """Returns the entry of an id or of a user's `module:Class`, or raises ValueError."""
-    return PolicyEntry.find(name, POLICIES)

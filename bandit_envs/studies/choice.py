@@ -5,15 +5,15 @@ import importlib
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bandit_envs.base.checks import shown
-from bandit_envs.base.registry import raised_at
-from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
-from bandit_envs.policies.registry import POLICIES, find_policy
+from bandit_envs.base.registry import Entry, raised_at
+from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
+from bandit_envs.policies.registry import POLICIES, PolicyEntry
 
 SYMBOLS = {  # how legends write parameters; the others by name
     **{"epsilon": "ε", "initial_value": "Q₁", "step_size": "α", "alpha": "α", "gamma": "γ"},
@@ -32,9 +32,8 @@ def parse_toml(text: str) -> dict[str, Any]:
 class Choice:
     """An id, or a user's `module:Class` that is found in `folder`, with parameters."""
 
-    what: ClassVar[str]
+    entries: ClassVar[type[Entry]]
     table: ClassVar[Mapping[str, Any]]
-    find: ClassVar[Callable[[str], Any]]
     name: str
     parameters: Mapping[str, Any]
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
@@ -42,7 +41,7 @@ class Choice:
     def __post_init__(self) -> None:
         given, allowed = self.entry.check(self.parameters), self.entry.parameters()
         for key, value in given.items():
-            _check_value(f"{self.what} {self.name}: {key}", value, allowed[key].default)
+            _check_value(f"{self.entries.what} {self.name}: {key}", value, allowed[key].default)
         object.__setattr__(self, "parameters", given)
 
     @property
@@ -50,11 +49,12 @@ class Choice:
         """The entry of the registry, in the process of any worker."""
         if ":" in self.name and sys.path[:1] != [self.folder]:
             sys.path.insert(0, self.folder)
-        return type(self).find(self.name)
+        return self.entries.find(self.name, self.table)
 
     @classmethod
     def expand(cls, item: Any) -> Iterator[Any]:
         """Yields the choices of `name:key=value`, or of a table with lists for "each of these"."""
+        what = cls.entries.what
         if isinstance(item, str):
             name, _, values = item.partition(":")
             path, _, rest = values.partition(":")
@@ -64,19 +64,19 @@ class Choice:
                 parameters = parse_toml(f"parameters = {{{values}}}")["parameters"]
             except (ValueError, RecursionError) as error:
                 raise ValueError(
-                    f"{cls.what} is {shown(item)}; expected name:key=value,key=value with values "
+                    f"{what} is {shown(item)}; expected name:key=value,key=value with values "
                     f'such as 0.1, true, "text" or [1, 2]: {str(error).partition(" (at")[0]}'
                 ) from error
             yield cls(name, parameters)
         elif isinstance(item, dict) and isinstance(item.get("name"), str):
             lists = [value if isinstance(value, list) else [value] for value in item.values()]
             if [] in lists:
-                raise ValueError(f"{cls.what} {item['name']} has an empty list")
+                raise ValueError(f"{what} {item['name']} has an empty list")
             for combination in itertools.product(*lists):
                 parameters = dict(zip(item, combination))
                 yield cls(parameters.pop("name"), parameters)
         else:
-            raise ValueError(f"{cls.what} is {shown(item)}; expected a table with a name")
+            raise ValueError(f"{what} is {shown(item)}; expected a table with a name")
 
     def parts(self, without: str = "") -> list[str]:
         """Returns the parts of a label, such as `ε-greedy` and `ε=0.1`, without one parameter."""
@@ -92,7 +92,7 @@ class Choice:
 class EnvironmentChoice(Choice):
     """An environment."""
 
-    what, table, find = "environment", ENVIRONMENTS, find_environment
+    entries, table = EnvironmentEntry, ENVIRONMENTS
 
     def make(self, runs: int, seed: np.random.SeedSequence) -> Any:
         """Returns an environment with a row for each run; if rows share a problem, for one run."""
@@ -103,7 +103,7 @@ class EnvironmentChoice(Choice):
 class PolicyChoice(Choice):
     """A policy."""
 
-    what, table, find = "policy", POLICIES, find_policy
+    entries, table = PolicyEntry, POLICIES
 
     def make(self, env: Any, seed: Any) -> Any:
         """Returns a new policy that fits `env`."""

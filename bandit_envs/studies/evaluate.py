@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import csv
-import functools
 import importlib
 import io
 import math
@@ -57,11 +56,10 @@ class EstimatorEntry(Entry):
 class EstimatorChoice(Choice):
     """An estimator, or the class of a reward model."""
 
-    what = EstimatorEntry.what
+    entries = EstimatorEntry
     table: ClassVar[Mapping[str, Any]] = {
         key: EstimatorEntry(key, key, make) for key, make in ESTIMATORS.items()
     }
-    find = functools.partial(EstimatorEntry.find, table=table)
 
     def make(self) -> Any:
         """Returns the estimator or model."""

@@ -122,12 +122,13 @@ class Study:
 
 
 def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
+    what = kind.entries.what
     if not isinstance(items, list) or not items:
-        raise ValueError(f"{kind.what} is {shown(items)}; expected [[{kind.what}]] tables")
+        raise ValueError(f"{what} is {shown(items)}; expected [[{what}]] tables")
     choices = tuple(itertools.chain.from_iterable(map(kind.expand, items)))
     for number, choice in enumerate(choices):
         if choice in choices[:number]:
-            raise ValueError(f"{kind.what} {choice} is listed twice")
+            raise ValueError(f"{what} {choice} is listed twice")
     return choices
 
 
