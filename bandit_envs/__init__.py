@@ -42,6 +42,7 @@ from bandit_envs.policies import BayesUCBPolicy as BayesUCBPolicy
 from bandit_envs.policies import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
 from bandit_envs.policies import BoltzmannPolicy as BoltzmannPolicy
+from bandit_envs.policies import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies import DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy
 from bandit_envs.policies import (
     DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,
@@ -67,11 +68,14 @@ from bandit_envs.policies import LinearThompsonSamplingPolicy as LinearThompsonS
 from bandit_envs.policies import LinUCBPolicy as LinUCBPolicy
 from bandit_envs.policies import LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy
 from bandit_envs.policies import MOSSPolicy as MOSSPolicy
+from bandit_envs.policies import PBMUCBPolicy as PBMUCBPolicy
 from bandit_envs.policies import Policy as Policy
 from bandit_envs.policies import RandomPolicy as RandomPolicy
+from bandit_envs.policies import RandomSlatePolicy as RandomSlatePolicy
 from bandit_envs.policies import ReducedVarianceTsallisINFPolicy as ReducedVarianceTsallisINFPolicy
 from bandit_envs.policies import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
 from bandit_envs.policies import SuccessiveEliminationPolicy as SuccessiveEliminationPolicy
+from bandit_envs.policies import TopKLinUCBPolicy as TopKLinUCBPolicy
 from bandit_envs.policies import TsallisINFPolicy as TsallisINFPolicy
 from bandit_envs.policies import UCB1TunedPolicy as UCB1TunedPolicy
 from bandit_envs.policies import UCBPolicy as UCBPolicy

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bandit_envs.base.checks import check_number, check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful, check_fields
+from bandit_envs.specs import SlateSpec
 from bandit_envs.trajectories import Trajectory
 
 
@@ -272,8 +273,15 @@ class OptimalActionMetric(RegretMetric):
         return np.asarray(100.0 * (super()._values(trajectory) <= 0.0))
 
 
+def sum_over_slots(reward: NDArray[Any]) -> NDArray[Any]:
+    """Returns the rewards of slates [B]: the sums of vectors [B, S] that have one for each slot."""
+    return np.asarray(reward.reshape(len(reward), -1).sum(axis=1))
+
+
 METRICS: dict[str, Callable[[Any], Metric]] = {
-    "reward": lambda env: AverageRewardMetric(),
+    "reward": lambda env: AverageRewardMetric(
+        sum_over_slots if isinstance(env.action_spec(), SlateSpec) else None
+    ),
     "percent_optimal": OptimalActionMetric,
     "regret": RegretMetric,
 }

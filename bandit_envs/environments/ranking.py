@@ -203,9 +203,9 @@ def _ghost_click_probability(
 
     It is the integral of -f'(t) g(t) over t > 0, where f(t) = E[exp(-t A)], g(t) = E[exp(-t G)].
     """
-    nodes, masses = np.polynomial.hermite_e.hermegauss(32)
+    nodes, masses = np.polynomial.hermite_e.hermegauss(16)
     masses = masses / masses.sum()
-    points, weights = np.polynomial.legendre.leggauss(96)
+    points, weights = np.polynomial.legendre.leggauss(32)
     share = (points + 1.0) / 2.0
     times, weights = share / (1.0 - share), weights / 2.0 / (1.0 - share) ** 2
     both = _sigmoid(np.concatenate([scores, ghosts], axis=1)[:, :, np.newaxis] + nodes)

@@ -41,6 +41,11 @@ from bandit_envs.policies.policy import IndexPolicy as IndexPolicy
 from bandit_envs.policies.policy import Policy as Policy
 from bandit_envs.policies.policy import argmax_random_ties as argmax_random_ties
 from bandit_envs.policies.random import RandomPolicy as RandomPolicy
+from bandit_envs.policies.slates import CascadeUCBPolicy as CascadeUCBPolicy
+from bandit_envs.policies.slates import PBMUCBPolicy as PBMUCBPolicy
+from bandit_envs.policies.slates import RandomSlatePolicy as RandomSlatePolicy
+from bandit_envs.policies.slates import SlatePolicy as SlatePolicy
+from bandit_envs.policies.slates import TopKLinUCBPolicy as TopKLinUCBPolicy
 from bandit_envs.policies.thompson import (
     GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy,
 )

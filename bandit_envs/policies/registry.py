@@ -20,7 +20,7 @@ class PolicyEntry(Entry):
 
     @property
     def supplied(self) -> frozenset[str]:
-        return frozenset({"num_actions", "batch_size", "observation_spec", "seed"})
+        return frozenset({"num_actions", "num_slots", "batch_size", "observation_spec", "seed"})
 
 
 POLICIES = {
@@ -83,6 +83,10 @@ POLICIES = {
             "logistic Thompson sampling",
             policies.LogisticThompsonSamplingPolicy,
         ),
+        PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy),
+        PolicyEntry("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy),
+        PolicyEntry("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy),
+        PolicyEntry("top_k_lin_ucb", "top-k LinUCB", policies.TopKLinUCBPolicy),
     )
 }
 """All policies of the package, by id."""

@@ -29,6 +29,7 @@ from bandit_envs.studies.study import Study, Task
 GALLERY = Path(__file__).with_name("gallery")
 LINEAR = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
 DISJOINT = [f"disjoint_{policy}" for policy in LINEAR]
+SLATES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
 CONTEXT_FREE = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
 OUT = Console(markup=False, emoji=False)  # titles may have brackets
 ERR = Console(markup=False, emoji=False, stderr=True)
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     values: dict[str, Any] = {"environment": [options.environment], "runs": runs, "steps": 1000}
     values["title"] = ", ".join(environment.parts())
     has_context = environment.entry.has_context
-    defaults = [LINEAR, DISJOINT, CONTEXT_FREE] if has_context else [CONTEXT_FREE]
+    defaults = [LINEAR, DISJOINT] * has_context + [SLATES, CONTEXT_FREE]
     usable = ([p for p in policies if _metrics(values, p)] for policies in defaults)
     values["policy"] = options.policy or next(filter(None, usable), CONTEXT_FREE)
     if has_context and "regret" in _metrics(values, values["policy"][0]):

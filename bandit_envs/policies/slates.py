@@ -1,0 +1,249 @@
+"""Policies whose actions are slates of distinct items, with a reward for each slot."""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.checks import (
+    MAX_PARAMETER,
+    check_action,
+    check_distinct,
+    check_integer,
+    check_number,
+    check_numbers,
+    check_rewards,
+)
+from bandit_envs.policies.linear import LinUCBPolicy, as_finite
+from bandit_envs.policies.policy import Floats, Policy, PolicyState, Rng, Sizes
+from bandit_envs.policies.ridge import RidgeModels
+from bandit_envs.specs import BoundedArraySpec, Nest
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+Slates = NDArray[np.intp]
+
+
+class SlatePolicy(Policy):
+    """Shows the items with the largest scores, best first; ties are broken uniformly at random.
+
+    A subclass implements `_scores`, and learns from actions and rewards [B, S].
+
+    Shapes:
+        B: batch_size.
+        K: num_actions, the number of items.
+        S: num_slots.
+    """
+
+    def __init__(self, num_slots: int, **sizes: Any) -> None:
+        super().__init__(**sizes)
+        self._num_slots = check_integer("num_slots", num_slots, 1, self._num_actions)
+        last = self._num_actions - 1
+        self._action_spec = BoundedArraySpec((self._num_slots,), np.int32, 0, last)
+
+    @classmethod
+    def sizes(cls, env: Any) -> dict[str, Any]:
+        shape: tuple[int, ...] = getattr(env.action_spec(), "shape", ())
+        if len(shape) != 1:
+            raise ValueError(f"{env.name} has actions {env.action_spec()}; expected slates")
+        return {**super().sizes(env), "num_slots": shape[0]}
+
+    def __call__(self, trajectory: Trajectory) -> None:
+        self._check_rows("trajectory", trajectory, Trajectory)
+        action = check_action(trajectory.action, self._action_spec, self._batch_size)
+        check_distinct(action, self._num_actions)
+        reward = np.asarray(trajectory.reward)
+        if reward.shape != action.shape:
+            raise ValueError(f"reward has shape {reward.shape}; expected {action.shape}")
+        reward = check_rewards(reward.reshape(-1), action.size).reshape(action.shape)
+        rng, learned = self._state
+        learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
+        self._state = PolicyState(rng, learned)
+
+    def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
+        """Returns the score of every item: [B, K]."""
+        raise NotImplementedError
+
+    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Slates:
+        scores = self._scores(learned, time_step)
+        order = np.lexsort((rng.random(scores.shape), -scores))
+        return order[:, : self._num_slots]
+
+    def _choose(self, rng: Rng, time_step: TimeStep) -> Slates:
+        return self._select(rng, self._state.learned, time_step)
+
+    def _sizes(self) -> dict[str, int | None]:
+        return {**super()._sizes(), "num_slots": self._num_slots}
+
+
+class RandomSlatePolicy(SlatePolicy):
+    """Shows items uniformly at random. Learns nothing.
+
+    >>> from bandit_envs import CascadeBandit
+    >>> RandomSlatePolicy(2, num_actions=5, seed=0).action(CascadeBandit().reset()).shape
+    (1, 2)
+    """
+
+    def _initial(self) -> None:
+        return None
+
+    def _scores(self, learned: None, time_step: TimeStep) -> Floats:
+        return np.zeros(self._table_shape)
+
+    def _learn(self, learned: None, trajectory: Trajectory) -> None:
+        return None
+
+
+class Clicks(NamedTuple):
+    """What is known of each item, [B, K] each, and the steps so far.
+
+    Fields:
+        clicks: how often it was clicked on.
+        shown: how often it was shown, and seen as far as is known.
+        looks: the expected number of times that users looked at it.
+    """
+
+    clicks: Floats
+    shown: Floats
+    looks: Floats
+    steps: int
+
+
+class CascadeUCBPolicy(SlatePolicy):
+    """Shows the items with the largest upper confidence bounds of their attractions.
+
+        U_t(k) = w_k + sqrt(c ln t / n_k)
+
+    w_k is the share of clicks of the n_k times that a user saw item k: the slots down to the one
+    clicked, or all if there is no click. Items never seen come first.
+
+    Args:
+        c: width of the bounds.
+
+    Source: Kveton et al., Cascading bandits (2015), algorithm CascadeUCB1.
+
+    >>> from bandit_envs import CascadeBandit
+    >>> CascadeUCBPolicy(2, num_actions=5, seed=0).action(CascadeBandit().reset()).shape
+    (1, 2)
+    """
+
+    def __init__(self, num_slots: int, c: float = 1.5, **sizes: typing.Unpack[Sizes]) -> None:
+        super().__init__(num_slots, **sizes)
+        self._c = check_number("c", c, 0.0, MAX_PARAMETER)
+
+    def _initial(self) -> Clicks:
+        clicks, shown, looks = np.zeros((3, *self._table_shape))
+        return Clicks(clicks, shown, looks, 0)
+
+    def _scores(self, learned: Clicks, time_step: TimeStep) -> Floats:
+        log_t = self._c * math.log(max(learned.steps, 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bounds = learned.clicks / learned.shown + np.sqrt(log_t / learned.shown)
+        return np.where(learned.shown > 0.0, bounds, np.inf)
+
+    def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:
+        is_click = trajectory.reward > 0.0
+        is_above = is_click.cumsum(axis=1) - is_click == 0  # of the first click
+        return self._count(learned, trajectory.action, is_click & is_above, is_above, 1.0)
+
+    def _count(
+        self, learned: Clicks, action: Slates, clicks: Any, shown: Any, looks: Any
+    ) -> Clicks:
+        places = action + self._row_offsets[:, np.newaxis]
+        for table, more in zip(learned[:3], (clicks, shown, looks * shown)):
+            table.reshape(-1)[places] += more
+        return learned._replace(steps=learned.steps + 1)
+
+
+class PBMUCBPolicy(CascadeUCBPolicy):
+    """Shows the items with the largest upper confidence bounds, in the position-based model.
+
+        U_t(k) = s_k / m_k + sqrt(n_k / m_k) sqrt(ln t / (2 m_k))
+
+    s_k counts the clicks on item k, n_k how often it was shown, and m_k sums the probabilities of
+    the slots in which it was. The best item goes to the slot that is looked at most.
+
+    Args:
+        observation_probs: [S], in (0, 1], the probability of a look at each slot.
+
+    Source: Lagree, Vernade & Cappe, Multiple-play bandits in the position-based model (2016),
+    algorithm PBM-UCB.
+
+    >>> from bandit_envs import PositionBasedBandit
+    >>> policy = PBMUCBPolicy(2, [1.0, 0.5], num_actions=10, seed=0)
+    >>> policy.action(PositionBasedBandit().reset()).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self, num_slots: int, observation_probs: Sequence[float], **sizes: typing.Unpack[Sizes]
+    ) -> None:
+        super().__init__(num_slots, **sizes)
+        looks = check_numbers("observation_probs", observation_probs, ndim=1).astype(np.float64)
+        if looks.shape != (self._num_slots,) or not ((looks > 0.0) & (looks <= 1.0)).all():
+            expected = f"{self._num_slots} numbers above 0 and at most 1"
+            raise ValueError(f"observation_probs is {looks}; expected {expected}")
+        self._looks = looks
+        self._rank = (-looks).argsort(kind="stable").argsort(kind="stable")  # of each slot
+
+    def _scores(self, learned: Clicks, time_step: TimeStep) -> Floats:
+        log_t = math.log(max(learned.steps, 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bounds = learned.clicks + np.sqrt(learned.shown * log_t / 2.0)
+            bounds /= learned.looks
+        return np.where(learned.shown > 0.0, bounds, np.inf)
+
+    def _select(self, rng: Rng, learned: Clicks, time_step: TimeStep) -> Slates:
+        return super()._select(rng, learned, time_step)[:, self._rank]
+
+    def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:
+        is_click = trajectory.reward > 0.0
+        shown = np.ones_like(is_click)
+        return self._count(learned, trajectory.action, is_click, shown, self._looks)
+
+
+class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
+    """Shows the items with the largest upper confidence bounds of `LinUCBPolicy`.
+
+    Every slot's reward is one observation of the linear model.
+
+    Args:
+        num_slots: S.
+        alpha, gamma, tikhonov_weight, observation_spec: as for `LinUCBPolicy`.
+
+    Source: Qin, Chen & Zhu, Contextual combinatorial bandit (2014), algorithm 1.
+
+    >>> from bandit_envs import ArraySpec
+    >>> spec = {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((4, 3), np.float32)}
+    >>> TopKLinUCBPolicy(2, observation_spec=spec).num_actions
+    4
+    """
+
+    def __init__(
+        self,
+        num_slots: int,
+        alpha: float = 1.0,
+        gamma: float = 1.0,
+        tikhonov_weight: float = 1.0,
+        *,
+        observation_spec: Nest,
+        **sizes: typing.Unpack[Sizes],
+    ) -> None:
+        numbers = {"alpha": alpha, "gamma": gamma, "tikhonov_weight": tikhonov_weight}
+        super().__init__(num_slots, **numbers, observation_spec=observation_spec, **sizes)
+
+    _scores = LinUCBPolicy._scores
+
+    def _learn(self, learned: RidgeModels, trajectory: Trajectory) -> RidgeModels:
+        context, arms = self._arrays(trajectory.observation)
+        shown = np.take_along_axis(arms, trajectory.action[:, :, np.newaxis], axis=1)
+        contexts = np.repeat(context[:, np.newaxis], self._num_slots, axis=1)
+        features = as_finite(np.concatenate((contexts, shown), axis=2))
+        rows = features.reshape(trajectory.action.size, -1)
+        model, rewards = np.zeros(len(rows), int), trajectory.reward.reshape(-1)
+        learned.update(model, rows, rewards, self._gamma, self._tikhonov_weight)
+        return learned

@@ -1,0 +1,159 @@
+"""Policies of slates, beside scalar implementations of their sources."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    ArraySpec,
+    CascadeBandit,
+    PositionBasedBandit,
+    RegretMetric,
+    StepDriver,
+    Trajectory,
+)
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies import (
+    CascadeUCBPolicy,
+    PBMUCBPolicy,
+    RandomSlatePolicy,
+    TopKLinUCBPolicy,
+)
+from bandit_envs.policies.registry import find_policy
+from bandit_envs.trajectories import restart
+
+ATTRACTIONS, LOOKS = [0.1, 0.6, 0.3, 0.5, 0.2], [0.4, 0.9, 0.6]
+
+
+def scores_of(policy, time_step):
+    return policy._scores(policy._state.learned, time_step)
+
+
+def learn(policy, time_step, action, reward):
+    after = time_step._replace(reward=np.asarray(reward, np.float32))
+    policy(Trajectory.from_transition(time_step, action, after))
+
+
+def regret(env, policy, steps):
+    metric = RegretMetric(env)
+    StepDriver(env, policy, [policy, metric], steps).run()
+    return metric.result().cumulative.mean[-1]
+
+
+def test_cascade_ucb_counts_what_the_user_saw():
+    env = CascadeBandit(ATTRACTIONS, 3, batch_size=2, seed=0)
+    policy = CascadeUCBPolicy(3, num_actions=5, batch_size=2, seed=1)
+    clicks, seen, time_step = np.zeros((2, 5)), np.zeros((2, 5)), env.reset()
+    for step in range(60):
+        expected = np.full((2, 5), np.inf)
+        for row in range(2):
+            for item in range(5):
+                if seen[row, item]:
+                    width = math.sqrt(1.5 * math.log(step) / seen[row, item]) if step > 1 else 0.0
+                    expected[row, item] = clicks[row, item] / seen[row, item] + width
+        assert scores_of(policy, time_step) == pytest.approx(expected)
+        action = policy.action(time_step)
+        chosen = np.take_along_axis(expected, action, 1)
+        assert (chosen == -np.sort(-expected)[:, :3]).all()
+        after = env.step(action)
+        for row in range(2):
+            for slot in range(3):
+                seen[row, action[row, slot]] += 1
+                clicks[row, action[row, slot]] += after.reward[row, slot]
+                if after.reward[row, slot]:
+                    break
+        policy(Trajectory.from_transition(time_step, action, after))
+        time_step = after
+
+
+def test_pbm_ucb_weighs_what_was_shown_by_the_looks_at_its_slot():
+    env = PositionBasedBandit(ATTRACTIONS, LOOKS, batch_size=2, seed=0)
+    policy = PBMUCBPolicy(3, LOOKS, num_actions=5, batch_size=2, seed=1)
+    clicks, shown, looks = np.zeros((3, 2, 5))
+    time_step = env.reset()
+    for step in range(60):
+        expected = np.full((2, 5), np.inf)
+        for row, item in np.argwhere(shown):
+            n, m = shown[row, item], looks[row, item]
+            width = math.sqrt(n / m) * math.sqrt(math.log(max(step, 1)) / (2 * m))
+            expected[row, item] = clicks[row, item] / m + width
+        assert scores_of(policy, time_step) == pytest.approx(expected)
+        action = policy.action(time_step)
+        ranked = np.take_along_axis(expected, action, 1)[:, [1, 2, 0]]  # by LOOKS
+        assert (np.diff(np.where(np.isinf(ranked), 1e9, ranked)) <= 0).all()
+        after = env.step(action)
+        for row in range(2):
+            for slot, item in enumerate(action[row]):
+                shown[row, item] += 1
+                looks[row, item] += LOOKS[slot]
+                clicks[row, item] += after.reward[row, slot]
+        policy(Trajectory.from_transition(time_step, action, after))
+        time_step = after
+
+
+def test_top_k_lin_ucb_regresses_on_every_slot():
+    rng = np.random.default_rng(0)
+    spec = {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((6, 3), np.float32)}
+    policy = TopKLinUCBPolicy(2, alpha=0.7, observation_spec=spec, batch_size=4, seed=0)
+    gram, response = np.eye(5), np.zeros(5)
+    for _ in range(20):
+        observation = {
+            "global": rng.normal(size=(4, 2)).astype(np.float32),
+            "per_arm": rng.normal(size=(4, 6, 3)).astype(np.float32),
+        }
+        time_step = restart(observation, 4)
+        theta, inverse = np.linalg.solve(gram, response), np.linalg.inv(gram)
+        features = np.concatenate(
+            [np.repeat(observation["global"][:, None], 6, axis=1), observation["per_arm"]], axis=2
+        ).astype(float)
+        widths = np.sqrt(np.einsum("bkd,de,bke->bk", features, inverse, features))
+        expected = features @ theta + 0.7 * widths
+        assert scores_of(policy, time_step) == pytest.approx(expected, rel=1e-6)
+        action, reward = policy.action(time_step), rng.normal(size=(4, 2))
+        assert (action == (-expected).argsort(axis=1)[:, :2]).all()
+        learn(policy, time_step, action, reward)
+        for row, slot in np.ndindex(4, 2):
+            x = features[row, action[row, slot]]
+            gram += np.outer(x, x)
+            response += x * np.float32(reward[row, slot])
+
+
+def test_random_slates_are_uniform():
+    policy = RandomSlatePolicy(2, num_actions=4, batch_size=60_000, seed=0)
+    action = policy.action(CascadeBandit(batch_size=60_000).reset())
+    assert (action[:, 0] != action[:, 1]).all()
+    counts = np.bincount(action[:, 0] * 4 + action[:, 1], minlength=16).reshape(4, 4)
+    assert counts[~np.eye(4, dtype=bool)] == pytest.approx(5000, abs=5 * 68)
+
+
+@pytest.mark.parametrize(
+    ("environment", "policy", "share"),
+    [
+        ("cascade", "cascade_ucb", 0.6),
+        ("position_based", "pbm_ucb", 0.6),
+        ("positional_bias", "top_k_lin_ucb", 0.6),
+    ],
+)
+def test_policies_learn(environment, policy, share):
+    regrets = []
+    for name in (policy, "random_slate"):
+        env = ENVIRONMENTS[environment].make(batch_size=20, seed=0)
+        arguments = {"observation_probs": [1.0, 0.6, 0.4, 0.3]} if name == "pbm_ucb" else {}
+        make = find_policy(name).make
+        regrets.append(regret(env, make(**arguments, **make.sizes(env), seed=1), 1000))
+    assert regrets[0] < share * regrets[1]
+
+
+def test_a_trajectory_that_does_not_fit_changes_nothing():
+    policy = CascadeUCBPolicy(2, num_actions=5, batch_size=2, seed=0)
+    time_step = CascadeBandit(batch_size=2).reset()
+    for action, reward in (([[0, 0], [1, 2]], np.zeros((2, 2))), ([[0, 1], [1, 2]], [0.0, 0.0])):
+        with pytest.raises(ValueError, match=r"action|reward"):
+            learn(policy, time_step, np.array(action), reward)
+    assert policy._state.learned.steps == 0
+
+
+def test_a_policy_of_slates_needs_an_environment_of_slates():
+    with pytest.raises(ValueError, match="slates"):
+        RandomSlatePolicy.sizes(ENVIRONMENTS["bernoulli"].make())
