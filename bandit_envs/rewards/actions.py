@@ -83,7 +83,8 @@ class LinearActionReward(ActionRewardModel):
     def draw(self, rng: np.random.Generator, context: Array, action: NDArray[np.intp]) -> Array:
         # From the means, so that without noise a reward equals its mean exactly.
         means = self.mean(context).reshape(-1, *self.spec.shape)
-        rewards = means.take(np.arange(len(action)) * self.num_actions + action, axis=0)
+        starts = np.arange(0, len(action) * self.num_actions, self.num_actions)
+        rewards = means.take(starts + action, axis=0)
         noise = rng.standard_normal(rewards.shape, np.float32)
         noise *= self._noise_std
         return rewards.astype(np.float32, copy=False) + noise
