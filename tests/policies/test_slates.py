@@ -20,7 +20,7 @@ from bandit_envs.policies import (
     RandomSlatePolicy,
     TopKLinUCBPolicy,
 )
-from bandit_envs.policies.registry import find_policy
+from bandit_envs.policies.registry import POLICIES
 from bandit_envs.trajectories import restart
 
 ATTRACTIONS, LOOKS = [0.1, 0.6, 0.3, 0.5, 0.2], [0.4, 0.9, 0.6]
@@ -140,7 +140,7 @@ def test_policies_learn(environment, policy, share):
     for name in (policy, "random_slate"):
         env = ENVIRONMENTS[environment].make(batch_size=20, seed=0)
         arguments = {"observation_probs": [1.0, 0.6, 0.4, 0.3]} if name == "pbm_ucb" else {}
-        make = find_policy(name).make
+        make = POLICIES[name].make
         regrets.append(regret(env, make(**arguments, **make.sizes(env), seed=1), 1000))
     assert regrets[0] < share * regrets[1]
 
