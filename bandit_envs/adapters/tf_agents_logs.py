@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -82,7 +83,8 @@ def probabilities_of(policy: Any, log: BanditLog, samples: int = 1) -> NDArray[n
     for _ in range(check_integer("samples", samples, minimum=1)):
         for start in range(0, len(log), BLOCK):
             rows = slice(start, start + BLOCK)
-            table[rows] += _table(policy, map_structure(lambda leaf: leaf[rows], log.observation))  # noqa: B023
+            observation = map_structure(operator.itemgetter(rows), log.observation)
+            table[rows] += _table(policy, observation)
     return table / samples
 
 

@@ -311,8 +311,6 @@ def tuned(
 
     Source: Su et al. (2020), section 5; the tuning classes of the Open Bandit Pipeline.
     """
-    if not estimators:
-        raise ValueError("estimators is empty; expected at least one")
     estimates = [each.estimate(log, probabilities, predicted_rewards) for each in estimators]
     errors = [estimate.standard_error**2 + estimate.bias**2 for estimate in estimates]
     best = int(np.argmin(errors))

@@ -1,6 +1,6 @@
 """Logs in the formats of other libraries: Open Bandit Pipeline, Vowpal Wabbit, Open Bandit Dataset.
 
-What a format cannot hold is refused; `BanditLog.drop` leaves out optional columns.
+What a format cannot hold is refused by name; `BanditLog.drop` leaves out optional columns.
 """
 
 from __future__ import annotations
@@ -30,11 +30,7 @@ Decision = tuple[int, float, float, Features, list[Features], "NDArray[Any] | No
 
 
 def to_obp(log: BanditLog) -> dict[str, Any]:
-    """Returns the feedback dict of the Open Bandit Pipeline.
-
-    Raises:
-        ValueError: the log has `available`, `step` or `row`, or its observation is not [n, d].
-    """
+    """Returns the feedback dict of the Open Bandit Pipeline; the observation must be [n, d]."""
     _refuse(log, "available", "step", "row")
     table = log.action_probabilities
     return {
@@ -54,9 +50,7 @@ def to_obp(log: BanditLog) -> dict[str, Any]:
 def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
     """Returns the log in a feedback dict of the Open Bandit Pipeline.
 
-    Raises:
-        ValueError: a key is missing or unknown, or `position` is not 0, or `action_context` is not
-            one-hot.
+    A log holds no `position` other than 0, and no `action_context` that is not one-hot.
     """
     missing, unknown = OBP_KEYS - feedback.keys(), feedback.keys() - OBP_KEYS - OBP_OPTIONAL
     if missing or unknown:
@@ -77,15 +71,13 @@ def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
 def write_dsjson(path: str | os.PathLike[str], log: BanditLog) -> None:
     """Writes Vowpal Wabbit's dsjson: one JSON document a decision; costs are negative rewards.
 
-    Raises:
-        ValueError: the log has a column that the format cannot hold, or its observation is neither
-            [n, d] nor a dict of `global` [n, g] and `per_arm` [n, K, p].
+    The observation must be [n, d], or a dict of `global` [n, g] and `per_arm` [n, K, p].
     """
     atomic_write(Path(path), map(_dsjson, _decisions(log)))
 
 
 def write_vw(path: str | os.PathLike[str], log: BanditLog) -> None:
-    """Writes Vowpal Wabbit's text for `--cb_adf`; raises as `write_dsjson` does."""
+    """Writes Vowpal Wabbit's text for `--cb_adf`; the rest is as for `write_dsjson`."""
     atomic_write(Path(path), map(_vw_text, _decisions(log, "action_probabilities")))
 
 
@@ -107,27 +99,26 @@ def read_vw(path: str | os.PathLike[str]) -> BanditLog:
 
 
 def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
-    """Reads a campaign of the Open Bandit Dataset: its folder, such as `random/all`, or its CSV.
+    """Reads a CSV of the Open Bandit Dataset, such as `random/all/all.csv`.
 
     The observation is a dict of `global` [n, g], the `user_feature_*` and the position, one-hot;
-    and `per_arm` [n, K, p], the `user-item_affinity_*` of every item, followed by its features in
-    `item_context.csv` if a folder is read: numbers, and the others one-hot.
+    and `per_arm` [n, K, p], the `user-item_affinity_*` of every item. If `item_context.csv` is in
+    the same folder, the features of items follow: a number, and the others one-hot.
 
     Raises:
-        ValueError: a column is missing or has a wrong value; the message names the path.
+        ValueError: a column is missing or has a wrong value; the message names the file.
     """
-    folder = Path(path)
+    items_path = Path(path).with_name("item_context.csv")
     try:
-        file = folder / f"{folder.resolve().name}.csv" if folder.is_dir() else folder
-        columns = _columns(file)
+        columns = _columns(Path(path))
         affinity = [column for name, column in columns.items() if "affinity" in name]
         per_arm = np.array(affinity, np.float32).T[:, :, np.newaxis]
-        if folder.is_dir():
-            items = _columns(folder / "item_context.csv")
+        if items_path.exists():
+            items = _columns(items_path)
+            number = np.array(items["item_feature_0"], np.float32)[:, np.newaxis]
+            others = [_one_hot(items[f"item_feature_{index}"]) for index in (1, 2, 3)]
             order = np.argsort(np.array(items["item_id"], np.int64))
-            numbers = np.array(items["item_feature_0"], np.float32)[:, np.newaxis]
-            features = [numbers, *(_one_hot(items[f"item_feature_{index}"]) for index in (1, 2, 3))]
-            of_items = np.concatenate(features, axis=1)[order]
+            of_items = np.concatenate([number, *others], axis=1)[order]
             rows = np.broadcast_to(of_items, (len(per_arm), *of_items.shape))
             per_arm = np.concatenate([per_arm, rows], axis=2)
         users = [column for name, column in columns.items() if name.startswith("user_feature_")]
@@ -138,7 +129,8 @@ def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
         return BanditLog(observation, action, reward, propensity, len(affinity))
     except (LookupError, ValueError, TypeError, csv.Error) as error:
         detail = f"it has no column {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path} is not of the Open Bandit Dataset: {detail}") from error
+        files = f"{path}, or {items_path.name} beside it,"
+        raise ValueError(f"{files} is not of the Open Bandit Dataset: {detail}") from error
 
 
 def _columns(file: Path) -> dict[str, tuple[str, ...]]:

@@ -6,6 +6,7 @@ layout says which columns form which arrays. It is stored with them, as JSON.
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.saving import atomic_write, load_state, save_state
 from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate
-from bandit_envs.specs import Nest
+from bandit_envs.specs import Nest, map_structure
 
 KEY = "bandit_envs.log"
 SUFFIXES = ".npz", ".csv", ".parquet"
@@ -125,16 +126,20 @@ def _suffix(file: Path) -> str:
 
 def _flat(log: BanditLog) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Returns the layout of a log, and its columns [n]."""
-    arrays: dict[str, NDArray[Any]] = log.columns()
-    tree = _named("observation", log.observation, arrays)
+    leaves = list(_paths("observation", log.observation))
+    arrays: dict[str, NDArray[Any]] = {**log.columns(), **dict(leaves)}
+    names = iter([name for name, _ in leaves])
+    tree = repr(map_structure(lambda _: next(names), log.observation))
+    try:
+        ast.literal_eval(tree)
+    except ValueError as error:
+        raise TypeError("observation is not of dicts, lists and tuples") from error
     shapes = {name: [array.dtype.str, array.shape[1:]] for name, array in arrays.items()}
     columns: dict[str, NDArray[Any]] = {}
     for name, array in arrays.items():
-        if array.dtype.kind not in "biufU" or array.dtype == np.longdouble != np.float64:
+        if array.dtype.kind not in "biufU":
             raise TypeError(f"{name} is {array.dtype}; expected numbers or strings")
         for label, index in _labels(name, array.shape[1:]):
-            if label in columns:
-                raise ValueError(f"observation has two features with the name {label}")
             column = np.ascontiguousarray(array[(..., *index)])
             columns[label] = column.astype(object) if column.dtype.kind == "U" else column
     layout = {"rows": len(log), "num_actions": log.num_actions}
@@ -150,7 +155,8 @@ def _nested(layout: Any, columns: Mapping[str, ArrayLike]) -> BanditLog:
         for label, index in _labels(name, shape):
             array[(..., *index)] = _converted(label, columns[label], dtype, len(array))
         arrays[name] = array
-    observation = _tree(layout["observation"], arrays)
+    names = ast.literal_eval(layout["observation"])
+    observation = map_structure(lambda name: arrays[name], names)
     known = {name: array for name, array in arrays.items() if name in COLUMNS}
     return BanditLog(observation, num_actions=layout["num_actions"], **known)
 
@@ -173,25 +179,13 @@ def _labels(name: str, shape: Sequence[int]) -> Iterator[tuple[str, tuple[Any, .
         yield f"{name}[{','.join(map(str, index))}]" if index else name, index
 
 
-def _named(name: str, nest: Nest, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Returns a nest as JSON: dicts, lists of a kind and items, and names of arrays in `arrays`."""
-    if type(nest) is dict and all(type(key) is str for key in nest):
-        return {key: _named(f"{name}.{key}", leaf, arrays) for key, leaf in nest.items()}
-    if type(nest) in (list, tuple):
-        items = (_named(f"{name}.{index}", leaf, arrays) for index, leaf in enumerate(nest))
-        return [type(nest).__name__, *items]
-    if not isinstance(nest, np.ndarray) or name in arrays:
-        raise TypeError(f"{name} is a {type(nest).__name__}; expected dicts, lists and tuples")
-    arrays[name] = nest
-    return name
-
-
-def _tree(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Nest:
-    if isinstance(tree, dict):
-        return {key: _tree(item, arrays) for key, item in tree.items()}
-    if isinstance(tree, list):
-        return {"list": list, "tuple": tuple}[tree[0]](_tree(item, arrays) for item in tree[1:])
-    return arrays[tree]
+def _paths(name: str, nest: Nest) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yields the arrays of a nest in the order of `map_structure`, and their names."""
+    if isinstance(nest, (dict, list, tuple)):
+        for key, item in nest.items() if isinstance(nest, dict) else enumerate(nest):
+            yield from _paths(f"{name}.{key}", item)
+    else:
+        yield name, nest
 
 
 def _read_csv(file: Path) -> tuple[Any, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
@@ -40,7 +41,7 @@ def probabilities_of(
     table = np.empty((len(log), log.num_actions))
     for start in range(0, len(log), size):
         rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
-        time_step = restart(map_structure(lambda leaf: leaf[rows], seen), size)  # noqa: B023
+        time_step = restart(map_structure(operator.itemgetter(rows), seen), size)
         if samples is None:
             found = policy.probabilities(time_step)
         else:
@@ -90,15 +91,15 @@ class Classifier(Protocol):
 class RewardRegression:
     """Cross-fitted predictions of the reward of every action.
 
-    The rows are split at random into folds; the model of each fold learns from the other folds.
-    Features are the observation's, flattened, and which action it is; of an observation with
-    `global` and `per_arm`, they are those of the row and of the action's item.
+    The model of each random fold learns from the other folds. Features are the observation's,
+    flattened, and which action it is; of an observation with `global` and `per_arm`, they are those
+    of the row and of the action's item.
 
     Args:
         model: a regressor or classifier of scikit-learn. By default a `RidgeRegression`, one for
             every action unless items have features.
         folds: at least 2.
-        seed: of the split.
+        seed: of the folds.
 
     Source: Chernozhukov et al., Double/debiased machine learning (2018), for cross-fitting.
 
@@ -114,10 +115,8 @@ class RewardRegression:
     def predict(self, log: BanditLog, probabilities: ArrayLike | None = None) -> Floats:
         """Returns predicted rewards [n, K].
 
-        Args:
-            log: n decisions.
-            probabilities: [n, K] of the policy to be evaluated. With them, the model minimises the
-                variance of `DoublyRobust` (MRDR) rather than its own error.
+        With the `probabilities` [n, K] of the policy to be evaluated, the model minimises the
+        variance of `DoublyRobust` rather than its own error (MRDR).
 
         Source: Farajtabar et al., More robust doubly robust off-policy evaluation (2018).
         """

@@ -22,7 +22,7 @@ Rows: TypeAlias = "NDArray[np.int64]"
 
 
 class ReplayState(NamedTuple):
-    """Where each row is: its permutation [B, n], the place in it, and which events count [B]."""
+    """The permutation of each row [B, n], the place in all of them, and which rows count [B]."""
 
     order: Rows
     place: int

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver
+from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, RandomPolicy, StepDriver
 from bandit_envs.logged import (
     BanditLog,
     LogRecorder,
@@ -23,6 +23,7 @@ from bandit_envs.logged import (
     write_vw,
 )
 from bandit_envs.specs import map_structure
+from bandit_envs.trajectories import restart
 from tests.logged.logs import logs, small_log
 
 anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -105,6 +106,10 @@ def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path):
         from_obp({key: value for key, value in to_obp(small_log()).items() if key != "pscore"})
     with pytest.raises(ValueError, match="path"):
         write_log(tmp_path / "log.pkl", small_log())
+    named = restart(np.ones((6, 1)), 6)._replace(reward=np.ones(6))
+    log = BanditLog(named, [0, 1] * 3, np.ones(6), np.full(6, 0.5))
+    with pytest.raises(TypeError, match="observation"):
+        write_log(tmp_path / "log.csv", log)
 
 
 def test_dsjson_of_the_service_is_read(tmp_path):
@@ -152,21 +157,19 @@ def test_the_csv_of_the_open_bandit_dataset_is_read(tmp_path):
             read_open_bandit_dataset(path)
 
 
-def test_a_folder_of_the_open_bandit_dataset_adds_the_features_of_items(tmp_path):
-    folder = tmp_path / "random" / "women"
-    folder.mkdir(parents=True)
-    (folder / "women.csv").write_text(DATASET)
-    (folder / "item_context.csv").write_text(ITEMS)
+def test_the_items_of_the_open_bandit_dataset_add_their_features(tmp_path):
+    path, context = tmp_path / "women.csv", tmp_path / "item_context.csv"
+    path.write_text(DATASET)
+    context.write_text(ITEMS)
     items = [[0.75, 0, 1, 1, 0, 1], [-0.25, 1, 0, 1, 1, 0]]
     expected = [[[0, *items[0]], [1, *items[1]]], [[2, *items[0]], [0, *items[1]]]]
-    log = read_open_bandit_dataset(folder)
+    log = read_open_bandit_dataset(path)
     assert log.observation["per_arm"].tolist() == expected
-    assert read_open_bandit_dataset(folder / "women.csv").action.tolist() == log.action.tolist()
     assert RewardRegression(folds=2).predict(log).shape == (2, 2)
     for old, new in (("item_feature_2", "feature_2"), ("-0.25", "low"), ("1,0,0.75,dd,e,h\n", "")):
-        (folder / "item_context.csv").write_text(ITEMS.replace(old, new))
-        with pytest.raises(ValueError, match="women"):
-            read_open_bandit_dataset(folder)
+        context.write_text(ITEMS.replace(old, new))
+        with pytest.raises(ValueError, match=r"item_context\.csv"):
+            read_open_bandit_dataset(path)
 
 
 def test_text_of_vowpal_wabbit_from_elsewhere_is_read(tmp_path):
@@ -277,6 +280,16 @@ def test_a_run_is_recorded(suffix, tmp_path):
         assert len(list((tmp_path / "log").iterdir())) > 1
         with pytest.raises(ValueError, match="folder"):
             LogRecorder(3, **options)
+
+
+def test_a_long_run_of_one_row_is_recorded_whole():
+    env = KArmedTestbed(3, batch_size=1, seed=0)
+    policy, recorder, taken = RandomPolicy(3, 1, seed=1), LogRecorder(3), []
+    StepDriver(env, policy, [recorder, taken.append], 2500, emit_log_probability=True).run()
+    log = recorder.log()
+    assert np.array_equal(log.reward, np.concatenate([each.reward for each in taken]))
+    assert np.array_equal(log.step, np.arange(2500))
+    assert recorder.log() == log
 
 
 def test_runs_without_probabilities_are_refused():
