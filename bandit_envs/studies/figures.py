@@ -55,7 +55,11 @@ def study_figure(study: Study, results: Rows) -> bytes:
         axis.set_axisbelow(True)
     title = f"the first {len(STYLES)} of {lines}" if lines > len(STYLES) else None
     small = {} if lines <= 12 else {"fontsize": "xx-small", "ncols": 2}
-    axes[-1, 0].legend(loc="best", frameon=False, title=title, **small)
+    if is_grid:
+        handles = axes[-1, -1].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", frameon=False, ncols=3)
+    else:
+        axes[-1, 0].legend(loc="best", frameon=False, title=title, **small)
     return _png(figure)
 
 
@@ -151,7 +155,8 @@ def _finish_panels(study: Study, axes: Any, name: str, x_of: Callable[[int, int]
         if item.get("environment", str(place)) == str(place):
             axis = axes[0 if study.over else index, study.panels.index(item["metric"])]
             x = x_of(index, item.get("step", study.steps))
-            for key in MARKERS.keys() & item.keys():
+            # Far above the curves, bounds over steps would squeeze them.
+            for key in (MARKERS.keys() if study.over else {"value"}) & item.keys():
                 label = f"{item['source'].partition(':')[0]}{MARKERS[key][1]}"
                 marks.setdefault((axis, MARKERS[key][0], label), []).append((x, item[key]))
     for (axis, marker, label), points in marks.items():

@@ -1,5 +1,6 @@
 """Settings of the documentation; CONTRIBUTING.md says how to build it."""
 
+import csv
 import re
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 import bandit_envs
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.studies.choice import parse_toml
 
 setup_cfg = ConfigParser()
 setup_cfg.read(ROOT / "setup.cfg")
@@ -54,6 +56,31 @@ myst_substitutions = {
     "policies": table(POLICIES, "name"),
 }
 
+GALLERY = ROOT / "bandit_envs" / "studies" / "gallery"
+IMAGES = ROOT / "colab" / "images" / "gallery"
+
+
+def figures() -> str:
+    """Returns the figures of the gallery with their commands and comparisons, as Markdown."""
+    parts = []
+    for file in sorted(GALLERY.glob("*.toml")):
+        text = file.read_text(encoding="utf-8")
+        about = " ".join(line[2:] for line in text.splitlines() if line.startswith("#"))
+        lines = (IMAGES / f"{file.stem}.csv").read_text(encoding="utf-8").splitlines()
+        rows = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in csv.reader(lines)]
+        rows.insert(1, " | ".join("---" for _ in rows[0].split(" | ")))
+        parts += [f"## {parse_toml(text)['title']}", about]
+        parts += [f"```sh\nbandit-envs reproduce {file.stem}\n```"]
+        parts += [f"![{file.stem}](../images/gallery/{file.stem}.png)"]
+        parts += ["\n".join(f"| {row} |" for row in rows)]
+    return "\n\n".join(parts)
+
+
+def add_figures(app: Any, name: str, source: list[str]) -> None:
+    """Puts the figures into the page of the gallery."""
+    source[0] = source[0].replace("<!-- figures -->", figures() if name == "gallery" else "")
+
+
 # The frameworks need not be installed to build the pages of their adapters.
 autodoc_mock_imports = [
     "gin",
@@ -93,5 +120,6 @@ def rest_markup(  # noqa: PLR0917 - Sphinx's order
 
 
 def setup(app: Any) -> None:
-    """Connects the hook to autodoc, ahead of napoleon."""
+    """Connects the hooks: to autodoc, ahead of napoleon, and to the page of the gallery."""
     app.connect("autodoc-process-docstring", rest_markup, priority=400)
+    app.connect("source-read", add_figures)
