@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     report = command("report", "summarise a results folder as tables and a figure")
     evaluate = command("evaluate", "estimate from a log what policies would have earned")
     command("list", "list every environment and policy with its parameters and their defaults")
-    figures = ("2.2", "2.3", "2.4", "2.5", "2.6")
+    figures = ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6")
     testbed.add_argument("--figure", choices=figures, help="the figure (default: 2.2)")
     testbed.add_argument("--arms", type=int, default=10, metavar="N", help="arms (default: 10)")
     run.add_argument("environment", metavar="ENV", help="the environment, with its parameters")

@@ -193,3 +193,48 @@ def test_one_run_has_no_band_and_is_drawn(draw):
         figure, png = draw(a_study("greedy", panels=panels, runs=1))
         assert png.startswith(b"\x89PNG")
         assert len(figure.axes[0].lines) == 1
+
+
+def test_several_environments_have_a_row_of_axes_each(draw):
+    environments = ["testbed:k=2", "testbed:k=3"]
+    expected = [
+        {"metric": "reward", "policy": "greedy", "value": 0.5, "step": 4, "source": "exact"},
+        {"metric": "reward", "policy": "ucb:c=2", "value": 0.25, "source": "published: page 1"}
+        | {"environment": "testbed:k=3"},
+    ]
+    values = {"panels": ["reward", "regret"], "log_axes": ["x"], "expected": expected}
+    one = study(environments, ["greedy", "ucb:c=2"], runs=20, steps=15, **values)
+    figure, _ = draw(one)
+    titles = [axis.get_title(loc="left") for axis in figure.axes]
+    assert titles == ["k-armed testbed, k=2", "", "k-armed testbed, k=3", ""]
+    assert {axis.get_xscale() for axis in figure.axes} == {"log"}
+    marks = [
+        [tuple(line.get_xydata()[0]) for line in axis.lines if line.get_marker() == "x"]
+        for axis in figure.axes
+    ]
+    assert marks == [[(4, 0.5)], [], [(4, 0.5), (15, 0.25)], []]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["greedy", "UCB, c=2"]
+
+
+def test_last_steps_are_drawn_over_what_tells_environments_apart(draw):
+    environments = ["testbed:k=2", "testbed:k=3"]
+    pairs = dict(zip(environments, ("ucb:c=2", "ucb:c=1")))
+    expected = [
+        {"metric": "cumulative_regret", "source": "exact", "environment": e, "policy": p, **number}
+        for (e, p), number in zip(pairs.items(), ({"value": 1}, {"at_most": 9}))
+    ]
+    values = {"panels": ["cumulative_regret"], "over": {"arms": [2, 3]}, "expected": expected}
+    one = study(environments, [*pairs.values()], paired=True, runs=20, steps=15, **values)
+    results = run(one)
+    figure, _ = draw(one, results)
+    (axis,) = figure.axes
+    means = [result["regret"].cumulative.mean[-1] for _, result in results]
+    np.testing.assert_array_equal(axis.lines[0].get_xydata(), [(2, means[0]), (3, means[1])])
+    assert axis.get_xlabel() == "arms"
+    assert labels(axis) == ["UCB", "exact", "exact: upper bound"]
+    assert [line.get_xydata().tolist() for line in axis.lines[1:]] == [[[2, 1]], [[3, 9]]]
+
+
+def test_the_arms_of_a_problem_are_drawn():
+    png = study_figure(a_study("random", panels=["arms"]), ())
+    assert png.startswith(b"\x89PNG")
