@@ -290,8 +290,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("binary", [True, False])
-@pytest.mark.parametrize("sleeping", [False, True])
+@pytest.mark.parametrize(("binary", "sleeping"), [(False, False), (True, True)])
 @pytest.mark.parametrize("name", RULES)
 def test_probabilities_are_those_of_the_rule_at_every_step(name, sleeping, binary):
     make, rule, parameters = RULES[name]
@@ -426,8 +425,8 @@ def test_the_posterior_of_discounted_thompson_sampling_forgets(teach, learned):
 @pytest.mark.parametrize("t", [2, 5, 100, 10**6])
 def test_quantiles_of_beta_laws_are_exact(t):
     rng = np.random.default_rng(2)
-    a, b = np.exp(rng.uniform(np.log(0.1), np.log(1e4), (2, 1000)))
-    start = np.log(a / b) + rng.normal(size=1000)
+    a, b = np.exp(rng.uniform(np.log(0.1), np.log(1e3), (2, 500)))
+    start = np.log(a / b) + rng.normal(size=500)
     found, _ = beta_quantiles(-math.log(t), a, b, log_beta(a, b), start)
     np.testing.assert_allclose(log_beta(a, b), scipy_special.betaln(a, b), rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(
@@ -449,7 +448,7 @@ def test_successive_elimination_keeps_the_best_action_and_drops_the_others(learn
 )
 def test_odds_are_those_of_beta_laws(a, b):
     stats = pytest.importorskip("scipy.stats")
-    odds = draw_beta_odds(np.random.default_rng(1), *np.full((2, 40, 500), [[[a]], [[b]]], float))
+    odds = draw_beta_odds(np.random.default_rng(1), *np.full((2, 20, 500), [[[a]], [[b]]], float))
     assert stats.kstest(odds.ravel(), stats.betaprime(a, b).cdf).pvalue > 1e-4
 
 

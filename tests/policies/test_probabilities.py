@@ -39,7 +39,7 @@ from bandit_envs.sampling import Integers
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
-K, B, CHOICES = 4, 25, 2000  # 50,000 choices
+K, B, CHOICES = 4, 25, 1000  # 25,000 choices
 SPEC = StationaryStochasticPerArmPyEnvironment(
     Integers(2, 0, 2), Integers(2, 0, 2), K, LinearReward(np.ones(4)), batch_size=B
 ).observation_spec()
@@ -158,17 +158,20 @@ def test_estimates_are_frequencies_and_move_nothing(name, available):
     policy, asked = taught(name, rng, available), time_step(rng, available)
     before = policy.get_state()
     one, other = (
-        policy.estimated_probabilities(asked, 2000, np.random.default_rng(seed)) for seed in (1, 2)
+        policy.estimated_probabilities(asked, CHOICES, np.random.default_rng(seed))
+        for seed in (1, 2)
     )
     assert_identical(policy.get_state(), before, "the policy's state")
     np.testing.assert_allclose(one.sum(axis=1), 1.0, rtol=1e-12)
     assert (one[~mask(asked.observation)] == 0.0).all()
     mean = (one + other) / 2
-    standard_error = np.sqrt(2 * mean * (1 - mean) / 2000)
+    standard_error = np.sqrt(2 * mean * (1 - mean) / CHOICES)
     assert (np.abs(one - other) <= 5 * standard_error + 1e-12).all()
     if name not in SAMPLED:
         exact = policy.probabilities(asked)
-        assert (np.abs(mean - exact) <= 5 * np.sqrt(exact * (1 - exact) / 4000) + 1e-12).all()
+        assert (
+            np.abs(mean - exact) <= 5 * np.sqrt(exact * (1 - exact) / (2 * CHOICES)) + 1e-12
+        ).all()
 
 
 @pytest.mark.parametrize("name", SAMPLED)
