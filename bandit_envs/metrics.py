@@ -80,10 +80,6 @@ class Statistics:
         between = difference**2 * (self.count * other.count / count)
         return Statistics(count, mean, self.squared_deviation + other.squared_deviation + between)
 
-    def as_one_value(self) -> Statistics:
-        """Returns the mean as one value, for rows that are not independent."""
-        return Statistics(1, self.mean, np.zeros_like(self.mean))
-
 
 class MetricResult(NamedTuple):
     """What a metric has seen in T steps.
@@ -126,7 +122,8 @@ class MetricResult(NamedTuple):
 
     def as_one_value(self) -> MetricResult:
         """Returns the result with all rows taken as one, for rows that are not independent."""
-        per_step, cumulative = self.per_step.as_one_value(), self.cumulative.as_one_value()
+        means = self.per_step.mean, self.cumulative.mean
+        per_step, cumulative = (Statistics(1, mean, np.zeros_like(mean)) for mean in means)
         return MetricResult(per_step, cumulative, self.totals.mean(keepdims=True))
 
 
