@@ -230,16 +230,21 @@ def _replayed(choice: PolicyChoice, log: BanditLog) -> logged.Estimate:
 
 
 def _show(found: list[Row], title: str, value: str) -> None:
-    truth = () if all(math.isnan(row.truth) for row in found) else ("truth",)
-    names = "estimator", value, "effective\nrows", *truth, "warning"
-    columns = (Column(name, no_wrap=True) for name in names)
-    table = Table("policy", *columns, title=title, box=SIMPLE_HEAD, pad_edge=False)
     texts, last = list(dict.fromkeys(row.warnings for row in found if row.warnings)), ""
+    has_truth = not all(math.isnan(row.truth) for row in found)
+    names = ["truth"] * has_truth + ["warning"] * bool(texts)
+    columns = (
+        Column(name, no_wrap=True) for name in ("estimator", value, "effective\nrows", *names)
+    )
+    policy = Column("policy", overflow="fold")
+    table = Table(policy, *columns, title=title, box=SIMPLE_HEAD, pad_edge=False)
     for row in found:
-        mark = f"[{texts.index(row.warnings) + 1}]" if row.warnings else ""
         numbers = f"{row.value:.4f} ({row.low:.4f} to {row.high:.4f})"
-        known = ("" if math.isnan(row.truth) else f"{row.truth:.4f}" for _ in truth)
-        cells = row.estimator, numbers, f"{row.effective_sample_size:.0f}", *known, mark
+        cells = [row.estimator, numbers, f"{row.effective_sample_size:.0f}"]
+        if has_truth:
+            cells.append("" if math.isnan(row.truth) else f"{row.truth:.4f}")
+        if row.warnings:
+            cells.append(f"[{texts.index(row.warnings) + 1}]")
         table.add_row("" if row.policy == last else row.policy, *cells)
         last = row.policy
     OUT.print(table)
