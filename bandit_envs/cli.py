@@ -79,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="the figure")
     reproduce.add_argument("--list", action="store_true", help="only list all figures")
     report.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
+    text = "also print medians and quantiles over runs"
+    report.add_argument("--quantiles", action="store_true", help=text)
     text = "a policy in place of the default ones; may be repeated"
     run.add_argument("--policy", action="append", metavar="SPEC", help=text)
     text = f"{text}; with --figure, beside those of the figure"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -88,6 +89,8 @@ def report(options: argparse.Namespace) -> int:
     results.check()
     _show(results, Study.of({**values, "panels": options.panels or values["panels"]}))
     _show_differences(results)
+    if options.quantiles:
+        _show_quantiles(results)
     if missing := len(results.missing()):
         OUT.print(f"{missing} of {len(list(results.study.tasks()))} tasks have not finished")
     return 0
@@ -245,6 +248,30 @@ def _show_differences(results: Results) -> None:
             table.add_row(study.label(task), *(_difference(found, name) for name in shown))
     if table.rows and study.runs > 1:
         OUT.print(table)
+
+
+def _show_quantiles(results: Results) -> None:
+    """Prints medians over runs, with quantiles."""
+    summed_up = [name for name, quantity in QUANTITIES.items() if quantity.of_runs]
+    shown = [name for name in summed_up if QUANTITIES[name].metric in results.study.metrics]
+    table = Table(
+        "policy",
+        *(
+            Column(QUANTITIES[name].heading or name, justify="right", no_wrap=True)
+            for name in shown
+        ),
+        title="Medians over runs, with the 10% and 90% quantiles",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for task, result in itertools.islice(results, 60):
+        found, cells = metrics.of_runs(result), []
+        for name in shown:
+            numbers = np.quantile(found[name], (0.5, 0.1, 0.9))
+            median, low, high = (QUANTITIES[name].form.format(number) for number in numbers)
+            cells.append(f"{median} ({low} to {high})")
+        table.add_row(results.study.label(task), *cells)
+    OUT.print(table)
 
 
 def _difference(found: dict[str, Statistics], name: str) -> str:
