@@ -63,7 +63,7 @@ IMAGES = ROOT / "colab" / "images" / "gallery"
 def figures() -> str:
     """Returns the figures of the gallery with their commands and comparisons, as Markdown."""
     parts = []
-    for file in sorted(GALLERY / f"{run.stem}.toml" for run in IMAGES.glob("*.csv")):
+    for file in sorted(GALLERY.glob("*.toml")):
         text = file.read_text(encoding="utf-8")
         about = " ".join(line[2:] for line in text.splitlines() if line.startswith("#"))
         lines = (IMAGES / f"{file.stem}.csv").read_text(encoding="utf-8").splitlines()

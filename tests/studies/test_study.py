@@ -149,7 +149,7 @@ def test_a_policy_that_cannot_act_in_an_environment_is_refused(environments, pol
             ("sutton-barto-2.4", 2),
             ("sutton-barto-2.5", 4),
         ),
-        *(("sutton-barto-2.6", 26), ("sutton-barto-exercise-2.5", 2), ("lin-ucb-alpha", 270)),
+        *(("sutton-barto-2.6", 26), ("sutton-barto-exercise-2.5", 2), ("lin-ucb-alpha", 180)),
     ],
 )
 def test_the_examples_are_studies(example, tasks):
