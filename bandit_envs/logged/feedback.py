@@ -9,7 +9,7 @@ import csv
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import shown
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.logged.files import csv_columns
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.specs import Nest
 
@@ -63,7 +64,7 @@ def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
     table = feedback.get("pi_b")
     return BanditLog(
         *(feedback[key] for key in ("context", "action", "reward", "pscore", "n_actions")),
-        action_probabilities=None if table is None else np.asarray(table)[:, :, 0],
+        action_probabilities=None if table is None else np.squeeze(table, axis=2),
         expected_rewards=feedback.get("expected_reward"),
     )
 
@@ -112,20 +113,20 @@ def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
     try:
         columns = _columns(Path(path))
         affinity = [column for name, column in columns.items() if "affinity" in name]
-        per_arm = np.array(affinity, np.float32).T[:, :, np.newaxis]
+        per_arm = np.array(affinity).astype(np.float32).T[:, :, np.newaxis]
         if items_path.exists():
             items = _columns(items_path)
-            number = np.array(items["item_feature_0"], np.float32)[:, np.newaxis]
+            number = items["item_feature_0"].astype(np.float32)[:, np.newaxis]
             others = [_one_hot(items[f"item_feature_{index}"]) for index in (1, 2, 3)]
-            order = np.argsort(np.array(items["item_id"], np.int64))
+            order = items["item_id"].astype(np.int64).argsort()
             of_items = np.concatenate([number, *others], axis=1)[order]
             rows = np.broadcast_to(of_items, (len(per_arm), *of_items.shape))
             per_arm = np.concatenate([per_arm, rows], axis=2)
         users = [column for name, column in columns.items() if name.startswith("user_feature_")]
         known = [_one_hot(column) for column in (*users, columns["position"])]
         observation = {"global": np.concatenate(known, axis=1), "per_arm": per_arm}
-        action = np.array(columns["item_id"], np.int64)
-        reward, propensity = np.array([columns["click"], columns["propensity_score"]], np.float64)
+        action = columns["item_id"].astype(np.int64)
+        reward, propensity = (columns[name].astype(float) for name in ("click", "propensity_score"))
         return BanditLog(observation, action, reward, propensity, len(affinity))
     except (LookupError, ValueError, TypeError, csv.Error) as error:
         detail = f"it has no column {error}" if isinstance(error, KeyError) else error
@@ -133,15 +134,13 @@ def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
         raise ValueError(f"{files} is not of the Open Bandit Dataset: {detail}") from error
 
 
-def _columns(file: Path) -> dict[str, tuple[str, ...]]:
+def _columns(file: Path) -> dict[str, NDArray[np.str_]]:
     with file.open(encoding="utf-8", newline="") as lines:
-        names, *rows = csv.reader(lines, strict=True)
-    return dict(zip(names, zip(*rows, strict=True)))
+        return csv_columns(lines)
 
 
-def _one_hot(column: Iterable[str]) -> NDArray[np.float32]:
-    values = np.array(column)
-    return np.asarray(values[:, np.newaxis] == np.unique(values), np.float32)
+def _one_hot(column: NDArray[np.str_]) -> NDArray[np.float32]:
+    return np.asarray(column[:, np.newaxis] == np.unique(column), np.float32)
 
 
 def _refuse(log: BanditLog, *names: str) -> None:

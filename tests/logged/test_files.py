@@ -102,6 +102,9 @@ def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path):
     for key, value in (("position", [0, 1, 0, 0, 0, 0]), ("action_context", np.ones((3, 2)))):
         with pytest.raises(ValueError, match=key):
             from_obp({**to_obp(small_log()), key: value})
+    for slots in (np.ones((6, 3)), np.full((6, 3, 2), 1 / 3)):
+        with pytest.raises(ValueError, match="axis"):
+            from_obp({**to_obp(small_log()), "pi_b": slots})
     with pytest.raises(ValueError, match="pscore"):
         from_obp({key: value for key, value in to_obp(small_log()).items() if key != "pscore"})
     with pytest.raises(ValueError, match="path"):
