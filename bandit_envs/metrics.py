@@ -252,9 +252,6 @@ class RegretMetric(Metric):
 class OptimalActionMetric(RegretMetric):
     """Percent of rows without regret, whose action had the largest expected reward: 0 to 100.
 
-    Args:
-        env: as for `RegretMetric`.
-
     Source: Sutton & Barto, 2nd ed., Figure 2.2, lower panel.
 
     >>> from bandit_envs import KArmedTestbed

@@ -122,7 +122,6 @@ class BanditPyEnvironment(PyEnvironment):
         num_actions: K. Actions are integers from 0 to K - 1.
         reward_spec: the nest of specs of one row's reward.
         action_spec: the nest of specs of one row's action, in place of `num_actions`.
-        batch_size, seed, name: as for `PyEnvironment`.
         horizon: steps in an episode; None for episodes of one step that need no reset.
 
     Source: TF-Agents' `BanditPyEnvironment`; Sutton & Barto, chapter 2.

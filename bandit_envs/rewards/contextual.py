@@ -120,10 +120,7 @@ class LogisticReward(_LinearModel):
 
         P(R = 1) = 1 / (1 + exp(-[global, arm] . theta))
 
-    Each reward draws one uniform number.
-
-    Args:
-        theta: [G + P], the weights of the user's features, then of the item's.
+    Each reward draws one uniform number; `theta` is as for `LinearReward`.
 
     Source: Chapelle & Li, An empirical evaluation of Thompson sampling (2011), section 3.
 

@@ -18,11 +18,6 @@ SMALL = 4096
 class Normal(ContextSampler):
     """Independent normal features, N(loc, scale^2), in float32.
 
-    Args:
-        dim: features in a context.
-        loc: their mean.
-        scale: their standard deviation.
-
     >>> Normal(3)(np.random.default_rng(0), (2, 5)).shape
     (2, 5, 3)
     """
@@ -47,7 +42,6 @@ class Uniform(ContextSampler):
     """Independent features, uniform from `low` to `high`, in float32.
 
     Args:
-        dim: features in a context.
         low: the smallest value.
         high: the end of the interval; rounding may reach it.
 
@@ -76,7 +70,6 @@ class Integers(ContextSampler):
     `Integers(1, low, high)` can also draw how many actions each row has.
 
     Args:
-        dim: features in a context.
         low: the smallest value.
         high: one more than the largest value.
 

@@ -109,7 +109,6 @@ class RandomActionMask(MaskingWrapper):
     Args:
         env: a bandit whose action is one integer.
         action_probability: p.
-        name: as for `Wrapper`.
 
     Source: TF-Agents' `BernoulliActionMaskTFEnvironment`; Kleinberg et al. (2010).
 

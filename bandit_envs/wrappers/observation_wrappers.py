@@ -24,7 +24,6 @@ class TransformObservation(Wrapper):
     """Applies a function to the observations.
 
     Args:
-        env, name: as for `Wrapper`.
         func: a pure function of an observation, a nest of read-only arrays [B, ...], to another.
         observation_spec: the nest of specs of one row of what `func` returns.
 
@@ -67,7 +66,6 @@ class AddActionMask(Wrapper):
 
     Args:
         env: a bandit whose observation is a dict with `num_actions` [B].
-        name: as for `Wrapper`.
 
     Source: the masks of TF-Agents' `observation_and_action_constraint_splitter`.
 

@@ -28,7 +28,6 @@ class RescaleReward(Wrapper):
     expected rewards are known in the first case only.
 
     Args:
-        env, name: as for `Wrapper`.
         reward_range: low and high, the new range.
 
     Source: rlberry's `RescaleRewardWrapper`.
@@ -79,7 +78,6 @@ class AffineReward(Wrapper):
     The optimal actions stay the same, and the expected rewards are known if they were.
 
     Args:
-        env, name: as for `Wrapper`.
         scale: the factor.
         shift: the summand.
 
@@ -115,7 +113,6 @@ class ClipReward(Wrapper):
     The expected rewards are unknown: the clipped part depends on the rewards' whole distribution.
 
     Args:
-        env, name: as for `Wrapper`.
         reward_range: the smallest and the largest reward returned.
 
     Source: Gymnasium's `ClipReward`.

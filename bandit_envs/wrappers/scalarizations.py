@@ -26,7 +26,6 @@ class Scalarization(RankingWrapper):
     Args:
         env: a bandit with rewards [B, R], whose action is one integer.
         deterministic: whether the rewards of `env` always equal their means.
-        name: as for `Wrapper`.
     """
 
     def __init__(self, env: PyEnvironment, knows_means: bool, name: str | None) -> None:
