@@ -90,7 +90,9 @@ class Study:
             raise ValueError(f"panels is empty; expected a list of {', '.join(drawable)}")
         new = {"environment": environment, "policy": policy, "metrics": metrics, "panels": panels}
         new["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
-        lengths = {"policy": policy} if values["paired"] else dict(values["over"])
+        if not isinstance(values["over"], Mapping) or len(values["over"]) > 1:
+            raise ValueError(f"over is {shown(values['over'])}; expected one name with numbers")
+        lengths = {**values["over"], **({"policy": policy} if values["paired"] else {})}
         for key, items in lengths.items():
             if len(items) != len(environment):
                 raise ValueError(f"{key} has {len(items)} items; expected one for each environment")

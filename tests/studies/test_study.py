@@ -191,6 +191,9 @@ def test_a_paired_study_pairs_policies_and_environments():
     for wrong in ({"policies": ["random"], "paired": True}, {"over": {"k": [2]}}):
         with pytest.raises(ValueError, match="one for each environment"):
             study(**{**values, **wrong})
+    for wrong in ({"a": [1, 2], "b": [1, 2]}, [1, 2]):
+        with pytest.raises(ValueError, match="expected one name"):
+            study(**values, over=wrong)
 
 
 def test_every_policy_meets_the_same_testbeds():
