@@ -35,8 +35,6 @@ from bandit_envs.policies.beta_quantiles import beta_quantiles, log_beta
 from bandit_envs.policies.kl_ucb import BELOW_1, kl_upper_bounds
 from bandit_envs.trajectories import Trajectory, restart, termination
 
-scipy_special = pytest.importorskip("scipy.special")
-
 K, B = 4, 4
 SIZES = {"num_actions": 3, "batch_size": B}
 
@@ -194,13 +192,17 @@ class IMED(Index):
 
 
 class BayesUCB(Index):
+    def __init__(self, **parameters):
+        super().__init__(**parameters)
+        self.special = pytest.importorskip("scipy.special")
+
     def probabilities(self, available):
         if self.t == 1:
             return [(a in available) / len(available) for a in range(K)]
         total = [sum(self.seen(a)) for a in range(K)]
         a = [self.prior_successes + total[action] for action in range(K)]
         b = [self.prior_failures + len(self.seen(i)) - total[i] for i in range(K)]
-        quantiles = scipy_special.betaincinv(a, b, 1 - 1 / self.t)
+        quantiles = self.special.betaincinv(a, b, 1 - 1 / self.t)
         best = [i for i in available if quantiles[i] >= max(quantiles[available]) - 1e-9]
         return [(i in best) / len(best) for i in range(K)]
 
@@ -424,14 +426,21 @@ def test_the_posterior_of_discounted_thompson_sampling_forgets(teach, learned):
 
 @pytest.mark.parametrize("t", [2, 5, 100, 10**6])
 def test_quantiles_of_beta_laws_are_exact(t):
+    special = pytest.importorskip("scipy.special")
     rng = np.random.default_rng(2)
     a, b = np.exp(rng.uniform(np.log(0.1), np.log(1e3), (2, 500)))
     start = np.log(a / b) + rng.normal(size=500)
     found, _ = beta_quantiles(-math.log(t), a, b, log_beta(a, b), start)
-    np.testing.assert_allclose(log_beta(a, b), scipy_special.betaln(a, b), rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(
-        scipy_special.expit(found), scipy_special.betaincinv(a, b, 1 - 1 / t), atol=1e-9
-    )
+    np.testing.assert_allclose(log_beta(a, b), special.betaln(a, b), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(special.expit(found), special.betaincinv(a, b, 1 - 1 / t), atol=1e-9)
+
+
+def test_a_huge_reward_leaves_no_trace_in_a_later_window(teach, learned):
+    policy = SlidingWindowUCBPolicy(5, num_actions=2)
+    rewards = np.concatenate([[1e30], np.random.default_rng(0).random(14)])
+    teach(policy, np.arange(15)[:, np.newaxis] % 2, rewards[:, np.newaxis])
+    expected = [[sum(rewards[a] for a in range(10, 15) if a % 2 == action) for action in (0, 1)]]
+    np.testing.assert_allclose(learned(policy).sums, expected, rtol=1e-15)
 
 
 def test_successive_elimination_keeps_the_best_action_and_drops_the_others(learned):
