@@ -36,7 +36,8 @@ class Row(NamedTuple):
 class Expected:
     """What a study should show: a value or a bound of a policy's mean, or the order of policies.
 
-    A mean may be off by at most `tolerance` and 4 standard errors of the difference.
+    A mean may be off by at most `tolerance` and 4 standard errors of the difference, which take two
+    runs.
 
     Fields:
         metric: a name in `QUANTITIES`.
@@ -97,7 +98,7 @@ class Expected:
         """Returns what was expected and what was measured as text, and the verdict."""
         means = [float(statistics.mean) for statistics in measured]
         errors = [float(statistics.standard_error) for statistics in measured]
-        if number > 1:
+        if not isinstance(self.policy, str):
             expected, texts = "in this order", [f"{mean:.5g}" for mean in means]
             offs = [a - b for a, b in itertools.pairwise(means)]
             allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
