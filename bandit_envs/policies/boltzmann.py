@@ -28,8 +28,7 @@ class BoltzmannPolicy(Policy):
     Args:
         temperature: from 1e-37 to 1e37; the lower, the greedier.
 
-    Source: Cesa-Bianchi, Gentile, Lugosi & Neu, Boltzmann Exploration Done Right (2017),
-    equation 1.
+    Source: Cesa-Bianchi, Gentile, Lugosi & Neu, Boltzmann Exploration Done Right (2017).
 
     >>> from bandit_envs import KArmedTestbed
     >>> BoltzmannPolicy(0.1, num_actions=4).probabilities(KArmedTestbed(k=4).reset())

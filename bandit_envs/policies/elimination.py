@@ -74,8 +74,8 @@ class SuccessiveEliminationPolicy(IndexPolicy):
 
         alpha(a) = sqrt(ln(5 K N(a)^2 / delta) / N(a))
 
-    It drops action a, for ever, once Q(a) + alpha(a) < max_b Q(b) - alpha(b). For rewards from 0 to
-    1, the best action is never dropped with a probability of at least 1 - delta. A row whose
+    It drops action a permanently once Q(a) + alpha(a) < max_b Q(b) - alpha(b). For rewards from 0
+    to 1, it never drops the best action, with a probability of at least 1 - delta. A row whose
     available actions are all dropped takes these in turn.
 
     Args:

@@ -40,7 +40,7 @@ class UCB1TunedPolicy(AverageIndexPolicy):
 
 
 class MOSSPolicy(AverageIndexPolicy):
-    """Chooses the largest upper confidence bound, which an action chosen often enough lacks.
+    """Chooses the largest upper confidence bound, whose width is 0 after enough choices.
 
         A_t = argmax_a Q(a) + sqrt(max(0, ln(T / (K N(a)))) / N(a))
 
@@ -50,7 +50,7 @@ class MOSSPolicy(AverageIndexPolicy):
     Args:
         horizon: T, the number of steps; None if it is unknown, for the current step t.
 
-    Source: Audibert & Bubeck (2009), section 2.
+    Source: Audibert & Bubeck, Minimax Policies for Adversarial and Stochastic Bandits (2009).
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> MOSSPolicy(1000, num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 def check_unit_rewards(reward: NDArray[Any]) -> NDArray[Any]:
     """Returns `reward` [B]; ValueError if a number is not from 0 to 1."""
-    bad = reward[(reward < 0.0) | (reward > 1.0)]
-    if bad.size:
-        raise ValueError(f"reward is {bad[0]} in a row; this policy takes rewards from 0 to 1")
+    bad = (reward < 0.0) | (reward > 1.0)
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"reward[{row}] is {reward[row]}; expected a number from 0 to 1")
     return reward
