@@ -100,8 +100,9 @@ class WheelPyEnvironment(BanditPyEnvironment):
         np.sqrt(radius, radius)
         angle *= TURN
         columns = np.empty((2, self._batch_size), np.float32)
-        np.multiply(radius, np.cos(angle), columns[0])
-        np.multiply(radius, np.sin(angle), columns[1])
+        np.cos(angle, columns[0])
+        np.sin(angle, columns[1])
+        columns *= radius
         return self._state_of(columns.T)
 
     def _state_of(self, observation: NDArray[np.float32]) -> WheelState:
@@ -160,7 +161,8 @@ def wheel(  # noqa: PLR0917 - as the class
 def _best(observation: NDArray[Any], delta: float) -> NDArray[np.int8]:
     columns = observation.T
     squares = columns * columns
-    is_outside = squares[0] + squares[1] > delta * delta
+    squares[0] += squares[1]
+    is_outside = squares[0] > delta * delta
     is_negative = (columns < 0.0).view(np.int8)
     return np.asarray((2 * is_negative[0] + is_negative[1] + 1) * is_outside)
 
