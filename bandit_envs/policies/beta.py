@@ -59,7 +59,10 @@ class BetaThompsonSamplingPolicy(Policy):
     def _select(self, rng: Rng, learned: BetaPosterior, time_step: TimeStep) -> Actions:
         # The largest odds p / (1 - p) belong to the largest p.
         odds = draw_beta_odds(rng, learned.successes, learned.failures)
-        return argmax_random_ties(rng, odds, self._available(time_step.observation))
+        available = self._available(time_step.observation)
+        if available is not None:
+            odds[~available] = -1.0
+        return np.asarray(odds.argmax(axis=1))  # continuous draws do not tie
 
     def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> BetaPosterior:
         reward = check_unit_rewards(trajectory.reward)

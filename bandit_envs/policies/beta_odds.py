@@ -17,12 +17,15 @@ def draw_beta_odds(rng: Rng, a: Floats, b: Floats) -> Floats:
     Source: Cheng, Generating Beta variates with nonintegral shape parameters (1978), algorithm BA.
     """
     result, a, b = np.empty(a.shape), a.reshape(-1), b.reshape(-1)
+    flat, left = result.reshape(-1), []
     for start in range(0, a.size, BLOCK):
         block = slice(start, start + BLOCK)
-        odds, rejected = _proposals(rng, a[block], b[block])
-        again = rejected + start  # about one in eight; of these, Beta laws from gamma laws
-        odds[rejected] = rng.standard_gamma(a[again]) / rng.standard_gamma(b[again])
-        result.reshape(-1)[block] = odds
+        flat[block], rejected = _proposals(rng, a[block], b[block])
+        left.append(rejected + start)
+    again = np.concatenate(left)  # about one in eight
+    flat[again], rejected = _proposals(rng, a[again], b[again])
+    again = again[rejected]
+    flat[again] = rng.standard_gamma(a[again]) / rng.standard_gamma(b[again])
     return result
 
 
