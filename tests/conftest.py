@@ -3,5 +3,5 @@
 from hypothesis import settings
 
 # The same examples in every run: a failure can be repeated, and a passing run stays one.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("repeatable")

@@ -75,15 +75,14 @@ def test_the_mean_number_of_clicks_is_the_expected_reward(name):
     env = MAKERS[name](batch_size=2, seed=0)
     env.reset()
     state, expected = env.get_state(), means_of_all_slates(env)
-    for index in (0, 11):
-        slate = np.tile(SLATES[index], (2, 1))
-        drawn = []
-        for seed in range(1000):
-            env.set_state(state)
-            env.seed(seed)
-            drawn.append(clicks(env.step(slate).reward))
-        error = np.std(drawn, axis=0) / 1000**0.5
-        assert (np.abs(np.mean(drawn, axis=0) - expected[index]) <= 5 * error + 1e-6).all()
+    slate = np.tile(SLATES[11], (2, 1))
+    drawn = []
+    for seed in range(500):
+        env.set_state(state)
+        env.seed(seed)
+        drawn.append(clicks(env.step(slate).reward))
+    error = np.std(drawn, axis=0) / 500**0.5
+    assert (np.abs(np.mean(drawn, axis=0) - expected[11]) <= 5 * error + 1e-6).all()
 
 
 @pytest.mark.parametrize("name", MAKERS)
