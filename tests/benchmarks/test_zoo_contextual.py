@@ -64,7 +64,7 @@ def test_a_step_of_a_large_batch_costs_little_more_than_its_random_numbers(expec
         ("stationary_stochastic", 3.0),  # it multiplies contexts by weights, as the next two
         ("drifting_linear", 4.0),
         ("piecewise_linear", 3.0),
-        ("structured", 8.0),  # it joins 14 numbers a row, and multiplies them by weights
+        ("structured", 10.0),  # it joins 14 numbers a row, and multiplies them by weights
     ],
 )
 def test_the_overhead_of_a_step_beside_that_of_the_testbed(expect, name, bound):
