@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandit_envs.base.arrays import as_numbers
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_indices, check_integer, check_rewards, shown
-from bandit_envs.base.state import Memo, Seed, Stateful, check_fields, generator
+from bandit_envs.base.state import Memo, Seed, Stateful, Transient, check_fields, generator
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -64,7 +64,7 @@ class Policy(Stateful, abc.ABC):
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._table_shape = self._batch_size, self._num_actions
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
-        self._mask_memo = Memo()
+        self._mask_memo, self._score_memo = Memo(), Transient()
         self._skips_the_table = self._defines("_probability_of")
         # A class that tells other probabilities does not choose as the class above it does.
         self._chooser = type(self)._select if self._defines("_select") else Policy._select
@@ -255,7 +255,16 @@ class IndexPolicy(Policy):
         return self._epsilon
 
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
-        return argmax_random_ties(rng, self._scores(learned, time_step), available)
+        return argmax_random_ties(rng, self._known_scores(learned, time_step), available)
+
+    def _known_scores(self, learned: Any, time_step: TimeStep) -> Floats:
+        """Returns `_scores`, computed once for choosing and for telling the probability."""
+        found = self._score_memo.value
+        if found is None or found[0] is not self._state or found[1] is not time_step:
+            found = self._state, time_step, self._scores(learned, time_step)
+            self._score_memo.value = found
+        scores: Floats = found[2]
+        return scores
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
@@ -274,7 +283,7 @@ class IndexPolicy(Policy):
         available = self._available(time_step.observation)
         if available is None:
             available = np.ones(self._table_shape, np.bool_)
-        scores = np.where(available, self._scores(learned, time_step), -np.inf)
+        scores = np.where(available, self._known_scores(learned, time_step), -np.inf)
         best = scores == scores.max(axis=1, keepdims=True)
         epsilon = self._exploration(learned)
         return (1.0 - epsilon) * _normalized(best) + epsilon * _normalized(available)
@@ -288,7 +297,7 @@ class IndexPolicy(Policy):
         return best
 
     def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
-        return argmax_probability(self._scores(learned, time_step), action)
+        return argmax_probability(self._known_scores(learned, time_step), action)
 
 
 def argmax_random_ties(

@@ -238,3 +238,18 @@ def test_an_observation_that_makes_nothing_or_something_else_available_is_refuse
     good = time_step(np.random.default_rng(0))
     with pytest.raises(ValueError, match="observation"):
         make(name).action(good._replace(observation={**good.observation, **wrong}))
+
+
+def test_scores_are_computed_anew_once_something_was_learned():
+    policy = UCBPolicy(1.0, num_actions=2, batch_size=1, seed=0)
+    time_step = restart(np.ones((1, 1)), 1)
+    for action, reward in ((0, 1.0), (1, 0.0)):
+        assert policy.probability_of(time_step, policy.action(time_step)) > 0.0
+        after = termination(time_step.observation, [reward])
+        policy(Trajectory.from_transition(time_step, [action], after))
+    assert policy.probabilities(time_step).tolist() == [[1.0, 0.0]]
+    state = policy.get_state()
+    policy.reset()
+    assert policy.probabilities(time_step).tolist() == [[0.5, 0.5]]
+    policy.set_state(state)
+    assert policy.probabilities(time_step).tolist() == [[1.0, 0.0]]
