@@ -18,7 +18,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from bandit_envs import environments
-from bandit_envs.adapters.spaces import Adapter, ending
+from bandit_envs.adapters.spaces import Adapter, ending, slates
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.py_environment import PyEnvironment
@@ -26,6 +26,11 @@ from bandit_envs.base.state import Seed
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
+
+
+@batch_space.register(slates(gymnasium.spaces))
+def _batch_of_slates(space: Any, n: int = 1) -> Any:
+    return type(space)(np.tile(space.nvec, (n, 1)))
 
 
 class _GymnasiumAdapter(Adapter):

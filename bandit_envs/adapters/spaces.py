@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import numbers
 from typing import Any
 
@@ -38,7 +39,7 @@ def space_from_spec(spaces: Any, spec: Nest) -> Any:
     if is_discrete(spec) and not low.any() and (high < np.iinfo(np.int32).max).all():
         counts = high.astype(np.int64) + 1
         if isinstance(spec, SlateSpec):
-            return _slates(spaces)(counts)
+            return slates(spaces)(counts)
         return spaces.MultiDiscrete(counts) if spec.shape else spaces.Discrete(counts.item())
     if spec.dtype.kind == "f":  # the largest finite numbers stand for infinity
         largest = np.finfo(spec.dtype).max
@@ -47,16 +48,26 @@ def space_from_spec(spaces: Any, spec: Nest) -> Any:
 
 
 @functools.cache
-def _slates(spaces: Any) -> Any:
+def slates(spaces: Any) -> Any:
+    """Returns the class of the spaces of slates, in a framework's module of spaces."""
+
     class Slates(spaces.MultiDiscrete):  # type: ignore[misc]
         def sample(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
-            items = self.np_random.random(int(self.nvec[0])).argsort()
-            return np.asarray(items[: len(self.nvec)], self.dtype)
+            *rows, num_slots = self.nvec.shape
+            order = self.np_random.random((*rows, int(self.nvec.max()))).argsort(axis=-1)
+            return np.asarray(order[..., :num_slots], self.dtype)
 
         def contains(self, x: Any) -> bool:
-            return super().contains(x) and len(set(np.asarray(x).tolist())) == len(self.nvec)
+            return super().contains(x) and bool(np.all(np.diff(np.sort(x, axis=-1))))
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _slates_of, (spaces.__name__, self.nvec)
 
     return Slates
+
+
+def _slates_of(name: str, counts: NDArray[Any]) -> Any:
+    return slates(importlib.import_module(name))(counts)
 
 
 def to_arrays(spec: Nest, element: Any, batch_size: int) -> Nest:

@@ -209,14 +209,16 @@ def _ghost_click_probability(
     share = (points + 1.0) / 2.0
     times, weights = share / (1.0 - share), weights / 2.0 / (1.0 - share) ** 2
     both = _sigmoid(np.concatenate([scores, ghosts], axis=1)[:, :, np.newaxis] + nodes)
+    # The integral is over t times the mean of A + G, as the integrand is as wide in that.
+    scale = 1.0 / (both @ masses).sum(axis=1)
     total = np.zeros(len(scores))
     for time, weight in zip(times, weights):
-        decay = np.exp(-time * both)
+        decay = np.exp(-time * scale[:, np.newaxis, np.newaxis] * both)
         # The means of exp(-t sigmoid), for each item and ghost: [B, S + P].
         means = np.maximum(decay @ masses, np.finfo(np.float64).tiny)
         slopes = (both * decay) @ masses
         ratios = slopes[:, : scores.shape[1]] / means[:, : scores.shape[1]]
-        total += weight * means.prod(axis=1) * ratios.sum(axis=1)
+        total += weight * scale * means.prod(axis=1) * ratios.sum(axis=1)
     return total
 
 

@@ -109,7 +109,8 @@ def from_frame(
     if features is None:
         if KEY not in frame.attrs:
             raise ValueError("features is None, and frame was not made by to_frame()")
-        return _nested(frame.attrs[KEY], {name: frame[name].to_numpy() for name in frame})
+        layout = {**frame.attrs[KEY], "rows": len(frame)}
+        return _nested(layout, {name: frame[name].to_numpy() for name in frame})
     missing = [name for name in (action, reward, propensity, *features) if name not in frame]
     if missing:
         raise ValueError(f"frame has no column {missing[0]!r}; it has {list(frame)[:20]}")

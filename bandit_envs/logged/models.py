@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
@@ -159,4 +160,8 @@ def _features(log: BanditLog, rows: NDArray[Any], action: NDArray[Any], choices:
     else:
         parts = [np.eye(log.num_actions)[action]] if choices > 1 else []
         map_structure(lambda leaf: parts.append(leaf[rows]), log.observation)
-    return np.concatenate([part.reshape(len(rows), -1) for part in parts], axis=1, dtype=np.float64)
+    return np.concatenate(
+        [part.reshape(len(rows), math.prod(part.shape[1:])) for part in parts],
+        axis=1,
+        dtype=np.float64,
+    )

@@ -115,13 +115,13 @@ class MatchedRows:
 
     Args:
         env: the environment that the driver steps.
-        policy: learns. If its batch size is above 1, it must learn row by row.
-
-    Raises:
-        ValueError: when called, something that changed belongs to no single row.
+        policy: learns. If its batch size is above 1, it must learn row by row, which policies with
+            a regression do not.
     """
 
     def __init__(self, env: ReplayEnvironment, policy: Policy) -> None:
+        if policy.batch_size > 1 and not policy.learns_by_row:
+            raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
         self._env, self._policy = env, policy
 
     def __call__(self, trajectory: Trajectory) -> None:

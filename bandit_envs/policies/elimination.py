@@ -98,7 +98,7 @@ class SuccessiveEliminationPolicy(IndexPolicy):
         return Candidates(values, counts, np.full(shape, np.inf), np.ones(shape, np.bool_))
 
     def _scores(self, learned: Candidates, time_step: TimeStep) -> Floats:
-        return np.where(learned.active, 0.0, -1e18) - learned.counts
+        return np.where(learned.active, 0.0, -1e12) - learned.counts
 
     def _learn(self, learned: Candidates, trajectory: Trajectory) -> Candidates:
         chosen = self._row_offsets + trajectory.action

@@ -30,6 +30,8 @@ class RegressionPolicy(Policy):
     Source: TF-Agents' `LinearBanditAgent`, whose parameter names are kept.
     """
 
+    learns_by_row = False
+
     def __init__(
         self,
         alpha: float = 1.0,

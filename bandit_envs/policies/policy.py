@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,9 @@ class Policy(Stateful, abc.ABC):
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
     """
 
+    learns_by_row: ClassVar[bool] = True
+    """Whether what is known of a row, arrays [B, ...], comes from that row alone."""
+
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
@@ -111,7 +114,8 @@ class Policy(Stateful, abc.ABC):
         It raises NotImplementedError where there is no closed form.
         """
         self._check_rows("time_step", time_step, TimeStep)
-        table = self._probabilities(self._state.learned, time_step)
+        known = self._probabilities if self.knows_probabilities else self._no_probabilities
+        table = known(self._state.learned, time_step)
         if np.shape(table) == self._table_shape and (table >= 0.0).all():
             restricted = self._restricted(table, time_step.observation).copy()
             if np.allclose(restricted.sum(axis=1), 1.0):
@@ -168,6 +172,9 @@ class Policy(Stateful, abc.ABC):
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the probability of every action: [B, K]."""
+        return self._no_probabilities(learned, time_step)
+
+    def _no_probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         name = type(self).__name__
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
 

@@ -11,6 +11,9 @@ from bandit_envs.policies.policy import Actions, Floats, Policy
 from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.trajectories import TimeStep, Trajectory
 
+SMALLEST = 1e-9
+"""The smallest probability in an estimate, so that actions of another policy do not overflow it."""
+
 
 class Estimates(NamedTuple):
     """Estimated losses and what follows from them, updated in place, and the steps so far.
@@ -68,7 +71,7 @@ class TsallisINFPolicy(Policy):
 
     def _add(self, learned: Estimates, loss: Floats, pi: Floats, chosen: Actions) -> None:
         """Adds estimates of the losses [B] of the actions `chosen` with probability `pi` [B]."""
-        learned.losses.reshape(-1)[chosen] += loss / pi
+        learned.losses.reshape(-1)[chosen] += loss / np.maximum(pi, SMALLEST)
 
     def _balance(self, learned: Estimates, eta: float) -> None:
         """Finds x and the probabilities, by Newton's method from the last x."""
@@ -110,4 +113,6 @@ class ReducedVarianceTsallisINFPolicy(TsallisINFPolicy):
         baseline = 0.5 * (learned.probabilities >= eta_squared)
         losses = learned.losses
         losses += baseline
-        losses.reshape(-1)[chosen] += (loss - baseline.reshape(-1).take(chosen)) / pi
+        losses.reshape(-1)[chosen] += (loss - baseline.reshape(-1).take(chosen)) / np.maximum(
+            pi, SMALLEST
+        )

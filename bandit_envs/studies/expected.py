@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bandit_envs.base.checks import check_number, shown
+from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
 from bandit_envs.studies.choice import PolicyChoice
 from bandit_envs.studies.study import Study, Task
@@ -19,8 +19,8 @@ LIMITS = {"value": "", "at_most": "≤ ", "at_least": "≥ "}
 class Row(NamedTuple):
     """An expectation beside what was measured.
 
-    `verdict` is met, missed or not measured; of an order also undecided, if it is not that of the
-    means, but is within 4 standard errors of the differences.
+    `verdict` is met, missed or not measured; or undecided, if there is one run, or if an order is
+    not that of the means, but is within 4 standard errors of the differences.
     """
 
     policy: str
@@ -71,6 +71,8 @@ class Expected:
         given = [name for name in LIMITS if getattr(self, name) is not None]
         if len(given) != isinstance(self.policy, str):
             raise _error("policy", self.policy, "one with one value, or a list without a value")
+        if self.step is not None:
+            check_integer("expected: step", self.step, minimum=1)
         for name in (*given, "tolerance", "standard_error"):
             check_number(f"expected: {name}", getattr(self, name))
 
@@ -116,7 +118,9 @@ class Expected:
             allowed = [STANDARD_ERRORS * error + self.tolerance] * len(offs)
             is_met = True
         verdict = "met" if is_met else "undecided"
-        if not all(off <= limit for off, limit in zip(offs, allowed)):
+        if math.isnan(sum(allowed)):  # one run has no standard error
+            verdict = "undecided"
+        elif not all(off <= limit for off, limit in zip(offs, allowed)):
             verdict = "missed"
         return expected, " < ".join(texts), verdict if len(measured) == number else "not measured"
 

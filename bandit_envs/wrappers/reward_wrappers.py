@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, check_positive
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.specs import ArraySpec, BoundedArraySpec
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec
 from bandit_envs.wrappers.wrapper import Wrapper
 
 
@@ -69,7 +69,8 @@ class RescaleReward(Wrapper):
         if not np.isfinite(self._wrapped_range).all():
             raise NotImplementedError(f"{self._name} does not know its expected rewards")
         available = means > -np.inf
-        return np.where(available, self._map_rewards(np.where(available, means, 0.0)), -np.inf)
+        mapped = _mapped_means(self, np.where(available, means, 0.0))
+        return np.where(available, mapped, -np.inf)
 
 
 class AffineReward(Wrapper):
@@ -104,7 +105,8 @@ class AffineReward(Wrapper):
         scaled: NDArray[np.float64] = np.multiply(rewards, self._scale, dtype=np.float64)
         return scaled + self._shift
 
-    _map_means = _map_rewards  # type: ignore[assignment]
+    def _map_means(self, means: NDArray[Any]) -> NDArray[np.float64]:
+        return _mapped_means(self, means)
 
 
 class ClipReward(Wrapper):
@@ -133,6 +135,14 @@ class ClipReward(Wrapper):
 
     def _map_rewards(self, rewards: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(np.clip(rewards, *self._range))
+
+
+def _mapped_means(wrapper: Any, means: NDArray[Any]) -> NDArray[np.float64]:
+    """Maps means by a linear function; those of slates are of the sum of a reward a slot."""
+    mapped: NDArray[np.float64] = wrapper._map_rewards(means)
+    if isinstance(wrapper.action_spec(), SlateSpec):
+        mapped += (math.prod(wrapper.reward_spec().shape) - 1) * wrapper._map_rewards(0.0)
+    return mapped
 
 
 def _check_range(reward_range: tuple[float, float]) -> tuple[float, float]:

@@ -329,3 +329,14 @@ def test_a_seeded_reset_starts_anew_what_goes_on_through_other_resets():
     again = env.reset(seed=1)[0], [env.step(0)[1] for _ in range(7)]
     np.testing.assert_array_equal(first[0], again[0])
     assert first[1] == again[1]
+
+
+def test_spaces_of_slates_sample_what_is_accepted_and_can_be_pickled():
+    env = gymnasium.make_vec("bandit_envs/CascadeBandit-v0", num_envs=3)
+    env.reset(seed=0)
+    space = pickle.loads(pickle.dumps(env.action_space))
+    for _ in range(20):
+        action = space.sample()
+        assert space.contains(action)
+        env.step(action)
+    assert not space.contains(np.zeros((3, space.shape[1]), space.dtype))

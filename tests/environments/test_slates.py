@@ -161,3 +161,10 @@ def test_relevances_may_be_a_function_and_are_clipped_with_a_warning():
 def test_bad_arguments_are_refused(make, error, name):
     with pytest.raises(error, match=name):
         make()
+
+
+def test_clicks_are_rare_or_not_whatever_the_size_of_the_scores():
+    env = RankingPyEnvironment(Normal(1), Normal(1), 6, 3, [[-10.0]], batch_size=20_000, seed=0)
+    env.reset()
+    clicks_seen = clicks(env.step(np.tile([0, 1, 2], (20_000, 1))).reward).mean()
+    assert clicks_seen == pytest.approx(env.get_info()["expected_reward"].mean(), abs=0.02)

@@ -367,3 +367,10 @@ def test_a_policy_is_asked_for_available_actions_only():
     counted = probabilities_of(RandomPolicy(3, 4, seed=0), log, samples=50)
     assert np.allclose(counted.sum(axis=1), 1.0)
     assert not counted[:, 1].any()
+
+
+def test_an_action_that_was_logged_once_is_predicted():
+    rng = np.random.default_rng(0)
+    action = np.r_[2, rng.integers(2, size=99)]
+    log = BanditLog(rng.normal(size=(100, 2)), action, action, np.full(100, 0.5), 3)
+    assert np.isfinite(RewardRegression().predict(log)).all()

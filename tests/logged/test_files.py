@@ -24,7 +24,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import restart
-from tests.logged.logs import logs, small_log
+from tests.logged.logs import drawn, logs, small_log
 
 anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 FILES = [".npz", ".csv", ".parquet"]
@@ -304,3 +304,10 @@ def test_runs_without_probabilities_are_refused():
         StepDriver(env, policy, [LogRecorder(3)]).run()
     with pytest.raises(ValueError, match="recorded"):
         LogRecorder(3).log()
+
+
+def test_a_frame_of_a_log_may_be_filtered():
+    pytest.importorskip("pandas")
+    log = drawn(np.random.default_rng(0), 30)
+    frame = to_frame(log)
+    assert from_frame(frame[frame.reward > 0.5]) == log[log.reward > 0.5]

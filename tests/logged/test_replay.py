@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, RandomPolicy, StepDriver, UCBPolicy
+from bandit_envs import (
+    ArraySpec,
+    DisjointLinUCBPolicy,
+    EpsilonGreedyPolicy,
+    KArmedTestbed,
+    RandomPolicy,
+    StepDriver,
+    UCBPolicy,
+)
 from bandit_envs.logged import BanditLog, MatchedRows, ReplayEnvironment, evaluate_by_replay
 from bandit_envs.testing import EnvironmentContract
 from tests.logged.logs import drawn, small_log
@@ -94,3 +102,12 @@ def test_a_policy_with_knowledge_of_no_single_row_needs_a_batch_of_one():
 def test_a_log_without_rows_is_refused():
     with pytest.raises(ValueError, match="log"):
         ReplayEnvironment(small_log()[:0])
+
+
+def test_a_regression_learns_from_one_row_at_a_time():
+    log = drawn(np.random.default_rng(0), 100)
+    policy = DisjointLinUCBPolicy(
+        num_actions=3, batch_size=3, observation_spec=ArraySpec((2,), np.float32)
+    )
+    with pytest.raises(ValueError, match="batch_size"):
+        MatchedRows(ReplayEnvironment(log, 3), policy)

@@ -519,3 +519,14 @@ def test_the_regret_of_explore_then_commit_is_that_of_its_formula():
     committed_wrongly = 0.5 * math.erfc(gap * math.sqrt(m / 2) / math.sqrt(2))
     expected = m * gap + (steps - 2 * m) * gap * committed_wrongly
     assert abs(wrong.mean() - expected) < 4 * wrong.std() / math.sqrt(size)
+
+
+@pytest.mark.parametrize("policy", [TsallisINFPolicy, ReducedVarianceTsallisINFPolicy])
+def test_tsallis_inf_may_learn_from_actions_of_another_policy(policy):
+    rng, learner = np.random.default_rng(0), policy(num_actions=3, seed=0)
+    time_step = restart(np.ones((1, 1)), 1)
+    for _ in range(2000):
+        action = rng.integers(3, size=1)
+        reward = (rng.random(1) < [0.9, 0.1, 0.1][action[0]]).astype(float)
+        learner(Trajectory.from_transition(time_step, action, termination(np.ones((1, 1)), reward)))
+    assert learner.probabilities(time_step).argmax() == 0

@@ -253,3 +253,12 @@ def test_scores_are_computed_anew_once_something_was_learned():
     assert policy.probabilities(time_step).tolist() == [[0.5, 0.5]]
     policy.set_state(state)
     assert policy.probabilities(time_step).tolist() == [[1.0, 0.0]]
+
+
+def test_a_class_that_chooses_in_another_way_tells_no_inherited_probabilities():
+    class First(EpsilonGreedyPolicy):
+        def _select(self, rng, learned, time_step):
+            return np.zeros(1, int)
+
+    with pytest.raises(NotImplementedError):
+        First(0.5, num_actions=3).probabilities(restart(np.ones((1, 1)), 1))

@@ -146,3 +146,10 @@ def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
     for name in ("summary.csv", "curves.csv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert not (tmp_path / "b" / "comparison.csv").exists()
+
+
+def test_one_run_decides_nothing():
+    for expected in ({"policy": "greedy", "value": 30}, {"policy": list(TWO)}):
+        assert verdicts({"metric": "reward", **expected}, measured=((9.0,), (19.0,))) == [
+            "undecided"
+        ]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_envs import ArraySpec, BoundedArraySpec, KArmedTestbed
+from bandit_envs import ArraySpec, BoundedArraySpec, CascadeBandit, KArmedTestbed
 from bandit_envs.specs import check_arrays_nest, value_range
 from bandit_envs.wrappers import AffineReward, ClipReward, RescaleReward
 from tests.wrappers.examples import Payer, per_arm_bandit
@@ -262,3 +262,12 @@ def test_means_are_not_rounded_to_the_dtype_of_rewards():
     env.step(np.zeros(100, int))
     info = env.get_info()
     assert (info["expected_reward"] < info["optimal_reward"]).mean() > 0.5
+
+
+def test_the_reward_of_every_slot_is_mapped():
+    env = AffineReward(CascadeBandit([0.5, 0.4, 0.3], 2, batch_size=20_000, seed=0), 2.0, 1.0)
+    env.reset()
+    reward = env.step(np.tile([0, 1], (20_000, 1))).reward.sum(axis=1)
+    expected = env.get_info()["expected_reward"]
+    assert expected == pytest.approx(2.0 * (1.0 - 0.5 * 0.6) + 2.0)
+    assert reward.mean() == pytest.approx(expected[0], abs=0.05)
