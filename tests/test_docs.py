@@ -20,7 +20,14 @@ DOCS = ROOT / "colab" / "docs"
 README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-SLOW = ("coming_from_tf_agents", "coming_from_rlberry", "studies")
+SLOW = (
+    "coming_from_tf_agents",
+    "coming_from_rlberry",
+    "gallery",
+    "logged_data",
+    "studies",
+    "write_a_policy",
+)
 NAMED = (type, FunctionType)
 LINK = re.compile(r"\[[^]]*\]\((?P<target>[^)\s]+)\)")
 

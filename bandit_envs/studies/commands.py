@@ -122,7 +122,9 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
         OUT.print(f"{len(list(study.tasks()))} tasks")
         return 0
     if getattr(options, "record", None):
-        record(list(study.tasks()), options.record)
+        if options.record.exists() and not options.overwrite:
+            raise ValueError(f"{options.record} exists; --overwrite replaces it")
+        OUT.print(f"{options.record}: {record(list(study.tasks()), options.record)}")
     folder = options.output or (Path("results", name) if options.overwrite else None)
     results = Results(folder, study) if folder else _free_folder(study, name)
     opened = results.opened(options.overwrite)

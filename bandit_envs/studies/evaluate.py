@@ -130,7 +130,10 @@ def evaluate(options: argparse.Namespace) -> int:
     atomic_write(folder / "estimates.png", [estimates_figure(found, rest.reward.mean())])
     atomic_write(folder / "weights.png", [weights_figure(weights)])
     _show(found, f"{options.log}\n{rest}", f"value ({100.0 * options.confidence:.4g}% interval)")
-    if start:
+    replays = any(isinstance(each, logged.ReplayMethod) for each in estimators.values())
+    if replays:
+        OUT.print("Under replay, policies go on learning, from the whole log.", soft_wrap=True)
+    if start and len(estimators) > replays:
         learned = f"Policies that learn have learned from the first {start} rows, and are frozen"
         OUT.print(f"{learned} then. The other {len(rest)} rows are evaluated.", soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)

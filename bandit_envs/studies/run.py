@@ -16,7 +16,7 @@ import threadpoolctl
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.drivers import StepDriver
-from bandit_envs.logged import LogRecorder, write_log
+from bandit_envs.logged import BanditLog, LogRecorder, write_log
 from bandit_envs.metrics import METRICS
 from bandit_envs.studies.choice import printable
 from bandit_envs.studies.results import VERSIONS, Result, TaskFiles, merge
@@ -49,12 +49,12 @@ def _run_batch(task: Task, number: int, runs: int, progress: Callable[[int], Any
     return {name: metric.result() for name, metric in metrics.items()}
 
 
-def record(tasks: list[Task], path: Path) -> None:
+def record(tasks: list[Task], path: Path) -> BanditLog:
     """Makes the log of a task's runs; ValueError without exact probabilities, before any step."""
     task = tasks[0]
     if len(tasks) > 1 or (task.runs > 1 and not task.environment.entry.independent_rows):
-        problem = f"a log holds one policy and at most {RUNS_PER_TASK} independent runs, or one run"
-        raise ValueError(f"{problem} of users that share a problem; expected other arguments")
+        most = RUNS_PER_TASK if task.environment.entry.independent_rows else 1
+        raise ValueError(f"--record takes one policy, and --runs of at most {most} here")
     env, policy = _made(task, task.block, task.runs)
     recorder = LogRecorder(env.num_actions, env if "regret" in task.metrics else None)
     try:
@@ -64,7 +64,9 @@ def record(tasks: list[Task], path: Path) -> None:
         text = f"policy {task.policy} does not know the probabilities of its actions"
         raise ValueError(f"{text}, which a log needs; expected another policy") from None
     driver.run()
-    write_log(path, recorder.log())
+    log = recorder.log()
+    write_log(path, log)
+    return log
 
 
 def _made(task: Task, number: int, runs: int) -> tuple[Any, Any]:

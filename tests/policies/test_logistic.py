@@ -56,7 +56,9 @@ def lesson(rng, batch_size=B, actions=K):
     return context, action, rewards
 
 
-@pytest.mark.parametrize("tikhonov_weight", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize(
+    "tikhonov_weight", [1.0, *(pytest.param(w, marks=pytest.mark.slow) for w in (0.01, 30.0))]
+)
 def test_means_and_precisions_are_those_of_laplace_s_method(tikhonov_weight):
     policy, rng = make(tikhonov_weight=tikhonov_weight), np.random.default_rng(0)
     mean, precision = np.zeros((K, D)), np.full((K, D), tikhonov_weight)

@@ -286,3 +286,16 @@ def test_a_run_that_cannot_become_a_log_does_not_start(tmp_path, policies, messa
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_is_replaced_only_on_demand(tmp_path):
+    policy, path = ("--policy", "random"), tmp_path / "log.npz"
+    outputs = ("--record", path, "--output", tmp_path / "results")
+    assert run(*RUN, *policy, *outputs).code == 0
+    before = path.read_bytes()
+    code, _, err = run(*RUN, *policy, "--seed", "1", *outputs)
+    assert code == 2
+    assert "--overwrite" in err
+    assert path.read_bytes() == before
+    assert run(*RUN, *policy, "--seed", "1", *outputs, "--overwrite").code == 0
+    assert path.read_bytes() != before

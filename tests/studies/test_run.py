@@ -86,7 +86,11 @@ def test_runs_beyond_one_batch_are_other_runs(tmp_path):
     np.testing.assert_allclose(merged["reward"].per_step.mean, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("text", [CONTEXTUAL, TESTBED], ids=["contextual", "testbed"])
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(CONTEXTUAL, marks=pytest.mark.slow), TESTBED],
+    ids=["contextual", "testbed"],
+)
 def test_two_threads_write_what_one_writes(tmp_path, text):
     for workers in (1, 2):
         arguments = ("--backend", "threading", "--workers", workers)
@@ -169,7 +173,7 @@ def test_a_worker_with_another_numpy_does_nothing(tmp_path, monkeypatch):
     assert task_files(tmp_path / "results") == []
 
 
-@pytest.mark.parametrize("call", [1, 12, 22])
+@pytest.mark.parametrize("call", [12, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 22))])
 def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, call):
     calls, fsync = itertools.count(), os.fsync
 
