@@ -114,9 +114,17 @@ def from_frame(
     missing = [name for name in (action, reward, propensity, *features) if name not in frame]
     if missing:
         raise ValueError(f"frame has no column {missing[0]!r}; it has {list(frame)[:20]}")
+    for name in (*features, action, reward, propensity):
+        empty = np.flatnonzero(frame[name].isna())
+        if empty.size:
+            raise ValueError(f"column {name!r} has no value in row {empty[0]}")
     names = list(features), action, reward, propensity
     observation, actions, rewards, chances = (frame[name].to_numpy() for name in names)
-    return BanditLog(observation, actions, rewards, chances, num_actions)
+    try:
+        return BanditLog(observation, actions, rewards, chances, num_actions)
+    except (TypeError, ValueError) as error:
+        columns = f"action is column {action!r}, reward {reward!r}, propensity {propensity!r}"
+        raise type(error)(f"{error} ({columns})") from error
 
 
 def _suffix(file: Path) -> str:

@@ -311,3 +311,16 @@ def test_a_frame_of_a_log_may_be_filtered():
     log = drawn(np.random.default_rng(0), 30)
     frame = to_frame(log)
     assert from_frame(frame[frame.reward > 0.5]) == log[log.reward > 0.5]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "row"), [("age", np.nan, 1), ("paid", np.nan, 1), ("p", 0.0, 1)]
+)
+def test_what_is_wrong_in_a_frame_is_named_as_the_user_names_it(column, value, row):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"age": [1.0, 2.0], "arm": [0, 1], "paid": [1.0, 0.0], "p": [0.5, 0.5]}
+    )
+    frame.loc[row, column] = value
+    with pytest.raises(ValueError, match=rf"(?s)(?=.*'{column}')(?=.*row {row})"):
+        from_frame(frame, action="arm", reward="paid", propensity="p", features=["age"])
