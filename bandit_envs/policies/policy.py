@@ -67,7 +67,8 @@ class Policy(Stateful, abc.ABC):
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._table_shape = self._batch_size, self._num_actions
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
-        self._mask_memo, self._score_memo = Memo(), Transient()
+        self._mask_memo = Memo()
+        self._chosen_by = Transient()  # the state, time step and scores of the last choice
         self._skips_the_table = self._defines("_probability_of")
         # A class that tells other probabilities does not choose as the class above it does.
         self._chooser = type(self)._select if self._defines("_select") else Policy._select
@@ -114,8 +115,8 @@ class Policy(Stateful, abc.ABC):
         It raises NotImplementedError where there is no closed form.
         """
         self._check_rows("time_step", time_step, TimeStep)
-        known = self._probabilities if self.knows_probabilities else self._no_probabilities
-        table = known(self._state.learned, time_step)
+        tell = type(self)._probabilities if self.knows_probabilities else Policy._probabilities
+        table = tell(self, self._state.learned, time_step)
         if np.shape(table) == self._table_shape and (table >= 0.0).all():
             restricted = self._restricted(table, time_step.observation).copy()
             if np.allclose(restricted.sum(axis=1), 1.0):
@@ -147,8 +148,7 @@ class Policy(Stateful, abc.ABC):
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from the rewards [B], from -1e100 to 1e100, of the actions [B] of a trajectory."""
         self._check_rows("trajectory", trajectory, Trajectory)
-        action = check_indices(trajectory.action, *self._table_shape)
-        reward = check_rewards(trajectory.reward, self._batch_size)
+        action, reward = self._checked(trajectory.action, trajectory.reward)
         rng, learned = self._state
         learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
         self._state = PolicyState(rng, learned)
@@ -172,9 +172,6 @@ class Policy(Stateful, abc.ABC):
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the probability of every action: [B, K]."""
-        return self._no_probabilities(learned, time_step)
-
-    def _no_probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         name = type(self).__name__
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
 
@@ -226,6 +223,11 @@ class Policy(Stateful, abc.ABC):
             action = check_indices(action, *self._table_shape)
         return action  # the environment refuses actions that it does not have
 
+    def _checked(self, action: Any, reward: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Returns what was done and paid as `_learn` takes it, or raises TypeError, ValueError."""
+        indices = check_indices(action, *self._table_shape)
+        return indices, check_rewards(reward, self._batch_size)
+
     def _sizes(self) -> dict[str, int | None]:
         return {"num_actions": self._num_actions, "batch_size": self._batch_size}
 
@@ -262,16 +264,9 @@ class IndexPolicy(Policy):
         return self._epsilon
 
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
-        return argmax_random_ties(rng, self._known_scores(learned, time_step), available)
-
-    def _known_scores(self, learned: Any, time_step: TimeStep) -> Floats:
-        """Returns `_scores`, computed once for choosing and for telling the probability."""
-        found = self._score_memo.value
-        if found is None or found[0] is not self._state or found[1] is not time_step:
-            found = self._state, time_step, self._scores(learned, time_step)
-            self._score_memo.value = found
-        scores: Floats = found[2]
-        return scores
+        scores = self._scores(learned, time_step)
+        self._chosen_by.value = self._state, time_step, scores
+        return argmax_random_ties(rng, scores, available)
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
@@ -290,7 +285,7 @@ class IndexPolicy(Policy):
         available = self._available(time_step.observation)
         if available is None:
             available = np.ones(self._table_shape, np.bool_)
-        scores = np.where(available, self._known_scores(learned, time_step), -np.inf)
+        scores = np.where(available, self._scores(learned, time_step), -np.inf)
         best = scores == scores.max(axis=1, keepdims=True)
         epsilon = self._exploration(learned)
         return (1.0 - epsilon) * _normalized(best) + epsilon * _normalized(available)
@@ -304,7 +299,10 @@ class IndexPolicy(Policy):
         return best
 
     def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
-        return argmax_probability(self._known_scores(learned, time_step), action)
+        last = self._chosen_by.value
+        is_this = last and last[0] is self._state and last[1] is time_step
+        scores = last[2] if is_this else self._scores(learned, time_step)
+        return argmax_probability(scores, action)
 
 
 def argmax_random_ties(

@@ -20,7 +20,7 @@ from bandit_envs.base.checks import (
     check_rewards,
 )
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
-from bandit_envs.policies.policy import Floats, Policy, PolicyState, Rng, Sizes
+from bandit_envs.policies.policy import Floats, Policy, Rng, Sizes
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.specs import BoundedArraySpec, Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -52,17 +52,13 @@ class SlatePolicy(Policy):
             raise ValueError(f"{env.name} has actions {env.action_spec()}; expected slates")
         return {**super().sizes(env), "num_slots": shape[0]}
 
-    def __call__(self, trajectory: Trajectory) -> None:
-        self._check_rows("trajectory", trajectory, Trajectory)
-        action = check_action(trajectory.action, self._action_spec, self._batch_size)
-        check_distinct(action, self._num_actions)
-        reward = np.asarray(trajectory.reward)
-        if reward.shape != action.shape:
-            raise ValueError(f"reward has shape {reward.shape}; expected {action.shape}")
-        reward = check_rewards(reward.reshape(-1), action.size).reshape(action.shape)
-        rng, learned = self._state
-        learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
-        self._state = PolicyState(rng, learned)
+    def _checked(self, action: Any, reward: Any) -> tuple[Slates, NDArray[Any]]:
+        slates = check_action(action, self._action_spec, self._batch_size)
+        check_distinct(slates, self._num_actions)
+        paid = np.asarray(reward)
+        if paid.shape != slates.shape:
+            raise ValueError(f"reward has shape {paid.shape}; expected {slates.shape}")
+        return slates, check_rewards(paid.reshape(-1), slates.size).reshape(slates.shape)
 
     def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the score of every item: [B, K]."""

@@ -438,3 +438,14 @@ def test_another_number_of_rows_is_refused(make):
         policy.action(time_step(np.zeros((2, K, D))))
     with pytest.raises(ValueError, match="trajectory"):
         teach(policy, np.zeros((2, D)), np.zeros(2))
+
+
+def test_an_observation_that_was_edited_in_place_is_read_again():
+    layout = {"global": ArraySpec((1,), np.float64), "per_arm": ArraySpec((2, 1), np.float64)}
+    policy = LinearEpsilonGreedyPolicy(0.0, observation_spec=layout, seed=0)
+    observation = {"global": np.zeros((1, 1)), "per_arm": np.array([[[1.0], [0.0]]])}
+    time_step = restart(observation, 1)
+    policy(Trajectory.from_transition(time_step, [0], termination(observation, [1.0])))
+    assert policy.action(time_step) == [0]
+    observation["per_arm"][...] = [[[0.0], [1.0]]]
+    assert policy.action(time_step) == [1]
