@@ -7,10 +7,9 @@ import typing
 
 import numpy as np
 
-from bandit_envs.base.checks import check_number
+from bandit_envs.policies.beta import BetaPolicy
 from bandit_envs.policies.beta_quantiles import beta_quantiles, log_beta
-from bandit_envs.policies.policy import Floats, IndexPolicy, Sizes
-from bandit_envs.policies.unit_rewards import check_unit_rewards
+from bandit_envs.policies.policy import Floats, IndexPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -34,7 +33,7 @@ class Quantiles(typing.NamedTuple):
     steps: int
 
 
-class BayesUCBPolicy(IndexPolicy):
+class BayesUCBPolicy(IndexPolicy, BetaPolicy):
     """Chooses the action whose posterior has the largest quantile.
 
         A_t = argmax_a q(1 - 1 / t, Beta(prior_successes + S(a), prior_failures + F(a)))
@@ -43,8 +42,7 @@ class BayesUCBPolicy(IndexPolicy):
     Rewards are numbers from 0 to 1. The quantiles are exact to 1e-9.
 
     Args:
-        prior_successes: from 0.1 to 1e6.
-        prior_failures: from 0.1 to 1e6.
+        prior_successes, prior_failures: as for `BetaPolicy`.
 
     Source: Kaufmann, Cappé & Garivier (2012), algorithm 1, without its factor (ln T)^c.
 
@@ -53,19 +51,8 @@ class BayesUCBPolicy(IndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(
-        self,
-        prior_successes: float = 1.0,
-        prior_failures: float = 1.0,
-        **sizes: typing.Unpack[Sizes],
-    ) -> None:
-        self._prior_successes = check_number("prior_successes", prior_successes, 0.1, 1e6)
-        self._prior_failures = check_number("prior_failures", prior_failures, 0.1, 1e6)
-        super().__init__(**sizes)
-
     def _initial(self) -> Quantiles:
-        successes = np.full(self._table_shape, self._prior_successes)
-        failures = np.full(self._table_shape, self._prior_failures)
+        successes, failures = super()._initial()
         log_betas = log_beta(successes, failures)
         log_odds, slopes = np.zeros((2, *self._table_shape))  # at first, all quantiles are 0
         return Quantiles(successes, failures, log_betas, log_odds, slopes, 0)
@@ -74,11 +61,9 @@ class BayesUCBPolicy(IndexPolicy):
         return learned.log_odds
 
     def _learn(self, learned: Quantiles, trajectory: Trajectory) -> Quantiles:
-        reward = check_unit_rewards(trajectory.reward)
+        super()._learn(learned, trajectory)
         chosen = self._row_offsets + trajectory.action
         a, b, log_b, log_odds, slopes = (table.reshape(-1) for table in learned[:5])
-        a[chosen] += reward
-        b[chosen] += 1.0 - reward
         log_b[chosen] = log_beta(a[chosen], b[chosen])
         t = learned.steps + 2
         near = log_odds + slopes * math.log(t / (t - 1))

@@ -20,8 +20,8 @@ class BetaPosterior(typing.NamedTuple):
     failures: Floats
 
 
-class BetaThompsonSamplingPolicy(Policy):
-    """Draws a success probability for every action from its posterior and chooses the largest.
+class BetaPolicy(Policy):
+    """A policy with Beta posteriors of the success probability of every action.
 
         prior      p(a) ~ Beta(prior_successes, prior_failures)
         posterior  successes += R,  failures += 1 - R    of the action chosen
@@ -31,13 +31,6 @@ class BetaThompsonSamplingPolicy(Policy):
     Args:
         prior_successes: from 0.1 to 1e6.
         prior_failures: from 0.1 to 1e6.
-
-    Source: Thompson (1933); Chapelle & Li (2011), algorithm 2.
-
-    >>> from bandit_envs import BernoulliPyEnvironment
-    >>> env = BernoulliPyEnvironment([0.1, 0.9])
-    >>> BetaThompsonSamplingPolicy(num_actions=2).action(env.reset()).shape
-    (1,)
     """
 
     def __init__(
@@ -50,11 +43,33 @@ class BetaThompsonSamplingPolicy(Policy):
         self._prior_failures = check_number("prior_failures", prior_failures, 0.1, 1e6)
         super().__init__(**sizes)
 
-    def _initial(self) -> BetaPosterior:
+    def _initial(self) -> typing.Any:
         shape = self._table_shape
         return BetaPosterior(
             np.full(shape, self._prior_successes), np.full(shape, self._prior_failures)
         )
+
+    def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
+        reward = check_unit_rewards(trajectory.reward)
+        chosen = self._row_offsets + trajectory.action
+        learned.successes.reshape(-1)[chosen] += reward
+        learned.failures.reshape(-1)[chosen] += 1.0 - reward
+        return learned
+
+
+class BetaThompsonSamplingPolicy(BetaPolicy):
+    """Draws a success probability for every action from its posterior and chooses the largest.
+
+    Args:
+        prior_successes, prior_failures: as for `BetaPolicy`.
+
+    Source: Thompson (1933); Chapelle & Li (2011), algorithm 2.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> env = BernoulliPyEnvironment([0.1, 0.9])
+    >>> BetaThompsonSamplingPolicy(num_actions=2).action(env.reset()).shape
+    (1,)
+    """
 
     def _select(self, rng: Rng, learned: BetaPosterior, time_step: TimeStep) -> Actions:
         # The largest odds p / (1 - p) belong to the largest p.
@@ -64,16 +79,12 @@ class BetaThompsonSamplingPolicy(Policy):
             odds[~available] = -1.0
         return np.asarray(odds.argmax(axis=1))  # continuous draws do not tie
 
-    def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> BetaPosterior:
-        reward = check_unit_rewards(trajectory.reward)
-        chosen = self._row_offsets + trajectory.action
-        learned.successes.reshape(-1)[chosen] += reward
-        learned.failures.reshape(-1)[chosen] += 1.0 - reward
-        return learned
 
+class BetaGreedyPolicy(BetaPolicy):
+    """Chooses the action with the largest posterior mean.
 
-class BetaGreedyPolicy(BetaThompsonSamplingPolicy):
-    """Chooses the action with the largest posterior mean, with the posteriors of its base class.
+    Args:
+        prior_successes, prior_failures: as for `BetaPolicy`.
 
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), algorithm 3.1.
 
@@ -98,8 +109,7 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
 
     Args:
         gamma: above 0, at most 1.
-        prior_successes: from 0.1 to 1e6.
-        prior_failures: from 0.1 to 1e6.
+        prior_successes, prior_failures: as for `BetaPolicy`.
 
     Source: Raj & Kalyani, Taming Non-stationary Bandits: A Bayesian Approach (2017), algorithm 1.
 
@@ -119,7 +129,7 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
         super().__init__(prior_successes, prior_failures, **sizes)
 
-    def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> BetaPosterior:
+    def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> typing.Any:
         check_unit_rewards(trajectory.reward)
         successes, failures = learned
         successes *= self._gamma
