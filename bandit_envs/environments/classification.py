@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_numbers, shown
 from bandit_envs.base.state import Seed
-from bandit_envs.datasets import Dataset, load_breast_cancer, load_digits, load_wine
 from bandit_envs.rewards import Law
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
@@ -141,26 +140,27 @@ def digits(
     batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
 ) -> ClassificationBandit:
     """Images of digits, from scikit-learn: 64 standardized features and a constant, 10 labels."""
-    return _bandit(load_digits(), batch_size, seed, horizon)
+    return _bandit("digits", batch_size, seed, horizon)
 
 
 def wine(
     batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
 ) -> ClassificationBandit:
     """Analyses of wines, from scikit-learn: 13 standardized features and a constant, 3 labels."""
-    return _bandit(load_wine(), batch_size, seed, horizon)
+    return _bandit("wine", batch_size, seed, horizon)
 
 
 def breast_cancer(
     batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
 ) -> ClassificationBandit:
     """Diagnoses, from scikit-learn: 30 standardized features and a constant, 2 labels."""
-    return _bandit(load_breast_cancer(), batch_size, seed, horizon)
+    return _bandit("breast_cancer", batch_size, seed, horizon)
 
 
-def _bandit(
-    data: Dataset, batch_size: int, seed: Seed, horizon: int | None
-) -> ClassificationBandit:
+def _bandit(name: str, batch_size: int, seed: Seed, horizon: int | None) -> ClassificationBandit:
+    from bandit_envs import datasets  # noqa: PLC0415 - so that the package starts without it
+
+    data: datasets.Dataset = getattr(datasets, f"load_{name}")()
     features = data.standardized().contexts
     contexts = np.column_stack([features, np.ones(len(features))])
     return ClassificationBandit(

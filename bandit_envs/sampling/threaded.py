@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ class Threaded(ContextSampler):
 
     A draw of fewer than 100,000 numbers is the sampler's own. A larger one is divided into blocks
     of rows, each with a generator seeded by the environment's. So results repeat, and do not depend
-    on the number of threads; but they are others than the sampler's own.
+    on the number of threads; but they differ from the sampler's own.
 
     Args:
         sampler: any but a `RowFunction`. A `BatchFunction` is called on several threads at once.
@@ -73,6 +72,8 @@ class Threaded(ContextSampler):
 
 
 @functools.cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+def _pool(process: int, threads: int) -> Any:
     """Returns the threads of a process: a forked one has none of its parent's."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - starts logging, too
+
     return ThreadPoolExecutor(max(1, threads - 1), "bandit_envs")
