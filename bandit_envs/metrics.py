@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import sum_over_slots
 from bandit_envs.base.checks import check_number, check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful, check_fields
@@ -267,11 +268,6 @@ class OptimalActionMetric(RegretMetric):
         return np.asarray(100.0 * (super()._values(trajectory) <= 0.0))
 
 
-def sum_over_slots(reward: NDArray[Any]) -> NDArray[Any]:
-    """Returns the rewards of slates [B]: the sums of vectors [B, S] that have one for each slot."""
-    return np.asarray(reward.reshape(len(reward), -1).sum(axis=1))
-
-
 METRICS: dict[str, Callable[[Any], Metric]] = {
     "reward": lambda env: AverageRewardMetric(
         sum_over_slots if isinstance(env.action_spec(), SlateSpec) else None
@@ -289,7 +285,7 @@ class Quantity(NamedTuple):
         metric: its name in `METRICS`.
         statistics: returns the statistics, [T] or of the mean over all T steps.
         axis: the title of the panel's axis; "" if there is no panel.
-        heading: of the column of the summary, which has the last step; "" if there is none.
+        heading: of the column of the summary, which has the last step; "" for no column.
         form: how the summary writes a number.
         limits: of the panel's axis; None to fit the curves.
         of_runs: returns the quantity of each run [B], if it is one of whole runs; else None.

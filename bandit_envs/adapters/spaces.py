@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import sum_over_slots
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_action, shown
 from bandit_envs.base.py_environment import PyEnvironment
@@ -188,7 +189,7 @@ class Adapter:
 
     def _paid(self, time_step: TimeStep) -> NDArray[Any]:
         reward: NDArray[Any] = time_step.reward
-        return reward.sum(axis=1) if self._sums else reward
+        return sum_over_slots(reward) if self._sums else reward
 
     def _observed(self, time_step: TimeStep) -> Any:
         return self._copied(self.observation_space, time_step.observation, self._row)

@@ -23,6 +23,11 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+def sum_over_slots(reward: NDArray[Any]) -> NDArray[Any]:
+    """Returns the rewards of slates [B]: the sums of vectors [B, S] that have one for each slot."""
+    return np.asarray(reward.reshape(len(reward), -1).sum(axis=1))
+
+
 def as_numbers(what: str, value: Any, kinds: str = NUMBERS) -> NDArray[Any]:
     """Returns `value` as an array; TypeError if its dtype is not of one of the `kinds`."""
     try:

@@ -108,5 +108,5 @@ ENVIRONMENTS = {
 
 
 def find_environment(name: str) -> EnvironmentEntry:
-    """Returns the entry of an id or of a user's `module:Class`; ValueError if there is none."""
+    """Returns the entry of an id or of a user's `module:Class`, or raises ValueError."""
     return EnvironmentEntry.find(name, ENVIRONMENTS)

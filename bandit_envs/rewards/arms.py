@@ -30,7 +30,7 @@ class Law(abc.ABC):
         K: arms.
 
     Args:
-        mean, std: of the rewards: numbers, [K] or [B, K]. Infinite or NaN where there is none.
+        mean, std: of the rewards: numbers, [K] or [B, K]. Infinite or NaN if they do not exist.
         support: the smallest and the largest reward, which become the bounds of `spec`.
 
     >>> Normal([0.0, 10.0], std=0.0).draw(np.random.default_rng(0), np.array([1, 0])).tolist()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bandit_envs.base.arrays import sum_over_slots
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest
 from bandit_envs.testing.comparison import assert_identical, require
@@ -86,7 +87,7 @@ class BanditContract(ContractPart):
                 reward = time_step.reward
                 if mean is None:
                     mean, action = environment.get_info()["expected_reward"], 0 * rows
-                    reward = reward.reshape(len(rows), -1).sum(axis=1)
+                    reward = sum_over_slots(reward)
                 found.append((reward - mean.astype(float), mean, action))
         if not found:
             raise unittest.SkipTest("num_rewards is 0")
