@@ -65,7 +65,7 @@ def test_a_bootstrap_is_cheaper_than_resampling_values_with_random_state(expect,
     [
         (partial(EpsilonGreedyPolicy, 0.1), 1.25),
         (RandomPolicy, 1.25),
-        (partial(UCBPolicy, 2.0), 1.3),
+        (partial(UCBPolicy, 2.0), 1.25),
     ],
     ids=["epsilon_greedy", "random", "ucb"],
 )
