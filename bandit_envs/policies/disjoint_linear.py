@@ -7,33 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import NUMBERS
-from bandit_envs.policies.linear import EpsilonGreedyRegression, RegressionPolicy, as_finite
+from bandit_envs.policies.linear import (
+    EpsilonGreedyRegression,
+    RegressionPolicy,
+    as_finite,
+    shape_of_joined,
+)
 from bandit_envs.policies.policy import Floats, IndexPolicy
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
-from bandit_envs.specs import ArraySpec, Nest
+from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class ContextPolicy(RegressionPolicy):
     """A policy with a regression for each action, for contexts without features of the arms.
 
-    The context x [D] is the observation, or the entry `observation` of one with a mask. Features
-    of more than one dimension are flattened.
+    The context x [D] is the observation, or the entry `observation` of one with a mask. The arrays
+    of a nest are flattened and joined in their order.
     """
 
     def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
-        spec = _context_of(observation_spec)
-        if not isinstance(spec, ArraySpec) or spec.dtype.kind not in NUMBERS:
-            expected = "one array of numbers, or a dict with one as observation"
-            raise ValueError(f"observation_spec is {observation_spec}; expected {expected}")
-        self._context_shape, self._dim = spec.shape, int(np.prod(spec.shape))
+        self._spec = _context_of(observation_spec)
+        try:
+            (self._dim,) = shape_of_joined(self._spec)
+        except ValueError as error:
+            raise ValueError(f"observation_spec is {observation_spec}; {error}") from None
         return {}
 
     def _features(self, observation: Nest) -> Floats:
-        context = self._array(_context_of(observation), self._context_shape)
-        return as_finite(context.reshape(self._batch_size, self._dim))
+        return as_finite(self._joined(_context_of(observation), self._spec))
 
     def _means(self, theta: Floats, features: Floats) -> Floats:
         return np.asarray(features @ theta.T)
@@ -73,6 +76,7 @@ class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):
     Source: Li et al., A Contextual-Bandit Approach to Personalized News Article Recommendation
     (2010), algorithm 1; TF-Agents' `LinearUCBAgent`.
 
+    >>> from bandit_envs import ArraySpec
     >>> spec = ArraySpec((3,), np.float32)
     >>> DisjointLinUCBPolicy(observation_spec=spec, num_actions=4).num_actions
     4
@@ -93,6 +97,7 @@ class DisjointLinearThompsonSamplingPolicy(DisjointLinearPolicy, NormalThompsonS
     Source: Agrawal & Goyal, Thompson Sampling for Contextual Bandits with Linear Payoffs (2013),
     algorithm 1; TF-Agents' `LinearThompsonSamplingAgent`.
 
+    >>> from bandit_envs import ArraySpec
     >>> spec = ArraySpec((3,), np.float32)
     >>> DisjointLinearThompsonSamplingPolicy(observation_spec=spec, num_actions=4).num_actions
     4
@@ -110,6 +115,7 @@ class DisjointLinearEpsilonGreedyPolicy(EpsilonGreedyRegression, DisjointLinearP
 
     Source: Sutton & Barto, 2nd ed., section 2.2.
 
+    >>> from bandit_envs import ArraySpec
     >>> spec = ArraySpec((3,), np.float32)
     >>> DisjointLinearEpsilonGreedyPolicy(0.1, observation_spec=spec, num_actions=4).num_actions
     4
@@ -117,4 +123,5 @@ class DisjointLinearEpsilonGreedyPolicy(EpsilonGreedyRegression, DisjointLinearP
 
 
 def _context_of(observation: Nest) -> Any:
-    return observation.get("observation") if isinstance(observation, Mapping) else observation
+    is_masked = isinstance(observation, Mapping) and "observation" in observation
+    return observation["observation"] if is_masked else observation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +15,8 @@ from bandit_envs.base.arrays import NUMBERS
 from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_number, check_positive
 from bandit_envs.policies.policy import Floats, IndexPolicy, Policy, Rng, Sizes, argmax_random_ties
 from bandit_envs.policies.ridge import RidgeModels
-from bandit_envs.specs import Nest
+from bandit_envs.rewards.contextual import joined
+from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -63,13 +65,34 @@ class RegressionPolicy(Policy):
     def _means(self, theta: Floats, features: Any) -> Floats:
         """Returns theta . x of every action: [B, K]."""
 
-    def _array(self, features: Any, shape: tuple[int, ...], key: str = "context") -> Any:
-        """Returns features of the rows as numbers [B, *shape], or raises ValueError."""
-        array, expected = np.asarray(features), (self._batch_size, *shape)
-        if array.shape != expected or array.dtype.kind not in NUMBERS:
-            found = f"{key} {array.dtype} of shape {array.shape}"
-            raise ValueError(f"observation has {found}; expected numbers of shape {expected}")
-        return array
+    def _joined(self, features: Nest, spec: Nest, leading: int = 0) -> NDArray[Any]:
+        """Returns features of all rows [B, ...], flattened after the leading ones and joined."""
+
+        def check(leaf: ArraySpec, features: Any) -> NDArray[Any]:
+            array, expected = np.asarray(features), (self._batch_size, *leaf.shape)
+            if array.shape != expected or array.dtype.kind not in NUMBERS:
+                found = f"{array.dtype} of shape {array.shape}"
+                raise ValueError(f"found {found}; expected numbers of shape {expected}")
+            return array
+
+        try:
+            return joined(map_structure(check, spec, features), 1 + leading)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"observation has bad features: {error}") from None
+
+
+def shape_of_joined(spec: Nest, leading: int = 0) -> tuple[int, ...]:
+    """Returns the shape of a row's features as `RegressionPolicy` joins them.
+
+    Raises:
+        ValueError: a leaf has no numbers, or the leaves have other leading dimensions.
+    """
+    leaves = flatten(spec)
+    if all(isinstance(leaf, ArraySpec) and leaf.dtype.kind in NUMBERS for leaf in leaves):
+        shapes = {leaf.shape[:leading] for leaf in leaves}
+        if len(shapes) == 1 and len(first := shapes.pop()) == leading:
+            return *first, sum(math.prod(leaf.shape[leading:]) for leaf in leaves)
+    raise ValueError("expected arrays of numbers")
 
 
 def as_finite(features: NDArray[Any]) -> Floats:
@@ -106,7 +129,8 @@ class LinearPolicy(RegressionPolicy):
 
         r ~ theta . x,    x = [global, per_arm] of the arm chosen
 
-    The observation has the keys `global` [B, G] and `per_arm` [B, K, P].
+    The observation has the keys `global` [B, G] and `per_arm` [B, K, P], or nests of arrays
+    [B, ...] and [B, K, ...], which are flattened and joined in their order.
 
     Shapes:
         K: the arms of an observation, which its spec says.
@@ -122,12 +146,12 @@ class LinearPolicy(RegressionPolicy):
 
     def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
         try:
-            (self._global_dim,) = observation_spec["global"].shape
-            num_arms, self._arm_dim = observation_spec["per_arm"].shape
-        except (AttributeError, LookupError, TypeError, ValueError):
-            raise ValueError(
-                f"observation_spec is {observation_spec}; expected global (G,) and per_arm (K, P)"
-            ) from None
+            self._specs = observation_spec["global"], observation_spec["per_arm"]
+            (self._global_dim,) = shape_of_joined(self._specs[0])
+            num_arms, self._arm_dim = shape_of_joined(self._specs[1], 1)
+        except (LookupError, TypeError, ValueError):
+            found = f"observation_spec is {observation_spec}"
+            raise ValueError(f"{found}; expected global (G,) and per_arm (K, P)") from None
         return {"num_actions": num_arms}
 
     def _initial(self) -> RidgeModels:
@@ -147,9 +171,9 @@ class LinearPolicy(RegressionPolicy):
     def _arrays(self, observation: Nest) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns the features of the context [B, G] and of the arms [B, K, P]."""
         found = observation if isinstance(observation, Mapping) else {}
-        shapes = {"global": (self._global_dim,), "per_arm": (self._num_actions, self._arm_dim)}
-        context, arms = (self._array(found.get(key), shape, key) for key, shape in shapes.items())
-        return context, arms
+        of_context, of_arms = self._specs
+        context = self._joined(found.get("global"), of_context)
+        return context, self._joined(found.get("per_arm"), of_arms, 1)
 
     def _means(self, theta: Floats, features: tuple[Floats, Floats]) -> Floats:
         context, arms = features  # theta is [1, D], or [B, D] with one for each row

@@ -205,10 +205,10 @@ class FlatReward(RewardModel):
 
     def mean(self, global_features: Nest, arm_features: Nest) -> Array:
         """Returns [B, K], for leaves [B, ...] and [B, K, ...]."""
-        return self._model.mean(_flat(global_features, 1), _flat(arm_features, 2))
+        return self._model.mean(joined(global_features, 1), joined(arm_features, 2))
 
     def draw(self, rng: np.random.Generator, global_features: Nest, arm_features: Nest) -> Array:
-        return self._model.draw(rng, _flat(global_features, 1), _flat(arm_features, 1))
+        return self._model.draw(rng, joined(global_features, 1), joined(arm_features, 1))
 
 
 class RowNestReward(RowReward):
@@ -237,7 +237,8 @@ def as_nest_reward_model(
     return as_reward_model(name, function, *zeros)
 
 
-def _flat(nest: Nest, dims: int) -> Array:
+def joined(nest: Nest, dims: int) -> Array:
+    """Returns the leaves of a nest, flattened after the first `dims` dimensions and joined."""
     flat = [
         leaf.reshape(*leaf.shape[:dims], math.prod(leaf.shape[dims:])) for leaf in flatten(nest)
     ]

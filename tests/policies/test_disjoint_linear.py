@@ -262,7 +262,7 @@ def test_observations_of_other_shapes_are_flattened_or_are_single_numbers(make):
     [
         ({"gamma": 1.5}, "gamma"),
         ({"tikhonov_weight": 0}, "tikhonov_weight"),
-        ({"observation_spec": {"global": ArraySpec((2,), np.float32)}}, "observation_spec"),
+        ({"observation_spec": {}}, "observation_spec"),
         ({"observation_spec": ArraySpec((2,), "U1")}, "observation_spec"),
         ({"num_actions": 0}, "num_actions"),
     ],

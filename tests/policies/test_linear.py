@@ -17,7 +17,7 @@ from bandit_envs import (
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
-from bandit_envs.specs import ArraySpec
+from bandit_envs.specs import ArraySpec, map_structure
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
@@ -382,8 +382,8 @@ def test_too_little_or_too_much_exploration_is_refused(policy, name):
         np.zeros(1),
         ArraySpec((1,), np.float32),
         {"global": ArraySpec((2,), np.float32)},
-        {"global": ArraySpec((), np.float32), "per_arm": ArraySpec((3, 2), np.float32)},
-        {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((3,), np.float32)},
+        {"global": ArraySpec((), np.str_), "per_arm": ArraySpec((3, 2), np.float32)},
+        {"global": ArraySpec((2,), np.float32), "per_arm": ArraySpec((), np.float32)},
         {"global": ArraySpec((2,), np.float32), "per_arm": 3},
     ],
 )
@@ -449,3 +449,25 @@ def test_an_observation_that_was_edited_in_place_is_read_again():
     assert policy.action(time_step) == [0]
     observation["per_arm"][...] = [[[0.0], [1.0]]]
     assert policy.action(time_step) == [1]
+
+
+def test_nests_of_features_are_flattened_and_joined_in_their_order():
+    rng = np.random.default_rng(0)
+    context, arms = rng.normal(size=(B, 4)), rng.normal(size=(B, K, 3))
+    joined = {"global": context, "per_arm": arms}
+    nests = {
+        "global": {"user": context[:, :3].reshape(B, 3, 1), "age": context[:, 3]},
+        "per_arm": (arms[..., :2], arms[..., 2]),
+    }
+    chosen = []
+    for observation in (joined, nests):
+        layout = map_structure(lambda array: ArraySpec(array.shape[1:], array.dtype), observation)
+        policy = LinUCBPolicy(observation_spec=layout, batch_size=B, seed=0)
+        first = restart(observation, B)
+        for _ in range(5):
+            action = policy.action(first)
+            reward = (action % 2).astype(np.float32)
+            policy(Trajectory.from_transition(first, action, first._replace(reward=reward)))
+            chosen.append(action)
+    np.testing.assert_array_equal(chosen[:5], chosen[5:])
+    assert (chosen[4] != chosen[0]).any()
