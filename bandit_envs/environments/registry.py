@@ -21,6 +21,7 @@ from bandit_envs.environments.drifting_linear import drifting_linear
 from bandit_envs.environments.k_armed_bandit import corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.environments.neural_context import neural_context
 from bandit_envs.environments.piecewise_linear import piecewise_linear
 from bandit_envs.environments.piecewise_problems import constrained_adversary, piecewise_bernoulli
 from bandit_envs.environments.positional_bias import positional_bias
@@ -84,6 +85,7 @@ ENVIRONMENTS = {
             "logistic_context", "contextual bandit with clicks", LogisticContextBandit
         ),
         EnvironmentEntry("per_arm", "per-arm bandit", per_arm),
+        EnvironmentEntry("neural_context", "bandit with nonlinear rewards", neural_context),
         EnvironmentEntry(
             "stationary_stochastic", "stationary stochastic bandit", stationary_stochastic
         ),

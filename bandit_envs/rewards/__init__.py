@@ -18,6 +18,7 @@ from bandit_envs.rewards.arms import Normal as Normal
 from bandit_envs.rewards.arms import Poisson as Poisson
 from bandit_envs.rewards.arms import Uniform as Uniform
 from bandit_envs.rewards.contextual import FlatReward as FlatReward
+from bandit_envs.rewards.contextual import FunctionReward as FunctionReward
 from bandit_envs.rewards.contextual import LinearReward as LinearReward
 from bandit_envs.rewards.contextual import LogisticReward as LogisticReward
 from bandit_envs.rewards.contextual import RewardFunction as RewardFunction

@@ -142,6 +142,40 @@ class LogisticReward(_LinearModel):
         return rng.random(len(global_features)) < self.mean(global_features, arm_features)
 
 
+class FunctionReward(RewardModel):
+    """A reward whose mean is a function of the features, with normal noise.
+
+        R ~ N(function([global, arm]), noise_std^2)
+
+    Args:
+        function: takes features [..., G + P], the user's and then the item's, and returns their
+            mean rewards [...].
+        noise_std: standard deviation of the noise.
+
+    >>> reward = FunctionReward(lambda x: x.prod(axis=-1), noise_std=0.0)
+    >>> reward.mean(np.array([[3.0]]), np.array([[[1.0], [2.0]]]))  # one user, two arms
+    array([[3., 6.]])
+    """
+
+    def __init__(self, function: Callable[[Array], Any], noise_std: float = 1.0) -> None:
+        if not callable(function):
+            raise TypeError(f"function is {shown(function)}; expected a function of features")
+        self._function = function
+        self._noise_std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
+
+    def mean(self, global_features: Array, arm_features: Array) -> Array:
+        if not global_features.shape[1]:
+            return np.asarray(self._function(arm_features))
+        users = global_features[:, np.newaxis] if arm_features.ndim == 3 else global_features
+        users = np.broadcast_to(users, (*arm_features.shape[:-1], users.shape[-1]))
+        return np.asarray(self._function(np.concatenate((users, arm_features), axis=-1)))
+
+    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
+        noise = rng.standard_normal(len(global_features), np.float32)
+        noise *= self._noise_std
+        return np.asarray(self.mean(global_features, arm_features) + noise)
+
+
 class RowReward(RewardModel):
     """A function of TF-Agents' kind: it draws one reward from one feature vector.
 

@@ -10,5 +10,6 @@ from bandit_envs.sampling.distributions import Catalog as Catalog
 from bandit_envs.sampling.distributions import Integers as Integers
 from bandit_envs.sampling.distributions import Normal as Normal
 from bandit_envs.sampling.distributions import Uniform as Uniform
+from bandit_envs.sampling.distributions import UnitSphere as UnitSphere
 from bandit_envs.sampling.durations import Durations as Durations
 from bandit_envs.sampling.threaded import Threaded as Threaded

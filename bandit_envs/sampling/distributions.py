@@ -64,6 +64,26 @@ class Uniform(ContextSampler):
         return values
 
 
+class UnitSphere(ContextSampler):
+    """Vectors of length 1 whose direction is uniform, in float32.
+
+    >>> contexts = UnitSphere(3)(np.random.default_rng(0), (1000,))
+    >>> contexts.shape, np.allclose((contexts**2).sum(axis=1), 1.0)
+    ((1000, 3), True)
+    """
+
+    trusted = True
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(check_integer("dim", dim, minimum=1))
+
+    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float32]:
+        values = rng.standard_normal((*size, self._dim), np.float32)
+        squares = np.einsum("...i,...i", values, values)[..., np.newaxis]
+        values /= np.sqrt(np.maximum(squares, np.float32(1e-30)))
+        return values
+
+
 class Integers(ContextSampler):
     """Independent integer features, uniform from `low` to `high - 1`, in int32.
 
