@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.image import imsave
-from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.choice import SYMBOLS
+from bandit_envs.studies.plots import COLORS, STYLES, draw_band, log2_axis, tidy
 from bandit_envs.studies.results import Result, columns
 from bandit_envs.studies.study import Study, Task
 
-# Okabe & Ito's palette, which readers who do not see all colours can tell apart.
-COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-STYLES = [{"ls": line, "color": color} for line in ("-", "--", ":", "-.") for color in COLORS]
 MARKERS = {
     "value": ("x", ""),
     "at_most": ("v", ": upper bound"),
@@ -50,9 +47,7 @@ def study_figure(study: Study, results: Rows) -> bytes:
     draw = _draw_over if study.over else _draw_curves if study.panels else _draw_parameters
     lines = draw(study, results, axes if is_grid else axes.T)
     for axis in axes.flat:
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.grid(visible=True, color="0.92", linewidth=0.8)
-        axis.set_axisbelow(True)
+        tidy(axis)
     title = f"the first {len(STYLES)} of {lines}" if lines > len(STYLES) else None
     small = {} if lines <= 12 else {"fontsize": "xx-small", "ncols": 2}
     if is_grid:
@@ -122,7 +117,7 @@ def _draw_curves(study: Study, results: Rows, axes: Any) -> int:
             found = columns(result, study.panels)
             for panel, axis in zip(study.panels, axes[study.environment.index(task.environment)]):
                 points = np.array([steps, found[panel], found[f"{panel}_se"]])
-                _draw_band(axis, points, label=", ".join(task.policy.parts()), **style)
+                draw_band(axis, points, label=", ".join(task.policy.parts()), **style)
     _finish_panels(study, axes, "Steps", lambda index, step: step)
     for row, environment in zip(axes, study.environment):
         if len(axes) > 1:
@@ -142,7 +137,7 @@ def _draw_over(study: Study, results: Rows, axes: Any) -> int:
         lines.setdefault(label, []).append([(x, *point) for point in points])
     for (label, points), style in zip(lines.items(), STYLES):
         for axis, band in zip(axes[0], np.array(sorted(points)).transpose(1, 2, 0)):
-            _draw_band(axis, band, label=label, marker="o", **style)
+            draw_band(axis, band, label=label, marker="o", **style)
     _finish_panels(study, axes, name, lambda index, step: numbers[index])
     return len(lines)
 
@@ -191,14 +186,12 @@ def _draw_parameters(study: Study, results: Rows, axes: Any) -> int:
             symbol = symbols[key] = SYMBOLS.get(key, key)
             band = np.array(sorted(points), float).T
             values += band[0].tolist()
-            _draw_band(axis, band, label=f"{label}, over {symbol}", marker="o", **style)
+            draw_band(axis, band, label=f"{label}, over {symbol}", marker="o", **style)
         else:  # nothing varies: a line from edge to edge
             band = np.array([(edge, *points[0][1:]) for edge in (0, 1)]).T
-            _draw_band(axis, band, label=label, transform=axis.get_yaxis_transform(), **style)
+            draw_band(axis, band, label=label, transform=axis.get_yaxis_transform(), **style)
     if values and min(values) > 0.0:
-        axis.set_xscale("log", base=2)
-        axis.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
-        axis.xaxis.set_major_formatter(lambda x, position: f"1/{1 / x:g}" if x < 1 else f"{x:g}")
+        log2_axis(axis)
     axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols.values())) if symbols else "")
     axis.set_ylabel(f"Average reward over first {study.steps} steps")
     return len(lines)
@@ -212,13 +205,3 @@ def _varied(study: Study, name: str) -> str:
         if all(type(value) in (int, float) for value in values) and len(set(values)) > 1:
             return key
     return ""
-
-
-def _draw_band(axis: Any, points: Any, **style: Any) -> None:
-    x, mean, error = np.nan_to_num(points)
-    for line in axis.lines:
-        if np.array_equal(line.get_data(), (x, mean)):  # else the new line would hide it
-            line.set_linewidth(line.get_linewidth() + 2.0)
-    (line,) = axis.plot(x, mean, linewidth=1.0, **style)
-    band = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
-    axis.fill_between(x, mean - error, mean + error, transform=line.get_transform(), **band)

@@ -1,0 +1,67 @@
+"""Curves of statistics on matplotlib's axes, for the figures of studies and for notebooks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
+from numpy.typing import ArrayLike
+
+from bandit_envs.metrics import Statistics
+
+# Okabe & Ito's palette, which readers who do not see all colours can tell apart.
+COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+STYLES = [{"ls": line, "color": color} for line in ("-", "--", ":", "-.") for color in COLORS]
+
+
+def plot_curves(
+    axis: Axes, curves: Mapping[str, Statistics], x: ArrayLike | None = None, **style: Any
+) -> None:
+    """Draws a mean for each point, with a band of one standard error to each side.
+
+    Each line takes the next style of `STYLES`, also after an earlier call.
+
+    Args:
+        axis: where they are drawn.
+        curves: statistics [T] by the label of their line.
+        x: where the points are, [T]; by default at the steps 1 to T.
+        style: arguments of `axis.plot`, such as `marker`.
+
+    >>> from matplotlib.figure import Figure
+    >>> axis = Figure().subplots()
+    >>> plot_curves(axis, {"two runs": Statistics.of(np.array([[1.0, 2.0], [3.0, 2.0]]))})
+    >>> axis.lines[0].get_xydata().tolist()
+    [[1.0, 2.0], [2.0, 2.0]]
+    """
+    for label, statistics in curves.items():
+        at = np.arange(1, len(statistics.mean) + 1) if x is None else np.asarray(x)
+        points = np.array([at, statistics.mean, statistics.standard_error])
+        draw_band(axis, points, **{**STYLES[len(axis.lines) % len(STYLES)], **style}, label=label)
+    tidy(axis)
+    axis.legend(frameon=False)
+
+
+def draw_band(axis: Axes, points: Any, **style: Any) -> None:
+    """Draws a line with its band; `points` are positions, means and standard errors."""
+    x, mean, error = np.nan_to_num(points)
+    for line in axis.lines:
+        if np.array_equal(line.get_data(), (x, mean)):  # else the new line would hide it
+            line.set_linewidth(line.get_linewidth() + 2.0)
+    (line,) = axis.plot(x, mean, **{"linewidth": 1.0, **style})
+    band = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
+    axis.fill_between(x, mean - error, mean + error, transform=line.get_transform(), **band)
+
+
+def tidy(axis: Axes) -> None:
+    """Draws a grid behind the curves and no frame."""
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.grid(visible=True, color="0.92", linewidth=0.8)
+    axis.set_axisbelow(True)
+
+
+def log2_axis(axis: Axes) -> None:
+    """Makes the x axis logarithmic, with a tick at each power of two, as 1/4 and 4."""
+    axis.set_xscale("log", base=2)
+    axis.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
+    axis.xaxis.set_major_formatter(lambda x, position: f"1/{1 / x:g}" if x < 1 else f"{x:g}")
