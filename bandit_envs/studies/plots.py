@@ -46,7 +46,7 @@ def draw_band(axis: Axes, points: Any, **style: Any) -> None:
     """Draws a line with its band; `points` are positions, means and standard errors."""
     x, mean, error = np.nan_to_num(points)
     for line in axis.lines:
-        if np.array_equal(line.get_data(), (x, mean)):  # else the new line would hide it
+        if np.array_equal(line.get_xydata(), np.stack([x, mean], 1)):  # it would be hidden
             line.set_linewidth(line.get_linewidth() + 2.0)
     (line,) = axis.plot(x, mean, **{"linewidth": 1.0, **style})
     band = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
