@@ -89,6 +89,7 @@ class StepDriver(Stateful):
         """Takes the next `num_steps` steps; returns the environment's last time step."""
         env, policy, probability_of = self._env, self._policy, self._probability_of
         policy_info: Any = ()
+        chances: Any = None
         try:
             time_step = env.current_time_step()
         except ValueError:
@@ -98,7 +99,9 @@ class StepDriver(Stateful):
                 time_step = env.reset()
             action = policy.action(time_step)
             if probability_of is not None:
-                policy_info = PolicyInfo(np.log(probability_of(time_step, action)))
+                before, chances = chances, probability_of(time_step, action)
+                if chances is not before or chances.flags.writeable:  # constants have one logarithm
+                    policy_info = PolicyInfo(np.log(chances))
             next_time_step = env.step(action)
             trajectory = Trajectory.from_transition(time_step, action, next_time_step, policy_info)
             for observer in self._observers:

@@ -16,7 +16,6 @@ from bandit_envs.policies.policy import (
     Mask,
     Rng,
     Sizes,
-    argmax_probability,
     argmax_random_ties,
 )
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -83,18 +82,13 @@ class EpsilonGreedyPolicy(IndexPolicy):
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
         if available is not None:
             return super()._best(rng, learned, time_step, available)
-        actions: Actions = learned.greedy.copy()
+        actions: Actions = learned.greedy
         tied = np.isinf(learned.rivals).nonzero()[0]
         if tied.size:
+            actions = actions.copy()
             actions[tied] = argmax_random_ties(rng, learned.values[tied])
+        self._chosen_by.value = self._state, time_step, actions, tied, learned.values
         return actions
-
-    def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
-        found: Floats = (action == learned.greedy).astype(np.float64)
-        tied = np.isinf(learned.rivals).nonzero()[0]
-        if tied.size:
-            found[tied] = argmax_probability(learned.values[tied], action[tied])
-        return found
 
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
         greedy, rivals = learned.greedy, learned.rivals

@@ -20,6 +20,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 Rng: TypeAlias = "np.random.Generator"
 
+_NO_ROWS = np.zeros(0, np.intp)
+
 
 class Sizes(TypedDict, total=False):
     """The keyword arguments of `Policy`, which subclasses pass on."""
@@ -68,7 +70,7 @@ class Policy(Stateful, abc.ABC):
         self._table_shape = self._batch_size, self._num_actions
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
         self._mask_memo = Memo()
-        self._chosen_by = Transient()  # the state, time step and scores of the last choice
+        self._chosen_by = Transient()  # what a choice was based on, for its probabilities
         self._skips_the_table = self._defines("_probability_of")
         # A class that tells other probabilities does not choose as the class above it does.
         self._chooser = type(self)._select if self._defines("_select") else Policy._select
@@ -265,8 +267,9 @@ class IndexPolicy(Policy):
 
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
         scores = self._scores(learned, time_step)
-        self._chosen_by.value = self._state, time_step, scores
-        return argmax_random_ties(rng, scores, available)
+        best, tied = _argmax(rng, scores, available)
+        self._chosen_by.value = self._state, time_step, best, tied, scores
+        return best
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
@@ -275,6 +278,7 @@ class IndexPolicy(Policy):
         if epsilon > 0.0:
             drawn = rng.random(self._batch_size)
             rows = (drawn < epsilon).nonzero()[0]
+            actions = actions.copy()
             if available is not None:
                 actions[rows] = draw_indices(rng, available[rows])
             else:  # of the numbers below epsilon, drawn / epsilon is uniform
@@ -300,9 +304,13 @@ class IndexPolicy(Policy):
 
     def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
         last = self._chosen_by.value
-        is_this = last and last[0] is self._state and last[1] is time_step
-        scores = last[2] if is_this else self._scores(learned, time_step)
-        return argmax_probability(scores, action)
+        if not last or last[0] is not self._state or last[1] is not time_step:
+            return _argmax_probability(self._scores(learned, time_step), action)
+        _, _, best, tied, scores = last
+        found: Floats = (action == best).astype(np.float64)
+        if tied.size:
+            found[tied] = _argmax_probability(scores[tied], action[tied])
+        return found
 
 
 def argmax_random_ties(
@@ -315,34 +323,32 @@ def argmax_random_ties(
         values: [B, K], without NaN.
         available: [B, K], which indices may be returned; None for all.
     """
+    return _argmax(rng, values, available)[0]
+
+
+def _argmax(
+    rng: Rng, values: NDArray[Any], available: Mask | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Returns what `argmax_random_ties` does, and the rows with ties."""
     if available is not None:
         values = np.where(available, values, -np.inf)
     best: NDArray[np.intp] = values.argmax(axis=1)
     rows, num_actions = values.shape
     largest = values.reshape(-1).take(np.arange(0, values.size, num_actions) + best)
     is_largest = values == largest[:, np.newaxis]
-    if np.count_nonzero(is_largest) > rows:
-        places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
-        candidates = np.bincount(places // num_actions, minlength=rows)
-        first = candidates.cumsum() - candidates
-        best = places[first + rng.integers(candidates)] % num_actions
-    return best
+    if np.count_nonzero(is_largest) == rows:
+        return best, _NO_ROWS
+    places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
+    candidates = np.bincount(places // num_actions, minlength=rows)
+    first = candidates.cumsum() - candidates
+    best = places[first + rng.integers(candidates)] % num_actions
+    return best, (candidates > 1).nonzero()[0]
 
 
-def argmax_probability(values: NDArray[Any], index: Actions) -> Floats:
+def _argmax_probability(values: NDArray[Any], index: Actions) -> Floats:
     """Returns the probability that `argmax_random_ties(values)` returns `index` [B]: [B]."""
-    rows, num_actions = values.shape
-    chosen = values.reshape(-1).take(np.arange(rows) * num_actions + index)
-    at_least = values >= chosen[:, np.newaxis]
-    found = np.ones(rows)
-    if np.count_nonzero(at_least) > rows:  # elsewhere, each index is the only best one
-        places = np.flatnonzero(at_least) // num_actions
-        others = (np.bincount(places, minlength=rows) > 1).nonzero()[0]
-        values = values.take(others, axis=0)
-        largest = values.max(axis=1)
-        ties = (values == largest[:, np.newaxis]).sum(axis=1)
-        found[others] = (chosen[others] == largest) / ties
-    return found
+    is_largest = values == values.max(axis=1, keepdims=True)
+    return np.asarray(is_largest[np.arange(len(index)), index] / is_largest.sum(axis=1))
 
 
 def draw_indices(rng: Rng, weights: NDArray[Any]) -> NDArray[np.intp]:

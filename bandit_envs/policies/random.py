@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bandit_envs.base.state import Seed
 from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, argmax_random_ties
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -18,6 +19,11 @@ class RandomPolicy(Policy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
+    def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
+        super().__init__(num_actions, batch_size, seed)
+        self._uniform = np.full(self._batch_size, 1.0 / self._num_actions)
+        self._uniform.setflags(write=False)
+
     def _initial(self) -> None:
         return None
 
@@ -28,7 +34,7 @@ class RandomPolicy(Policy):
         return np.full(self._table_shape, 1.0 / self._num_actions)
 
     def _probability_of(self, learned: None, time_step: TimeStep, action: Actions) -> Floats:
-        return np.full(self._batch_size, 1.0 / self._num_actions)
+        return self._uniform
 
     def _select(self, rng: Rng, learned: None, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
