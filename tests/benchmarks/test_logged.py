@@ -78,6 +78,6 @@ def test_recording_costs_little_beside_a_run_with_its_metrics(expect, policy, bo
         observers += [recorder] if record else []
         StepDriver(env, chooses, observers, 300, emit_log_probability=record).run()
 
-    ratio = paired_ratio(lambda: run(True), lambda: run(False), rounds=10, number=1)
+    ratio = paired_ratio(lambda: run(True), lambda: run(False), rounds=20, number=1)
     name = request.node.callspec.id
     expect(f"recorded run of {name}, batch 2000 / the run with its metrics", ratio, bound)
