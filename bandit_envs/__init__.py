@@ -21,6 +21,7 @@ from bandit_envs.environments import (
 from bandit_envs.environments import PiecewiseLinearBandit as PiecewiseLinearBandit
 from bandit_envs.environments import PositionBasedBandit as PositionBasedBandit
 from bandit_envs.environments import RankingPyEnvironment as RankingPyEnvironment
+from bandit_envs.environments import RatingsBandit as RatingsBandit
 from bandit_envs.environments import RestedBandit as RestedBandit
 from bandit_envs.environments import RestlessMarkovBandit as RestlessMarkovBandit
 from bandit_envs.environments import (

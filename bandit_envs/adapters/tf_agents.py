@@ -32,7 +32,8 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
-from bandit_envs.environments import ranking, wheel
+from bandit_envs.datasets import load_movielens, ratings_matrix
+from bandit_envs.environments import RatingsBandit, per_arm_ratings_bandit, ranking, wheel
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.specs import BoundedArraySpec, Nest, map_structure, read_only_nest
 from bandit_envs.trajectories import no_reward
@@ -171,6 +172,50 @@ class _Ranking(TFAgentsBanditEnvironment):
         return self._env._cascading_to_scorevector(chosen_items, chosen_values)
 
 
+class _MovieLens(TFAgentsBanditEnvironment):
+    """What TF-Agents' MovieLens environments have beside their signature."""
+
+    def compute_optimal_action(self) -> Any:
+        """Returns the optimal actions of the last step: [B]."""
+        return self.get_info()["optimal_action"]
+
+    def compute_optimal_reward(self) -> Any:
+        """Returns the optimal rewards of the last step: [B]."""
+        return self.get_info()["optimal_reward"]
+
+
+def _movielens(
+    data_dir: str,
+    rank_k: int,
+    batch_size: int = 1,
+    num_movies: int = 20,
+    csv_delimiter: str = ",",
+    name: str | None = "movielens",
+    *,
+    seed: Seed = None,
+) -> BanditPyEnvironment:
+    """The first movies of the file `data_dir`, and the users who rated one of them."""
+    table = load_movielens(data_dir, csv_delimiter)
+    first = ratings_matrix(table)[:, :num_movies]
+    rated = first[first.any(axis=1)]
+    return RatingsBandit(rated, rank_k, batch_size, seed=seed, name=name)
+
+
+def _movielens_per_arm(
+    data_dir: str,
+    rank_k: int,
+    batch_size: int = 1,
+    num_actions: int = 50,
+    csv_delimiter: str = ",",
+    name: str | None = "movielens_per_arm",
+    *,
+    seed: Seed = None,
+) -> BanditPyEnvironment:
+    """All movies and users of the file `data_dir`."""
+    ratings = ratings_matrix(load_movielens(data_dir, csv_delimiter))
+    return per_arm_ratings_bandit(ratings, rank_k, num_actions, batch_size, seed=seed, name=name)
+
+
 def drop_in(
     core_class: type[BanditPyEnvironment],
     base: type[TFAgentsBanditEnvironment] = TFAgentsBanditEnvironment,
@@ -180,29 +225,34 @@ def drop_in(
     gin configures it under its bare name. As in TF-Agents, unavailable actions are rewarded too,
     and slates may show an item twice.
     """
-    signature = inspect.signature(core_class.__init__)
-    parameters = [p for p in signature.parameters.values() if p.name != "horizon"]
-    signature = signature.replace(parameters=parameters)
 
     class Core(core_class):  # type: ignore[valid-type]
         def _check_available(self, action: Any) -> None:
             """Accepts it."""
 
-    class DropIn(base):  # type: ignore[valid-type]
-        core = Core
-        __module__ = None  # type: ignore[assignment]  # so that gin takes the bare name
-        __doc__ = f"TF-Agents' environment, as `{core_class.__module__}.{core_class.__name__}`."
+    replacement = _replacement(core_class.__name__, Core, base)
+    Core.__name__, Core.__qualname__ = replacement.__name__, f"{replacement.__name__}.core"
+    replacement.core = Core  # where pickle looks for it
+    return replacement
 
-        def __init__(*args: Any, **kwargs: Any) -> None:
+
+def _replacement(name: str, make: Callable[..., Any], base: type[TFAgentsBanditEnvironment]) -> Any:
+    """Returns a class whose constructor has the arguments of `make`, but for the horizon."""
+    signature = inspect.signature(make)
+    parameters = [p for p in signature.parameters.values() if p.name != "horizon"]
+    signature = signature.replace(parameters=parameters)
+
+    class DropIn(base):  # type: ignore[misc, valid-type]
+        __module__ = None  # type: ignore[assignment]  # so that gin takes the bare name
+        __doc__ = f"The replacement of TF-Agents' `{name}`."
+        __signature__ = signature
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
             arguments = signature.bind(*args, **kwargs).arguments
-            self = arguments.pop("self")
-            base.__init__(self, Core(**arguments))
+            base.__init__(self, make(**arguments))
             self._name = arguments.get("name", self._name)
 
-        __init__.__signature__ = signature  # type: ignore[attr-defined]  # for gin
-
-    DropIn.__name__ = DropIn.__qualname__ = Core.__name__ = core_class.__name__
-    Core.__qualname__ = f"{DropIn.__name__}.core"  # where pickle looks for it
+    DropIn.__name__ = DropIn.__qualname__ = name
     gin.configurable(DropIn)
     DropIn.__module__ = __name__
     return DropIn
@@ -212,6 +262,11 @@ _BASES = {"PiecewiseBernoulliPyEnvironment": _Piecewise, "RankingPyEnvironment":
 _classes = {entry.upstream: entry.environment for entry in ENVIRONMENTS.values() if entry.upstream}
 for _name, _class in _classes.items():
     globals()[_name] = drop_in(_class, _BASES.get(_name, TFAgentsBanditEnvironment))
+for _name, _make in (
+    ("MovieLensPyEnvironment", _movielens),
+    ("MovieLensPerArmPyEnvironment", _movielens_per_arm),
+):
+    globals()[_name] = _replacement(_name, _make, _MovieLens)
 
 # TF-Agents has these beside its `WheelPyEnvironment` and its `RankingPyEnvironment`.
 compute_optimal_action = wheel.compute_optimal_action

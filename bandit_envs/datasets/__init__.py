@@ -14,3 +14,4 @@ from bandit_envs.datasets.files import load_movielens as load_movielens
 from bandit_envs.datasets.files import load_mushroom as load_mushroom
 from bandit_envs.datasets.files import load_statlog_shuttle as load_statlog_shuttle
 from bandit_envs.datasets.files import mushroom_rewards as mushroom_rewards
+from bandit_envs.datasets.files import ratings_matrix as ratings_matrix

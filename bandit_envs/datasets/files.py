@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.checks import check_numbers, shown
 from bandit_envs.datasets.dataset import Dataset, from_columns
 from bandit_envs.rewards import Discrete
 
@@ -149,6 +150,25 @@ def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArr
     return np.column_stack([users_and_items - 1.0, table[:, 2]])
 
 
+def ratings_matrix(table: ArrayLike) -> NDArray[np.float64]:
+    """Returns the ratings of a table [n, 3] of user, item and rating as a matrix [users, items].
+
+    Its rows and columns are the users and items of the table in the order of their ids. It has 0
+    where the table has nothing; of several ratings of an item by a user, the last one counts.
+
+    >>> ratings_matrix([[7, 0, 4.0], [2, 0, 3.0], [2, 5, 1.0]])
+    array([[3., 1.],
+           [4., 0.]])
+    """
+    rows = check_numbers("table", table, ndim=2)
+    if rows.shape[1] != 3 or not len(rows) or not np.isfinite(rows).all():
+        raise ValueError(f"table is {shown(table)}; expected rows of user, item and rating")
+    places = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in rows.T[:2]]
+    ratings = np.zeros([place.max() + 1 for place in places])
+    ratings[tuple(places)] = rows[:, 2]
+    return ratings
+
+
 def _file(name: str, path: PathLike | None) -> Path:
     """Returns `path`, or the path of a data set in the user's cache, downloaded if needed."""
     if path is not None:
@@ -165,7 +185,7 @@ def _file(name: str, path: PathLike | None) -> Path:
 
 
 def _rows(path: Path, columns: int, delimiter: str = ",", member: str = "") -> list[list[str]]:
-    """Reads the lines of a file without header, which may be zipped; empty lines are skipped."""
+    """Reads the lines of a file without header, which may be zipped and may end in empty lines."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             lines = archive.read(member).decode().splitlines()
@@ -173,16 +193,16 @@ def _rows(path: Path, columns: int, delimiter: str = ",", member: str = "") -> l
         lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     else:
         lines = path.read_text().splitlines()
-    rows = []
-    for number, row in enumerate(csv.reader(lines, delimiter=delimiter, skipinitialspace=True), 1):
-        if row and len(row) != columns:
+    while lines and not lines[-1].strip():
+        lines.pop()
+    rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+    for number, row in enumerate(rows, 1):
+        if len(row) != columns:
             raise ValueError(
                 f"{path.name}, line {number} has {len(row)} columns; expected {columns}"
             )
         if "" in row:
             raise ValueError(f"{path.name}, line {number}, column {row.index('') + 1} is empty")
-        if row:
-            rows.append(row)
     if not rows:
         raise ValueError(f"{path.name} is empty")
     return rows

@@ -18,6 +18,8 @@ from bandit_envs.environments.positional_bias import (
 from bandit_envs.environments.ranking import ClickModel as ClickModel
 from bandit_envs.environments.ranking import FeedbackModel as FeedbackModel
 from bandit_envs.environments.ranking import RankingPyEnvironment as RankingPyEnvironment
+from bandit_envs.environments.ratings import RatingsBandit as RatingsBandit
+from bandit_envs.environments.ratings import per_arm_ratings_bandit as per_arm_ratings_bandit
 from bandit_envs.environments.rested import RestedBandit as RestedBandit
 from bandit_envs.environments.restless_markov import RestlessMarkovBandit as RestlessMarkovBandit
 from bandit_envs.environments.stationary_stochastic import (

@@ -26,6 +26,7 @@ from bandit_envs.environments.piecewise_linear import piecewise_linear
 from bandit_envs.environments.piecewise_problems import constrained_adversary, piecewise_bernoulli
 from bandit_envs.environments.positional_bias import positional_bias
 from bandit_envs.environments.ranking import ranking
+from bandit_envs.environments.ratings import per_arm_ratings, ratings
 from bandit_envs.environments.rested import rising, rotting
 from bandit_envs.environments.restless_markov import RestlessMarkovBandit
 from bandit_envs.environments.stationary_stochastic import stationary_stochastic
@@ -101,6 +102,8 @@ ENVIRONMENTS = {
         EnvironmentEntry("position_based", "position-based bandit", PositionBasedBandit),
         EnvironmentEntry("ranking", "ranking bandit", ranking),
         EnvironmentEntry("positional_bias", "ranking with positional bias", positional_bias),
+        EnvironmentEntry("ratings", "ratings of items", ratings),
+        EnvironmentEntry("per_arm_ratings", "ratings of items with features", per_arm_ratings),
         EnvironmentEntry("digits", "digits", digits),
         EnvironmentEntry("wine", "wine", wine),
         EnvironmentEntry("breast_cancer", "breast cancer", breast_cancer),

@@ -1,0 +1,183 @@
+"""Ratings of items by users as contextual bandits: the rewards are a low-rank model of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_numbers
+from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.environments.stationary_stochastic_per_arm import (
+    StationaryStochasticPerArmPyEnvironment,
+)
+from bandit_envs.rewards import RewardModel
+from bandit_envs.sampling import Catalog
+from bandit_envs.specs import ArraySpec
+
+Contexts = NDArray[np.float64]
+
+
+class RatingsBandit(BanditPyEnvironment):
+    """Recommend one of K items to a user, who rates it. Rows are users of a shared problem.
+
+        ratings ~ U S V',    their singular value decomposition, cut off at rank k
+        x_t = U[user] S^1/2,    R_t = x_t . V[A_t] S^1/2
+
+    Every step has new users, drawn without replacement. They rate without noise.
+
+    Shapes:
+        n, K: users, items.
+        k: rank. The observation x_t is [B, k].
+
+    Args:
+        ratings: [n, K], 0 for what is not rated. `datasets.ratings_matrix` makes it of a table of
+            users, items and ratings.
+        rank: k.
+        batch_size, seed, horizon, name: as for `BanditPyEnvironment`. There are at most n rows.
+
+    Source: TF-Agents' `MovieLensPyEnvironment`.
+
+    >>> env = RatingsBandit([[5, 0, 1], [0, 4, 2], [5, 1, 1]], rank=2, batch_size=2, seed=0)
+    >>> env.reset().observation.shape, (env.optimal_reward() > 3).tolist()
+    ((2, 2), [True, True])
+    """
+
+    trusted = True  # the factors are finite
+
+    def __init__(
+        self,
+        ratings: ArrayLike,
+        rank: int,
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str | None = "ratings",
+    ) -> None:
+        users, strengths, items = _factors(ratings, rank)
+        check_integer("batch_size", batch_size, 1, len(users))
+        self._users = Catalog(users * np.sqrt(strengths))
+        self._items = (items * np.sqrt(strengths)).T
+        keywords: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
+        spec = ArraySpec((rank,), np.float64, "observation")
+        super().__init__(spec, len(items), batch_size=batch_size, **keywords)
+
+    def _initial_state(self, rng: np.random.Generator) -> Contexts:
+        return np.asarray(self._users(rng, (1, self._batch_size))[0])
+
+    def _observe(self, state: Contexts) -> Contexts:
+        return state
+
+    def _state_of(self, observation: Contexts) -> Contexts:
+        return observation
+
+    def _expected_rewards(self, state: Contexts) -> Contexts:
+        return np.asarray(state @ self._items)
+
+    def _draw_rewards(
+        self, rng: np.random.Generator, state: Contexts, action: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        return self._of_action(self._expected_rewards(state), action)
+
+    def _next_state(
+        self, rng: np.random.Generator, state: Contexts, action: NDArray[np.intp]
+    ) -> Contexts:
+        return self._initial_state(rng)
+
+
+def per_arm_ratings_bandit(
+    ratings: ArrayLike,
+    rank: int,
+    num_actions: int,
+    batch_size: int = 1,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+    name: str | None = "per_arm_ratings",
+) -> StationaryStochasticPerArmPyEnvironment:
+    """Returns the per-arm form of `RatingsBandit`, in which items have features, too.
+
+        x_t = U[user],    z_t(a) = V[item a on offer],    R_t = x_t S z_t(A_t)'
+
+    Every step draws users, with replacement, and offers `num_actions` different items to each.
+
+    Source: TF-Agents' `MovieLensPerArmPyEnvironment`.
+
+    >>> ratings = [[5, 0, 1, 3], [0, 4, 2, 2], [5, 1, 1, 0]]
+    >>> env = per_arm_ratings_bandit(ratings, rank=2, num_actions=3, batch_size=5, seed=0)
+    >>> {key: array.shape for key, array in env.reset().observation.items()}
+    {'global': (5, 2), 'per_arm': (5, 3, 2)}
+    """
+    users, strengths, items = (part.astype(np.float32) for part in _factors(ratings, rank))
+    check_integer("num_actions", num_actions, 1, len(items))
+    catalogs = Catalog(users), Catalog(items)
+    return StationaryStochasticPerArmPyEnvironment(
+        *catalogs,
+        num_actions,
+        _Ratings(strengths),
+        None,
+        batch_size,
+        name,
+        seed=seed,
+        horizon=horizon,
+    )
+
+
+class _Ratings(RewardModel):
+    """The ratings x S z' of items z by users x."""
+
+    def __init__(self, strengths: NDArray[np.float32]) -> None:
+        self._strengths = strengths
+
+    def mean(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
+        tastes = global_features * self._strengths
+        items = arm_features.reshape(len(tastes), -1, tastes.shape[1])
+        return (items @ tastes[:, :, np.newaxis]).reshape(arm_features.shape[:-1])
+
+    def draw(
+        self, rng: np.random.Generator, global_features: NDArray[Any], arm_features: NDArray[Any]
+    ) -> NDArray[Any]:
+        return self.mean(global_features, arm_features)
+
+
+def _factors(ratings: ArrayLike, rank: int) -> tuple[Contexts, ...]:
+    """Returns the factors U [n, k], S [k] and V [m, k] of ratings [n, m]."""
+    matrix = check_numbers("ratings", ratings, ndim=2).astype(np.float64)
+    if not (np.abs(matrix) <= MAX_PARAMETER).all():
+        raise ValueError("ratings has NaN or infinity; expected 0 for what is not rated")
+    check_integer("rank", rank, 1, min(matrix.shape))
+    users, strengths, items = np.linalg.svd(matrix, full_matrices=False)
+    return users[:, :rank], strengths[:rank], items[:rank].T
+
+
+def _made_up(seed: Seed, num_items: int) -> tuple[Contexts, Seed]:
+    """Draws ratings of 200 users, from 1 to 5, of which half are missing; and splits the seed."""
+    rng, env_seed = split_seed(seed)
+    traits = rng.standard_normal((200, 4)), rng.standard_normal((4, num_items))
+    ratings = (3.0 + np.matmul(*traits)).round().clip(1.0, 5.0)
+    return ratings * (rng.random(ratings.shape) < 0.5), env_seed
+
+
+def ratings(
+    rank: int = 5, batch_size: int = 20, *, seed: Seed = None, horizon: int | None = None
+) -> RatingsBandit:
+    """Synthetic ratings of 20 items by 200 users, drawn from `seed`."""
+    table, env_seed = _made_up(seed, 20)
+    return RatingsBandit(table, rank, batch_size, seed=env_seed, horizon=horizon)
+
+
+def per_arm_ratings(
+    rank: int = 5,
+    num_actions: int = 20,
+    batch_size: int = 20,
+    *,
+    seed: Seed = None,
+    horizon: int | None = None,
+) -> StationaryStochasticPerArmPyEnvironment:
+    """Synthetic ratings of 100 items by 200 users, drawn from `seed`."""
+    table, env_seed = _made_up(seed, 100)
+    sizes = rank, num_actions, batch_size
+    return per_arm_ratings_bandit(table, *sizes, seed=env_seed, horizon=horizon)
