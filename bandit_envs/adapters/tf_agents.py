@@ -29,11 +29,11 @@ from tf_agents.environments import py_environment
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
+from bandit_envs.adapters.tf_agents_movielens import movielens, movielens_per_arm
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
-from bandit_envs.datasets import load_movielens, ratings_matrix
-from bandit_envs.environments import RatingsBandit, per_arm_ratings_bandit, ranking, wheel
+from bandit_envs.environments import ranking, wheel
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.specs import BoundedArraySpec, Nest, map_structure, read_only_nest
 from bandit_envs.trajectories import no_reward
@@ -184,38 +184,6 @@ class _MovieLens(TFAgentsBanditEnvironment):
         return self.get_info()["optimal_reward"]
 
 
-def _movielens(
-    data_dir: str,
-    rank_k: int,
-    batch_size: int = 1,
-    num_movies: int = 20,
-    csv_delimiter: str = ",",
-    name: str | None = "movielens",
-    *,
-    seed: Seed = None,
-) -> BanditPyEnvironment:
-    """The first movies of the file `data_dir`, and the users who rated one of them."""
-    table = load_movielens(data_dir, csv_delimiter)
-    first = ratings_matrix(table)[:, :num_movies]
-    rated = first[first.any(axis=1)]
-    return RatingsBandit(rated, rank_k, batch_size, seed=seed, name=name)
-
-
-def _movielens_per_arm(
-    data_dir: str,
-    rank_k: int,
-    batch_size: int = 1,
-    num_actions: int = 50,
-    csv_delimiter: str = ",",
-    name: str | None = "movielens_per_arm",
-    *,
-    seed: Seed = None,
-) -> BanditPyEnvironment:
-    """All movies and users of the file `data_dir`."""
-    ratings = ratings_matrix(load_movielens(data_dir, csv_delimiter))
-    return per_arm_ratings_bandit(ratings, rank_k, num_actions, batch_size, seed=seed, name=name)
-
-
 def drop_in(
     core_class: type[BanditPyEnvironment],
     base: type[TFAgentsBanditEnvironment] = TFAgentsBanditEnvironment,
@@ -230,27 +198,31 @@ def drop_in(
         def _check_available(self, action: Any) -> None:
             """Accepts it."""
 
-    replacement = _replacement(core_class.__name__, Core, base)
-    Core.__name__, Core.__qualname__ = replacement.__name__, f"{replacement.__name__}.core"
-    replacement.core = Core  # where pickle looks for it
+    replacement: type[TFAgentsBanditEnvironment] = _replacement(core_class.__name__, Core, base)
+    replacement.core = Core
+    Core.__name__ = core_class.__name__
+    Core.__qualname__ = f"{core_class.__name__}.core"  # where pickle looks for it
     return replacement
 
 
-def _replacement(name: str, make: Callable[..., Any], base: type[TFAgentsBanditEnvironment]) -> Any:
+def _replacement(name: str, make: Callable[..., Any], base: Any) -> Any:
     """Returns a class whose constructor has the arguments of `make`, but for the horizon."""
     signature = inspect.signature(make)
     parameters = [p for p in signature.parameters.values() if p.name != "horizon"]
     signature = signature.replace(parameters=parameters)
 
-    class DropIn(base):  # type: ignore[misc, valid-type]
+    class DropIn(base):
         __module__ = None  # type: ignore[assignment]  # so that gin takes the bare name
         __doc__ = f"The replacement of TF-Agents' `{name}`."
-        __signature__ = signature
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             arguments = signature.bind(*args, **kwargs).arguments
             base.__init__(self, make(**arguments))
-            self._name = arguments.get("name", self._name)
+            self._name: Any = arguments.get("name", self._env.name)
+
+        __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]  # for gin
+            parameters=[inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters]
+        )
 
     DropIn.__name__ = DropIn.__qualname__ = name
     gin.configurable(DropIn)
@@ -262,11 +234,10 @@ _BASES = {"PiecewiseBernoulliPyEnvironment": _Piecewise, "RankingPyEnvironment":
 _classes = {entry.upstream: entry.environment for entry in ENVIRONMENTS.values() if entry.upstream}
 for _name, _class in _classes.items():
     globals()[_name] = drop_in(_class, _BASES.get(_name, TFAgentsBanditEnvironment))
-for _name, _make in (
-    ("MovieLensPyEnvironment", _movielens),
-    ("MovieLensPerArmPyEnvironment", _movielens_per_arm),
-):
-    globals()[_name] = _replacement(_name, _make, _MovieLens)
+MovieLensPyEnvironment = _replacement("MovieLensPyEnvironment", movielens, _MovieLens)
+MovieLensPerArmPyEnvironment = _replacement(
+    "MovieLensPerArmPyEnvironment", movielens_per_arm, _MovieLens
+)
 
 # TF-Agents has these beside its `WheelPyEnvironment` and its `RankingPyEnvironment`.
 compute_optimal_action = wheel.compute_optimal_action
