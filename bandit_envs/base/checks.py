@@ -161,6 +161,12 @@ def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
     return array
 
 
+def check_unit_rewards(reward: NDArray[Any]) -> NDArray[Any]:
+    """Returns an array `reward` of numbers from 0 to 1."""
+    _require("reward", reward, (reward >= 0.0) & (reward <= 1.0), "expected a number from 0 to 1")
+    return reward
+
+
 def _with_rows(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Returns an action of a `shape`, whose first dimension a batch of one may leave out."""
     if array.shape != shape and (shape[0] != 1 or array.shape != shape[1:]):

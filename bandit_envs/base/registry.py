@@ -71,6 +71,11 @@ class Entry:
         return {name: arguments[name] for name in allowed if name in arguments}
 
     @classmethod
+    def table(cls: type[EntryType], *rows: tuple[Any, ...]) -> dict[str, EntryType]:
+        """Returns entries by their ids; a row has the fields of one."""
+        return {row[0]: cls(*row) for row in rows}
+
+    @classmethod
     def find(cls: type[EntryType], name: str, table: Mapping[str, EntryType]) -> EntryType:
         """Returns the entry of an id in `table`, or of the class that `module:Class` names.
 

@@ -71,44 +71,35 @@ class EnvironmentEntry(Entry):
         return names | {"batch_size"} if self.independent_rows else names
 
 
-ENVIRONMENTS = {
-    entry.id: entry
-    for entry in (
-        EnvironmentEntry("testbed", "k-armed testbed", KArmedTestbed),
-        EnvironmentEntry("bernoulli", "Bernoulli bandit", BernoulliPyEnvironment),
-        EnvironmentEntry("k_armed", "k-armed bandit", k_armed),
-        EnvironmentEntry("corrupted_k_armed", "corrupted k-armed bandit", corrupted_k_armed),
-        EnvironmentEntry("piecewise_bernoulli", "piecewise Bernoulli bandit", piecewise_bernoulli),
-        EnvironmentEntry(
-            "constrained_adversary", "stochastically constrained adversary", constrained_adversary
-        ),
-        EnvironmentEntry(
-            "logistic_context", "contextual bandit with clicks", LogisticContextBandit
-        ),
-        EnvironmentEntry("per_arm", "per-arm bandit", per_arm),
-        EnvironmentEntry("neural_context", "bandit with nonlinear rewards", neural_context),
-        EnvironmentEntry(
-            "stationary_stochastic", "stationary stochastic bandit", stationary_stochastic
-        ),
-        EnvironmentEntry("structured", "structured bandit", structured),
-        EnvironmentEntry("wheel", "wheel bandit", wheel),
-        EnvironmentEntry("drifting_linear", "drifting linear bandit", drifting_linear),
-        EnvironmentEntry("piecewise_linear", "piecewise linear bandit", piecewise_linear),
-        EnvironmentEntry("rotting", "rotting bandit", rotting),
-        EnvironmentEntry("rising", "rising bandit", rising),
-        EnvironmentEntry("restless_markov", "restless Markov bandit", RestlessMarkovBandit),
-        EnvironmentEntry("adversarial", "adversarial bandit", adversarial),
-        EnvironmentEntry("cascade", "cascade bandit", CascadeBandit),
-        EnvironmentEntry("position_based", "position-based bandit", PositionBasedBandit),
-        EnvironmentEntry("ranking", "ranking bandit", ranking),
-        EnvironmentEntry("positional_bias", "ranking with positional bias", positional_bias),
-        EnvironmentEntry("ratings", "ratings of items", ratings),
-        EnvironmentEntry("per_arm_ratings", "ratings of items with features", per_arm_ratings),
-        EnvironmentEntry("digits", "digits", digits),
-        EnvironmentEntry("wine", "wine", wine),
-        EnvironmentEntry("breast_cancer", "breast cancer", breast_cancer),
-    )
-}
+ENVIRONMENTS = EnvironmentEntry.table(
+    ("testbed", "k-armed testbed", KArmedTestbed),
+    ("bernoulli", "Bernoulli bandit", BernoulliPyEnvironment),
+    ("k_armed", "k-armed bandit", k_armed),
+    ("corrupted_k_armed", "corrupted k-armed bandit", corrupted_k_armed),
+    ("piecewise_bernoulli", "piecewise Bernoulli bandit", piecewise_bernoulli),
+    ("constrained_adversary", "stochastically constrained adversary", constrained_adversary),
+    ("logistic_context", "contextual bandit with clicks", LogisticContextBandit),
+    ("per_arm", "per-arm bandit", per_arm),
+    ("neural_context", "bandit with nonlinear rewards", neural_context),
+    ("stationary_stochastic", "stationary stochastic bandit", stationary_stochastic),
+    ("structured", "structured bandit", structured),
+    ("wheel", "wheel bandit", wheel),
+    ("drifting_linear", "drifting linear bandit", drifting_linear),
+    ("piecewise_linear", "piecewise linear bandit", piecewise_linear),
+    ("rotting", "rotting bandit", rotting),
+    ("rising", "rising bandit", rising),
+    ("restless_markov", "restless Markov bandit", RestlessMarkovBandit),
+    ("adversarial", "adversarial bandit", adversarial),
+    ("cascade", "cascade bandit", CascadeBandit),
+    ("position_based", "position-based bandit", PositionBasedBandit),
+    ("ranking", "ranking bandit", ranking),
+    ("positional_bias", "ranking with positional bias", positional_bias),
+    ("ratings", "ratings of items", ratings),
+    ("per_arm_ratings", "ratings of items with features", per_arm_ratings),
+    ("digits", "digits", digits),
+    ("wine", "wine", wine),
+    ("breast_cancer", "breast cancer", breast_cancer),
+)
 """All environments of the package, by id."""
 
 

@@ -1,14 +1,13 @@
 """Baseline policies on batched NumPy arrays."""
 
+from bandit_envs.policies.averages import BoltzmannPolicy as BoltzmannPolicy
+from bandit_envs.policies.averages import MOSSPolicy as MOSSPolicy
+from bandit_envs.policies.averages import UCB1TunedPolicy as UCB1TunedPolicy
 from bandit_envs.policies.bayes_ucb import BayesUCBPolicy as BayesUCBPolicy
 from bandit_envs.policies.beta import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies.beta import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
 from bandit_envs.policies.beta import (
     DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,
-)
-from bandit_envs.policies.boltzmann import BoltzmannPolicy as BoltzmannPolicy
-from bandit_envs.policies.decaying_epsilon_greedy import (
-    DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy,
 )
 from bandit_envs.policies.disjoint_linear import (
     DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
@@ -20,6 +19,9 @@ from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as Disjoin
 from bandit_envs.policies.elimination import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies.elimination import (
     SuccessiveEliminationPolicy as SuccessiveEliminationPolicy,
+)
+from bandit_envs.policies.epsilon_greedy import (
+    DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy,
 )
 from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy as EpsilonGreedyPolicy
 from bandit_envs.policies.exp3 import Exp3Policy as Exp3Policy
@@ -54,5 +56,3 @@ from bandit_envs.policies.tsallis_inf import (
 )
 from bandit_envs.policies.tsallis_inf import TsallisINFPolicy as TsallisINFPolicy
 from bandit_envs.policies.ucb import UCBPolicy as UCBPolicy
-from bandit_envs.policies.ucb_variants import MOSSPolicy as MOSSPolicy
-from bandit_envs.policies.ucb_variants import UCB1TunedPolicy as UCB1TunedPolicy

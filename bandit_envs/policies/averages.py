@@ -1,54 +1,36 @@
-"""What index policies of sample averages share."""
+"""Policies that learn the average reward of every action: UCB1-tuned, MOSS and Boltzmann."""
 
 from __future__ import annotations
 
 import abc
-from typing import NamedTuple
+import math
+import typing
 
 import numpy as np
 
-from bandit_envs.policies.policy import Floats, IndexPolicy
+from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
+from bandit_envs.policies.policy import Floats, IndexPolicy, Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Averages(NamedTuple):
-    """What was seen of every action, [B, K] and updated in place, and the steps so far.
+class Averages(typing.NamedTuple):
+    """What was seen of every action, [B, K] and updated in place, and the steps so far."""
 
-    Fields:
-        counts: N, how often the action was chosen.
-        sums: the sum of its rewards.
-        values: their mean.
-        variances: their mean squared distance from it.
-        inverses: 1 / N, infinite for an action never chosen.
-        steps: the number of steps.
-    """
-
-    counts: Floats
-    sums: Floats
-    values: Floats
-    variances: Floats
-    inverses: Floats
+    counts: Floats  # N, how often the action was chosen
+    sums: Floats  # of its rewards
+    values: Floats  # Q, their mean
+    variances: Floats  # their mean squared distance from it
+    inverses: Floats  # 1 / N, infinite for an action never chosen
     steps: int
 
 
-class AverageIndexPolicy(IndexPolicy):
-    """Chooses the action with the largest index, a function of its average reward and of N.
-
-    A subclass implements `_indices`. Actions never chosen come first: their index is infinite.
-    """
-
-    @abc.abstractmethod
-    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
-        """Returns the index of every action at step t, at least 2: [B, K]."""
+class AveragePolicy(Policy):
+    """A policy that learns average rewards."""
 
     def _initial(self) -> Averages:
         counts, sums, values, variances = np.zeros((4, *self._table_shape))
         inverses = np.full(self._table_shape, np.inf)
         return Averages(counts, sums, values, variances, inverses, 0)
-
-    def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
-        # At the first step all indices are infinite, if only ln t is not 0.
-        return self._indices(learned, max(learned.steps + 1, 2), time_step)
 
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         chosen, reward = self._row_offsets + trajectory.action, trajectory.reward
@@ -60,3 +42,108 @@ class AverageIndexPolicy(IndexPolicy):
         values[chosen] = after = total / n
         variances[chosen] = variance + ((reward - before) * (reward - after) - variance) / n
         return learned._replace(steps=learned.steps + 1)
+
+
+class AverageIndexPolicy(IndexPolicy, AveragePolicy):
+    """Chooses the action with the largest index, a function of its average reward and of N.
+
+    A subclass implements `_indices`. Actions never chosen come first: their index is infinite.
+    """
+
+    @abc.abstractmethod
+    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+        """Returns the index of every action at step t, at least 2: [B, K]."""
+
+    def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
+        # At the first step all indices are infinite, if only ln t is not 0.
+        return self._indices(learned, max(learned.steps + 1, 2), time_step)
+
+
+class UCB1TunedPolicy(AverageIndexPolicy):
+    """Chooses the largest upper confidence bound, whose width follows the variance of the rewards.
+
+        A_t = argmax_a Q(a) + sqrt(ln t / N(a) * min(1/4, V(a) + sqrt(2 ln t / N(a))))
+
+    Q is the mean and V the variance of the action's rewards, which should be from 0 to 1: their
+    variance is at most 1/4.
+
+    Source: Auer, Cesa-Bianchi & Fischer (2002), section 4.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> UCB1TunedPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+        ratio = learned.inverses * math.log(t)
+        bounds = np.sqrt(2.0 * ratio)
+        bounds += learned.variances
+        np.minimum(bounds, 0.25, out=bounds)
+        bounds *= ratio
+        np.sqrt(bounds, out=bounds)
+        bounds += learned.values
+        return bounds
+
+
+class MOSSPolicy(AverageIndexPolicy):
+    """Chooses the largest upper confidence bound, whose width is 0 after enough choices.
+
+        A_t = argmax_a Q(a) + sqrt(max(0, ln(T / (K N(a)))) / N(a))
+
+    Its regret is minimax optimal up to a constant, for rewards from 0 to 1. MOSS stands for
+    minimax optimal strategy in the stochastic case.
+
+    Args:
+        horizon: T, the number of steps; None if it is unknown, for the current step t.
+
+    Source: Audibert & Bubeck, Minimax Policies for Adversarial and Stochastic Bandits (2009).
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> MOSSPolicy(1000, num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, horizon: int | None = None, **sizes: typing.Unpack[Sizes]) -> None:
+        if horizon is not None:
+            horizon = check_integer("horizon", horizon, minimum=1)
+        self._horizon = horizon
+        super().__init__(**sizes)
+
+    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+        steps = t if self._horizon is None else self._horizon
+        bounds = np.log(learned.inverses * (steps / self._num_actions))
+        np.maximum(bounds, 0.0, out=bounds)
+        bounds *= learned.inverses
+        np.sqrt(bounds, out=bounds)
+        bounds += learned.values
+        return bounds
+
+
+class BoltzmannPolicy(AveragePolicy):
+    """Draws actions from a softmax of their average rewards.
+
+        pi(a) = exp(Q(a) / temperature) / sum_b exp(Q(b) / temperature)
+
+    Q is the sample average, and 0 before the first reward.
+
+    Args:
+        temperature: from 1e-37 to 1e37; the lower, the greedier.
+
+    Source: Cesa-Bianchi, Gentile, Lugosi & Neu, Boltzmann Exploration Done Right (2017).
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> BoltzmannPolicy(0.1, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
+    array([[0.25, 0.25, 0.25, 0.25]])
+    """
+
+    def __init__(self, temperature: float, **sizes: typing.Unpack[Sizes]) -> None:
+        self._temperature = check_positive("temperature", temperature, MIN_STD, MAX_PARAMETER)
+        super().__init__(**sizes)
+
+    def _probabilities(self, learned: Averages, time_step: TimeStep) -> Floats:
+        values = learned.values
+        weights: Floats = values - values.max(axis=1, keepdims=True)
+        weights *= 1.0 / self._temperature
+        np.exp(weights, out=weights)
+        weights /= weights @ np.ones((self._num_actions, 1))
+        return weights

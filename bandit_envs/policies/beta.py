@@ -9,7 +9,6 @@ import numpy as np
 from bandit_envs.base.checks import check_number, check_positive
 from bandit_envs.policies.beta_odds import draw_beta_odds
 from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, Sizes, argmax_random_ties
-from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -33,6 +32,8 @@ class BetaPolicy(Policy):
         prior_failures: from 0.1 to 1e6.
     """
 
+    takes_unit_rewards = True
+
     def __init__(
         self,
         prior_successes: float = 1.0,
@@ -50,10 +51,9 @@ class BetaPolicy(Policy):
         )
 
     def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
-        reward = check_unit_rewards(trajectory.reward)
         chosen = self._row_offsets + trajectory.action
-        learned.successes.reshape(-1)[chosen] += reward
-        learned.failures.reshape(-1)[chosen] += 1.0 - reward
+        learned.successes.reshape(-1)[chosen] += trajectory.reward
+        learned.failures.reshape(-1)[chosen] += 1.0 - trajectory.reward
         return learned
 
 
@@ -130,7 +130,6 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
         super().__init__(prior_successes, prior_failures, **sizes)
 
     def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> typing.Any:
-        check_unit_rewards(trajectory.reward)
         successes, failures = learned
         successes *= self._gamma
         successes += (1.0 - self._gamma) * self._prior_successes

@@ -54,19 +54,12 @@ class ExploreThenCommitPolicy(IndexPolicy):
 
 
 class Candidates(typing.NamedTuple):
-    """The candidates and what was seen of them, [B, K] and updated in place.
+    """The candidates and what was seen of them, [B, K] and updated in place."""
 
-    Fields:
-        values: the mean reward.
-        counts: N, how often the action was chosen.
-        widths: alpha, infinite for an action never chosen.
-        active: whether the action may still be the best.
-    """
-
-    values: Floats
-    counts: Floats
-    widths: Floats
-    active: Mask
+    values: Floats  # the mean reward
+    counts: Floats  # N, how often the action was chosen
+    widths: Floats  # alpha, infinite for an action never chosen
+    active: Mask  # whether the action may still be the best
 
 
 class SuccessiveEliminationPolicy(IndexPolicy):

@@ -9,7 +9,6 @@ import numpy as np
 
 from bandit_envs.base.checks import check_positive
 from bandit_envs.policies.policy import Floats, Policy, Sizes
-from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -31,6 +30,7 @@ class Exp3Policy(Policy):
     array([[0.5, 0.5]])
     """
 
+    takes_unit_rewards = True
     _shared = 1e-300  # what every weight gets at a step; this little only keeps it above 0
 
     def __init__(self, gamma: float, **sizes: typing.Unpack[Sizes]) -> None:
@@ -45,11 +45,12 @@ class Exp3Policy(Policy):
         return (1.0 - self._gamma) * learned + self._gamma / self._num_actions
 
     def _learn(self, learned: Floats, trajectory: Trajectory) -> Floats:
-        reward = check_unit_rewards(trajectory.reward)
         chosen = self._row_offsets + trajectory.action
         probabilities = (1.0 - self._gamma) * learned + self._gamma / self._num_actions
         pi = self._restricted(probabilities, trajectory.observation).reshape(-1).take(chosen)
-        learned.reshape(-1)[chosen] *= np.exp(self._gamma / self._num_actions * reward / pi)
+        learned.reshape(-1)[chosen] *= np.exp(
+            self._gamma / self._num_actions * trajectory.reward / pi
+        )
         learned += self._shared
         learned /= learned @ np.ones((self._num_actions, 1))
         return learned

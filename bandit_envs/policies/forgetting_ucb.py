@@ -82,22 +82,13 @@ class DiscountedUCBPolicy(IndexPolicy):
 
 
 class Window(typing.NamedTuple):
-    """What the last steps were, updated in place, and the number of all steps.
+    """What the last steps were, updated in place, and the number of all steps."""
 
-    Fields:
-        actions: those of the last steps, [window, B]; step t is in row t modulo the window.
-        rewards: their rewards, [window, B].
-        counts: how often the window holds each action, [B, K].
-        sums: the sums of their rewards, [B, K].
-        latest: the sums since row 0 was last written, [B, K].
-        steps: the number of steps.
-    """
-
-    actions: NDArray[Any]
-    rewards: Floats
-    counts: Floats
-    sums: Floats
-    latest: Floats
+    actions: NDArray[Any]  # of the last steps, [window, B]; step t is in row t modulo the window
+    rewards: Floats  # of these, [window, B]
+    counts: Floats  # how often the window holds each action, [B, K]
+    sums: Floats  # of the rewards of each action, [B, K]
+    latest: Floats  # the sums since row 0 was last written, [B, K]
     steps: int
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.averages import AverageIndexPolicy, Averages
 from bandit_envs.policies.policy import Floats, Sizes
-from bandit_envs.policies.unit_rewards import check_unit_rewards
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep
 
 BELOW_1 = np.nextafter(1.0, 0.0)
 
@@ -34,6 +33,8 @@ class KLUCBPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
+    takes_unit_rewards = True
+
     def __init__(self, c: float = 0.0, **sizes: typing.Unpack[Sizes]) -> None:
         self._c = check_number("c", c, 0.0, 1e6)
         super().__init__(**sizes)
@@ -43,10 +44,6 @@ class KLUCBPolicy(AverageIndexPolicy):
         bounds = kl_upper_bounds(learned.values, learned.inverses * level)
         bounds[learned.counts == 0.0] = np.inf
         return bounds
-
-    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
-        check_unit_rewards(trajectory.reward)
-        return super()._learn(learned, trajectory)
 
 
 class IMEDPolicy(AverageIndexPolicy):
@@ -65,6 +62,8 @@ class IMEDPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
+    takes_unit_rewards = True
+
     def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
         p, available = learned.values, self._available(time_step.observation)
         best = (p if available is None else np.where(available, p, 0.0)).max(axis=1, keepdims=True)
@@ -73,10 +72,6 @@ class IMEDPolicy(AverageIndexPolicy):
         divergence = p * (np.log(p) - np.log(best))
         divergence += (1.0 - p) * (np.log1p(-p) - np.log1p(-best))
         return np.asarray(np.log(learned.inverses) - learned.counts * divergence)
-
-    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
-        check_unit_rewards(trajectory.reward)
-        return super()._learn(learned, trajectory)
 
 
 def kl_upper_bounds(p: Floats, divergence: Floats) -> Floats:

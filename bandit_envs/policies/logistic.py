@@ -11,7 +11,6 @@ from bandit_envs.policies.disjoint_linear import ContextPolicy
 from bandit_envs.policies.policy import Floats, Sizes
 from bandit_envs.policies.ridge import add_rows
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
-from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -53,6 +52,8 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
     4
     """
 
+    takes_unit_rewards = True
+
     def __init__(
         self,
         alpha: float = 1.0,
@@ -74,7 +75,7 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         return self._means(learned.mean, context), self._alpha * np.sqrt(variances)
 
     def _learn(self, learned: DiagonalPosteriors, trajectory: Trajectory) -> DiagonalPosteriors:
-        rewards = check_unit_rewards(trajectory.reward).astype(np.float64)
+        rewards = trajectory.reward.astype(np.float64)
         order = trajectory.action.argsort(kind="stable")
         sorted_actions = trajectory.action[order]
         models, first, place = np.unique(sorted_actions, return_index=True, return_inverse=True)

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import as_numbers
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import check_indices, check_integer, check_rewards, shown
+from bandit_envs.base.checks import (
+    check_indices,
+    check_integer,
+    check_rewards,
+    check_unit_rewards,
+    shown,
+)
 from bandit_envs.base.state import Memo, Seed, Stateful, Transient, check_fields, generator
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -63,6 +69,9 @@ class Policy(Stateful, abc.ABC):
 
     learns_by_row: ClassVar[bool] = True
     """Whether what is known of a row, arrays [B, ...], comes from that row alone."""
+
+    takes_unit_rewards: ClassVar[bool] = False
+    """Whether rewards must be from 0 to 1; subclasses inherit it."""
 
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
@@ -228,7 +237,8 @@ class Policy(Stateful, abc.ABC):
     def _checked(self, action: Any, reward: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns what was done and paid as `_learn` takes it, or raises TypeError, ValueError."""
         indices = check_indices(action, *self._table_shape)
-        return indices, check_rewards(reward, self._batch_size)
+        rewards = check_rewards(reward, self._batch_size)
+        return indices, check_unit_rewards(rewards) if self.takes_unit_rewards else rewards
 
     def _sizes(self) -> dict[str, int | None]:
         return {"num_actions": self._num_actions, "batch_size": self._batch_size}

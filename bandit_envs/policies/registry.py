@@ -23,70 +23,53 @@ class PolicyEntry(Entry):
         return frozenset({"num_actions", "num_slots", "batch_size", "observation_spec", "seed"})
 
 
-POLICIES = {
-    entry.id: entry
-    for entry in (
-        PolicyEntry("random", "random", policies.RandomPolicy),
-        PolicyEntry("greedy", "greedy", policies.EpsilonGreedyPolicy, {"epsilon": 0.0}),
-        PolicyEntry("epsilon_greedy", "ε-greedy", policies.EpsilonGreedyPolicy),
-        PolicyEntry("ucb", "UCB", policies.UCBPolicy),
-        PolicyEntry("gradient", "gradient bandit", policies.GradientBanditPolicy),
-        PolicyEntry("thompson", "Thompson sampling", policies.GaussianThompsonSamplingPolicy),
-        PolicyEntry("beta_greedy", "Beta greedy", policies.BetaGreedyPolicy),
-        PolicyEntry("beta_thompson", "Beta Thompson sampling", policies.BetaThompsonSamplingPolicy),
-        PolicyEntry("kl_ucb", "KL-UCB", policies.KLUCBPolicy),
-        PolicyEntry("ucb1_tuned", "UCB1-tuned", policies.UCB1TunedPolicy),
-        PolicyEntry("moss", "MOSS", policies.MOSSPolicy),
-        PolicyEntry("explore_then_commit", "explore-then-commit", policies.ExploreThenCommitPolicy),
-        PolicyEntry(
-            "decaying_epsilon_greedy", "decaying ε-greedy", policies.DecayingEpsilonGreedyPolicy
-        ),
-        PolicyEntry("discounted_ucb", "discounted UCB", policies.DiscountedUCBPolicy),
-        PolicyEntry("sliding_window_ucb", "sliding-window UCB", policies.SlidingWindowUCBPolicy),
-        PolicyEntry("exp3", "Exp3", policies.Exp3Policy),
-        PolicyEntry("exp3_s", "Exp3.S", policies.Exp3SPolicy),
-        PolicyEntry("tsallis_inf", "Tsallis-INF", policies.TsallisINFPolicy),
-        PolicyEntry(
-            "tsallis_inf_rv",
-            "Tsallis-INF, reduced variance",
-            policies.ReducedVarianceTsallisINFPolicy,
-        ),
-        PolicyEntry("bayes_ucb", "Bayes-UCB", policies.BayesUCBPolicy),
-        PolicyEntry("imed", "IMED", policies.IMEDPolicy),
-        PolicyEntry(
-            "discounted_thompson",
-            "discounted Thompson sampling",
-            policies.DiscountedThompsonSamplingPolicy,
-        ),
-        PolicyEntry("boltzmann", "Boltzmann", policies.BoltzmannPolicy),
-        PolicyEntry(
-            "successive_elimination", "successive elimination", policies.SuccessiveEliminationPolicy
-        ),
-        PolicyEntry("lin_ucb", "LinUCB", policies.LinUCBPolicy),
-        PolicyEntry(
-            "linear_thompson", "linear Thompson sampling", policies.LinearThompsonSamplingPolicy
-        ),
-        PolicyEntry("linear_epsilon_greedy", "linear ε-greedy", policies.LinearEpsilonGreedyPolicy),
-        PolicyEntry("disjoint_lin_ucb", "disjoint LinUCB", policies.DisjointLinUCBPolicy),
-        PolicyEntry(
-            "disjoint_linear_thompson",
-            "disjoint linear Thompson sampling",
-            policies.DisjointLinearThompsonSamplingPolicy,
-        ),
-        PolicyEntry(
-            "disjoint_linear_epsilon_greedy",
-            "disjoint linear ε-greedy",
-            policies.DisjointLinearEpsilonGreedyPolicy,
-        ),
-        PolicyEntry(
-            "logistic_thompson",
-            "logistic Thompson sampling",
-            policies.LogisticThompsonSamplingPolicy,
-        ),
-        PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy),
-        PolicyEntry("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy),
-        PolicyEntry("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy),
-        PolicyEntry("top_k_lin_ucb", "top-k LinUCB", policies.TopKLinUCBPolicy),
-    )
-}
+POLICIES = PolicyEntry.table(
+    ("random", "random", policies.RandomPolicy),
+    ("greedy", "greedy", policies.EpsilonGreedyPolicy, {"epsilon": 0.0}),
+    ("epsilon_greedy", "ε-greedy", policies.EpsilonGreedyPolicy),
+    ("ucb", "UCB", policies.UCBPolicy),
+    ("gradient", "gradient bandit", policies.GradientBanditPolicy),
+    ("thompson", "Thompson sampling", policies.GaussianThompsonSamplingPolicy),
+    ("beta_greedy", "Beta greedy", policies.BetaGreedyPolicy),
+    ("beta_thompson", "Beta Thompson sampling", policies.BetaThompsonSamplingPolicy),
+    ("kl_ucb", "KL-UCB", policies.KLUCBPolicy),
+    ("ucb1_tuned", "UCB1-tuned", policies.UCB1TunedPolicy),
+    ("moss", "MOSS", policies.MOSSPolicy),
+    ("explore_then_commit", "explore-then-commit", policies.ExploreThenCommitPolicy),
+    ("decaying_epsilon_greedy", "decaying ε-greedy", policies.DecayingEpsilonGreedyPolicy),
+    ("discounted_ucb", "discounted UCB", policies.DiscountedUCBPolicy),
+    ("sliding_window_ucb", "sliding-window UCB", policies.SlidingWindowUCBPolicy),
+    ("exp3", "Exp3", policies.Exp3Policy),
+    ("exp3_s", "Exp3.S", policies.Exp3SPolicy),
+    ("tsallis_inf", "Tsallis-INF", policies.TsallisINFPolicy),
+    ("tsallis_inf_rv", "Tsallis-INF, reduced variance", policies.ReducedVarianceTsallisINFPolicy),
+    ("bayes_ucb", "Bayes-UCB", policies.BayesUCBPolicy),
+    ("imed", "IMED", policies.IMEDPolicy),
+    (
+        "discounted_thompson",
+        "discounted Thompson sampling",
+        policies.DiscountedThompsonSamplingPolicy,
+    ),
+    ("boltzmann", "Boltzmann", policies.BoltzmannPolicy),
+    ("successive_elimination", "successive elimination", policies.SuccessiveEliminationPolicy),
+    ("lin_ucb", "LinUCB", policies.LinUCBPolicy),
+    ("linear_thompson", "linear Thompson sampling", policies.LinearThompsonSamplingPolicy),
+    ("linear_epsilon_greedy", "linear ε-greedy", policies.LinearEpsilonGreedyPolicy),
+    ("disjoint_lin_ucb", "disjoint LinUCB", policies.DisjointLinUCBPolicy),
+    (
+        "disjoint_linear_thompson",
+        "disjoint linear Thompson sampling",
+        policies.DisjointLinearThompsonSamplingPolicy,
+    ),
+    (
+        "disjoint_linear_epsilon_greedy",
+        "disjoint linear ε-greedy",
+        policies.DisjointLinearEpsilonGreedyPolicy,
+    ),
+    ("logistic_thompson", "logistic Thompson sampling", policies.LogisticThompsonSamplingPolicy),
+    ("random_slate", "random slates", policies.RandomSlatePolicy),
+    ("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy),
+    ("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy),
+    ("top_k_lin_ucb", "top-k LinUCB", policies.TopKLinUCBPolicy),
+)
 """All policies of the package, by id."""

@@ -95,17 +95,11 @@ class RandomSlatePolicy(SlatePolicy):
 
 
 class Clicks(NamedTuple):
-    """What is known of each item, [B, K] each, and the steps so far.
+    """What is known of each item, [B, K] each, and the steps so far."""
 
-    Fields:
-        clicks: how often it was clicked on.
-        shown: how often it was shown, and seen as far as is known.
-        looks: the expected number of times that users looked at it.
-    """
-
-    clicks: Floats
-    shown: Floats
-    looks: Floats
+    clicks: Floats  # how often it was clicked on
+    shown: Floats  # how often it was shown, and seen as far as is known
+    looks: Floats  # the expected number of times that users looked at it
     steps: int
 
 

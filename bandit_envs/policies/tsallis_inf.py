@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.policies.policy import Actions, Floats, Policy
-from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 SMALLEST = 1e-9
@@ -16,18 +15,11 @@ SMALLEST = 1e-9
 
 
 class Estimates(NamedTuple):
-    """Estimated losses and what follows from them, updated in place, and the steps so far.
+    """Estimated losses and what follows from them, updated in place, and the steps so far."""
 
-    Fields:
-        losses: L, the sum of the estimated losses, [B, K]; less the smallest of the row.
-        shifts: x, below 0, [B, 1].
-        probabilities: [B, K].
-        steps: the number of steps.
-    """
-
-    losses: Floats
-    shifts: Floats
-    probabilities: Floats
+    losses: Floats  # L, the sum of the estimated losses, [B, K]; less the smallest of the row
+    shifts: Floats  # x, below 0, [B, 1]
+    probabilities: Floats  # [B, K]
     steps: int
 
 
@@ -47,6 +39,7 @@ class TsallisINFPolicy(Policy):
     array([[0.5, 0.5]])
     """
 
+    takes_unit_rewards = True
     _rate = 2.0
 
     def _initial(self) -> Estimates:
@@ -58,7 +51,7 @@ class TsallisINFPolicy(Policy):
         return learned.probabilities
 
     def _learn(self, learned: Estimates, trajectory: Trajectory) -> Estimates:
-        loss = 1.0 - check_unit_rewards(trajectory.reward)
+        loss = 1.0 - trajectory.reward
         losses, shifts, probabilities, steps = learned
         chosen = self._row_offsets + trajectory.action
         pi = self._restricted(probabilities, trajectory.observation).reshape(-1).take(chosen)
