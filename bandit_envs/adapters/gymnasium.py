@@ -5,7 +5,6 @@ An id imports it by itself: `gymnasium.make("bandit_envs.adapters.gymnasium:band
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import sys
 from typing import Any
@@ -275,14 +274,15 @@ def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str
     names = arguments.keys() & {"autoreset_mode", "render_mode", "expected_rewards"}
     options = {key: arguments.pop(key) for key in names}
     entry = find_environment(name)
-    makers: Any = (_ObservedTestbed,) if name == "testbed" else (entry.make, entry.environment)
-    for make in makers:
-        with contextlib.suppress(TypeError):
-            inspect.signature(make).bind(**arguments)
-            break
-    else:
+    is_preset = arguments.keys() <= {*entry.parameters(), "seed"}
+    make: Any = entry.make if is_preset else entry.environment
+    make = _ObservedTestbed if name == "testbed" else make
+    try:
+        inspect.signature(make).bind(**arguments)
+    except TypeError:
         expected = ", ".join(entry.parameters())
-        raise TypeError(f"{name} takes {expected}; got {', '.join(kwargs) or 'nothing'}")
+        given = ", ".join(kwargs) or "nothing"
+        raise TypeError(f"{name} takes {expected}; got {given}") from None
     env = make(batch_size=num_envs, horizon=horizon, **arguments)
     env.seed()
     return adapter(env, **options)

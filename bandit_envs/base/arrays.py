@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import math
 import reprlib
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Floats: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.intp]
+Rng: TypeAlias = "np.random.Generator"
 
 NUMBERS = "biuf"
 """The kinds of dtype that hold real numbers."""

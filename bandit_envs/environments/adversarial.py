@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_numbers
 from bandit_envs.base.state import Seed
@@ -29,7 +30,6 @@ class AdversarialBandit(BanditPyEnvironment):
 
     Args:
         rewards: [T, K].
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
     Source: Auer et al., The nonstochastic multiarmed bandit problem (2002); rlberry's
     `AdversarialBandit`.
@@ -72,21 +72,19 @@ class AdversarialBandit(BanditPyEnvironment):
         """The arm with the largest sum of rewards over all T steps."""
         return self._best_fixed_action
 
-    def _initial_state(self, rng: np.random.Generator) -> int:
+    def _initial_state(self, rng: Rng) -> int:
         return 0
 
-    def _expected_rewards(self, state: int) -> NDArray[Any]:
+    def _expected_rewards(self, state: int) -> Array:
         return np.broadcast_to(self._row(state), (self._batch_size, self.num_actions))
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: int, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: int, action: Indices) -> Array:
         return np.asarray(self._row(state).take(action))
 
-    def _next_state(self, rng: np.random.Generator, state: int, action: Any) -> int:
+    def _next_state(self, rng: Rng, state: int, action: Any) -> int:
         return state + 1
 
-    def _next_episode(self, rng: np.random.Generator, state: int) -> int:
+    def _next_episode(self, rng: Rng, state: int) -> int:
         return state
 
     def _row(self, state: int) -> NDArray[np.float32]:
@@ -95,15 +93,9 @@ class AdversarialBandit(BanditPyEnvironment):
 
 
 def adversarial(
-    num_actions: int = 4,
-    period: int = 100,
-    batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    num_actions: int = 4, period: int = 100, batch_size: int = 1, **options: Any
 ) -> AdversarialBandit:
     """Rewards of 0 and 1 in turns: each arm pays for `period` steps, the last for twice as many."""
-    rows = np.eye(num_actions, dtype=np.float32).repeat(
-        [period] * (num_actions - 1) + [2 * period], 0
-    )
-    return AdversarialBandit(rows, batch_size, seed=seed, horizon=horizon)
+    repeats = [period] * (num_actions - 1) + [2 * period]
+    table = np.eye(num_actions, dtype=np.float32).repeat(repeats, 0)
+    return AdversarialBandit(table, batch_size=batch_size, **options)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.state import Seed
 from bandit_envs.rewards.arms import Bernoulli, check_parameters
@@ -26,7 +25,6 @@ class BernoulliPyEnvironment(BanditPyEnvironment):
 
     Args:
         means: [K], or [B, K] for a problem a row: the probabilities of a reward of 1.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `BernoulliPyEnvironment`, whose signature is kept.
 
@@ -61,16 +59,14 @@ class BernoulliPyEnvironment(BanditPyEnvironment):
         self._law_means = self._law.means(self._batch_size)
         self._ones = np.ones(self._batch_size, np.float32)
 
-    def _initial_state(self, rng: np.random.Generator) -> None:
+    def _initial_state(self, rng: Rng) -> None:
         return None
 
     def _observe(self, state: None) -> NDArray[np.float32]:
         return self._ones
 
-    def _expected_rewards(self, state: None) -> NDArray[Any]:
+    def _expected_rewards(self, state: None) -> Array:
         return self._law_means
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: None, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> Array:
         return self._law.draw(rng, action)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_numbers, shown
 from bandit_envs.base.state import Seed
@@ -18,8 +19,8 @@ from bandit_envs.specs import ArraySpec
 class ClassificationState(NamedTuple):
     """The examples [B] that the rows see, and the rest of the epoch in its order."""
 
-    examples: NDArray[np.intp]
-    rest: NDArray[np.intp]
+    examples: Indices
+    rest: Indices
 
 
 class ClassificationBandit(BanditPyEnvironment):
@@ -41,7 +42,6 @@ class ClassificationBandit(BanditPyEnvironment):
         contexts: [n, d], of which a float32 copy is kept.
         labels: [n], integers from 0; `datasets.Dataset` has them.
         reward_distribution: a `rewards.Law` with parameters [C, K].
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
         replace: whether to draw examples with replacement.
 
     Source: Dudik, Langford & Li (2011), section 5; TF-Agents' `ClassificationBanditEnvironment`.
@@ -74,7 +74,7 @@ class ClassificationBandit(BanditPyEnvironment):
             raise ValueError(f"labels is {shown(labels)}; expected integers from 0")
         num_labels = int(classes.max()) + 1
         spec: ArraySpec = CLICK_SPEC
-        means: NDArray[Any] = np.eye(num_labels, dtype=np.float32)
+        means: Array = np.eye(num_labels, dtype=np.float32)
         if reward_distribution is not None:
             means, spec = reward_distribution.mean, reward_distribution.spec
             if means.ndim != 2 or len(means) < num_labels or not np.isfinite(means).all():
@@ -94,40 +94,34 @@ class ClassificationBandit(BanditPyEnvironment):
         self._contexts, self._labels = features, classes.astype(np.intp)
         self._means, self._law, self._replace = means, reward_distribution, bool(replace)
 
-    def labels(self) -> NDArray[np.intp]:
+    def labels(self) -> Indices:
         """Returns the labels of the examples that the next action meets: [B]."""
         return np.asarray(self._labels.take(self._bandit_state().state.examples))
 
-    def _initial_state(self, rng: np.random.Generator) -> ClassificationState:
+    def _initial_state(self, rng: Rng) -> ClassificationState:
         return self._draw_examples(rng, np.empty(0, np.intp))
 
     def _observe(self, state: ClassificationState) -> NDArray[np.float32]:
         return self._contexts.take(state.examples, axis=0)
 
-    def _expected_rewards(self, state: ClassificationState) -> NDArray[Any]:
+    def _expected_rewards(self, state: ClassificationState) -> Array:
         return np.asarray(self._means.take(self._labels.take(state.examples), axis=0))
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: ClassificationState, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: ClassificationState, action: Indices) -> Array:
         labels = self._labels.take(state.examples)
         if self._law is None:
             return np.asarray(labels == action, np.float32)
         return self._law.draw(rng, action, labels)
 
     def _next_state(
-        self, rng: np.random.Generator, state: ClassificationState, action: NDArray[np.intp]
+        self, rng: Rng, state: ClassificationState, action: Indices
     ) -> ClassificationState:
         return self._draw_examples(rng, state.rest)
 
-    def _next_episode(
-        self, rng: np.random.Generator, state: ClassificationState
-    ) -> ClassificationState:
+    def _next_episode(self, rng: Rng, state: ClassificationState) -> ClassificationState:
         return self._draw_examples(rng, state.rest)
 
-    def _draw_examples(
-        self, rng: np.random.Generator, rest: NDArray[np.intp]
-    ) -> ClassificationState:
+    def _draw_examples(self, rng: Rng, rest: Indices) -> ClassificationState:
         size = self._batch_size
         if self._replace:
             return ClassificationState(rng.integers(len(self._labels), size=size), rest)
@@ -136,33 +130,25 @@ class ClassificationBandit(BanditPyEnvironment):
         return ClassificationState(rest[:size], rest[size:])
 
 
-def digits(
-    batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
-) -> ClassificationBandit:
+def digits(batch_size: int = 32, **options: Any) -> ClassificationBandit:
     """Images of digits, from scikit-learn: 64 standardized features and a constant, 10 labels."""
-    return _bandit("digits", batch_size, seed, horizon)
+    return _bandit("digits", batch_size, **options)
 
 
-def wine(
-    batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
-) -> ClassificationBandit:
+def wine(batch_size: int = 32, **options: Any) -> ClassificationBandit:
     """Analyses of wines, from scikit-learn: 13 standardized features and a constant, 3 labels."""
-    return _bandit("wine", batch_size, seed, horizon)
+    return _bandit("wine", batch_size, **options)
 
 
-def breast_cancer(
-    batch_size: int = 32, *, seed: Seed = None, horizon: int | None = None
-) -> ClassificationBandit:
+def breast_cancer(batch_size: int = 32, **options: Any) -> ClassificationBandit:
     """Diagnoses, from scikit-learn: 30 standardized features and a constant, 2 labels."""
-    return _bandit("breast_cancer", batch_size, seed, horizon)
+    return _bandit("breast_cancer", batch_size, **options)
 
 
-def _bandit(name: str, batch_size: int, seed: Seed, horizon: int | None) -> ClassificationBandit:
+def _bandit(name: str, batch_size: int, **options: Any) -> ClassificationBandit:
     from bandit_envs import datasets  # noqa: PLC0415 - so that the package starts without it
 
     data: datasets.Dataset = getattr(datasets, f"load_{name}")()
     features = data.standardized().contexts
     contexts = np.column_stack([features, np.ones(len(features))])
-    return ClassificationBandit(
-        contexts, data.labels, batch_size=batch_size, seed=seed, horizon=horizon
-    )
+    return ClassificationBandit(contexts, data.labels, batch_size=batch_size, **options)

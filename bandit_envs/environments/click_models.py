@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
@@ -34,7 +33,6 @@ class CascadeBandit(BanditPyEnvironment):
     Args:
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
         num_slots: S.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
     Raises:
         ValueError: also if a slate shows an item twice.
@@ -70,12 +68,10 @@ class CascadeBandit(BanditPyEnvironment):
             name=name,
         )
 
-    def _initial_state(self, rng: np.random.Generator) -> None:
+    def _initial_state(self, rng: Rng) -> None:
         return None
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: None, action: NDArray[np.intp]
-    ) -> NDArray[np.float32]:
+    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.float32]:
         attracts = rng.random(action.shape) < chosen(self._attractions, action)
         first = attracts.argmax(axis=1)
         rows = np.arange(len(action))
@@ -83,10 +79,10 @@ class CascadeBandit(BanditPyEnvironment):
         clicks[rows, first] = attracts[rows, first]
         return clicks
 
-    def _expected_reward(self, state: None, action: NDArray[np.intp]) -> NDArray[Any]:
+    def _expected_reward(self, state: None, action: Indices) -> Array:
         return np.asarray(1.0 - (1.0 - chosen(self._attractions, action)).prod(axis=1))
 
-    def _optimal_action(self, state: None) -> NDArray[np.intp]:
+    def _optimal_action(self, state: None) -> Indices:
         return best_slate(self._attractions, self._num_slots)
 
 
@@ -104,7 +100,6 @@ class PositionBasedBandit(BanditPyEnvironment):
     Args:
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
         observation_probs: [S], in [0, 1].
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
     Raises:
         ValueError: also if a slate shows an item twice.
@@ -143,23 +138,21 @@ class PositionBasedBandit(BanditPyEnvironment):
             name=name,
         )
 
-    def _initial_state(self, rng: np.random.Generator) -> None:
+    def _initial_state(self, rng: Rng) -> None:
         return None
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: None, action: NDArray[np.intp]
-    ) -> NDArray[np.float32]:
+    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.float32]:
         probabilities = self._looks * chosen(self._attractions, action)
         return np.asarray(rng.random(action.shape) < probabilities, np.float32)
 
-    def _expected_reward(self, state: None, action: NDArray[np.intp]) -> NDArray[Any]:
+    def _expected_reward(self, state: None, action: Indices) -> Array:
         return np.asarray((self._looks * chosen(self._attractions, action)).sum(axis=1))
 
-    def _optimal_action(self, state: None) -> NDArray[np.intp]:
+    def _optimal_action(self, state: None) -> Indices:
         return best_slate(self._attractions, self._looks)
 
 
-def _table(attractions: ArrayLike, batch_size: int) -> NDArray[np.float64]:
+def _table(attractions: ArrayLike, batch_size: int) -> Floats:
     (table,) = check_parameters(attractions=(attractions, 0.0, 1.0))
     size = check_integer("batch_size", batch_size, minimum=1)
     if table.ndim not in (1, 2) or (table.ndim == 2 and len(table) != size):

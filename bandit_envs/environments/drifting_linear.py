@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import read_only
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
 from bandit_envs.base.state import Seed
@@ -21,8 +21,8 @@ CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
 class DriftingLinearState(NamedTuple):
     """The contexts [B, d], and the weights [d, K] of all rows."""
 
-    context: NDArray[Any]
-    weights: NDArray[np.float64]
+    context: Array
+    weights: Floats
 
 
 class DriftingLinearBandit(BanditPyEnvironment):
@@ -47,7 +47,6 @@ class DriftingLinearBandit(BanditPyEnvironment):
         drift_std: its standard deviation.
         additive_mean: a number, or [K].
         additive_std: a number, or [K].
-        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
         shared_noise: whether all rows get the same additive rewards, as in TF-Agents; if not, rows
             draw their own.
 
@@ -96,7 +95,7 @@ class DriftingLinearBandit(BanditPyEnvironment):
         self._shared_noise = bool(shared_noise)
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """The weights W of the coming reward: [d, K]."""
         return read_only(self._bandit_state().state.weights)
 
@@ -106,25 +105,21 @@ class DriftingLinearBandit(BanditPyEnvironment):
             raise ValueError(f"{name} has shape {numbers.shape}; expected () or (K,)")
         return np.broadcast_to(numbers.astype(np.float32), self.num_actions)
 
-    def _initial_state(self, rng: np.random.Generator) -> DriftingLinearState:
+    def _initial_state(self, rng: Rng) -> DriftingLinearState:
         context = self._sampler.sample(rng, self._batch_shape, CONTEXT)
         weights = self._weights_sampler.sample(rng, (self._dim,), WEIGHTS)
         return DriftingLinearState(context, weights.astype(np.float64))
 
-    def _next_episode(
-        self, rng: np.random.Generator, state: DriftingLinearState
-    ) -> DriftingLinearState:
+    def _next_episode(self, rng: Rng, state: DriftingLinearState) -> DriftingLinearState:
         return state._replace(context=self._sampler.sample(rng, self._batch_shape, CONTEXT))
 
-    def _observe(self, state: DriftingLinearState) -> NDArray[Any]:
+    def _observe(self, state: DriftingLinearState) -> Array:
         return state.context
 
-    def _expected_rewards(self, state: DriftingLinearState) -> NDArray[Any]:
+    def _expected_rewards(self, state: DriftingLinearState) -> Array:
         return linear_rewards(state.context, state.weights) + self._additive_mean
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: DriftingLinearState, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: DriftingLinearState, action: Indices) -> Array:
         size = self.num_actions if self._shared_noise else self._batch_size
         noise = rng.standard_normal(size, np.float32)
         if self._shared_noise:
@@ -134,7 +129,7 @@ class DriftingLinearBandit(BanditPyEnvironment):
         return self._of_action(scores, action) + self._additive_mean.take(action) + noise
 
     def _next_state(
-        self, rng: np.random.Generator, state: DriftingLinearState, action: NDArray[np.intp]
+        self, rng: Rng, state: DriftingLinearState, action: Indices
     ) -> DriftingLinearState:
         first = int(rng.random() * (self._dim - 1))
         angle = self._drift_mean + self._drift_std * rng.standard_normal()
@@ -142,13 +137,13 @@ class DriftingLinearBandit(BanditPyEnvironment):
         return DriftingLinearState(context, rotated(state.weights, first, angle))
 
 
-def linear_rewards(context: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
+def linear_rewards(context: Array, weights: Floats) -> Array:
     """Returns the products [B, K] of contexts [B, d] and weights [d, K], in float32 if they are."""
     narrow = context.dtype == np.float32
     return np.asarray(context.dot(weights.astype(np.float32) if narrow else weights))
 
 
-def rotated(weights: NDArray[np.float64], first: int, angle: float) -> NDArray[np.float64]:
+def rotated(weights: Floats, first: int, angle: float) -> Floats:
     """Returns weights [d, K] with the rows `first` and `first + 1` rotated by an angle."""
     cos, sin = math.cos(angle), math.sin(angle)
     result = weights.copy()
@@ -165,8 +160,7 @@ def drifting_linear(  # noqa: PLR0917 - as the class
     batch_size: int = 8,
     *,
     shared_noise: bool = False,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> DriftingLinearBandit:
     """Contextual bandit with linear rewards, whose weights rotate at every step.
 
@@ -178,8 +172,6 @@ def drifting_linear(  # noqa: PLR0917 - as the class
         drift_mean,
         drift_std,
         additive_std=additive_std,
-        batch_size=batch_size,
         shared_noise=shared_noise,
-        seed=seed,
-        horizon=horizon,
+        **options,
     )

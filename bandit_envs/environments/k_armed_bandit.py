@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER
 from bandit_envs.base.state import Seed
@@ -30,7 +31,6 @@ class KArmedBandit(BanditPyEnvironment):
     Args:
         arms: a `rewards.Law` of all arms, or a sequence of K laws of one arm each. A frozen law of
             SciPy may take the place of any of these.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
     Source: Lattimore & Szepesvari, Bandit Algorithms (2020), section 4.
 
@@ -63,17 +63,15 @@ class KArmedBandit(BanditPyEnvironment):
         )
         self._law_means = self._law.means(self._batch_size)
 
-    def _initial_state(self, rng: np.random.Generator) -> None:
+    def _initial_state(self, rng: Rng) -> None:
         return None
 
-    def _expected_rewards(self, state: None) -> NDArray[Any]:
+    def _expected_rewards(self, state: None) -> Array:
         if not np.isfinite(self._law_means).all():
             raise NotImplementedError(f"an arm of {self._name} has no finite mean")
         return self._law_means
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: None, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> Array:
         return self._law.draw(rng, action)
 
     def _rendered_arms(self, row: int) -> Arms:
@@ -88,15 +86,13 @@ def k_armed(
     means: ArrayLike = (0.0, 0.2, 0.4, 0.6, 0.8),
     stds: ArrayLike = 1.0,
     batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> KArmedBandit:
     """Normal arms; `means` are [K], `stds` [K] or one number for all arms.
 
     Source: rlberry-research's `NormalBandit`.
     """
-    return KArmedBandit(_normal(means, stds), batch_size, seed=seed, horizon=horizon)
+    return KArmedBandit(_normal(means, stds), batch_size=batch_size, **options)
 
 
 def corrupted_k_armed(
@@ -104,9 +100,7 @@ def corrupted_k_armed(
     stds: ArrayLike = 1.0,
     cor_prop: float = 0.05,
     batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> KArmedBandit:
     """Normal arms, of whose rewards a proportion `cor_prop` is replaced by N(1000, 1).
 
@@ -114,7 +108,7 @@ def corrupted_k_armed(
     """
     (proportion,) = check_parameters(cor_prop=(cor_prop, 0.0, 1.0))
     arms = Corrupted(_normal(means, stds), proportion, Normal(1000.0))
-    return KArmedBandit(arms, batch_size, seed=seed, horizon=horizon)
+    return KArmedBandit(arms, batch_size=batch_size, **options)
 
 
 def _normal(means: ArrayLike, stds: ArrayLike) -> Normal:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_float_dtype, check_integer, check_number
 from bandit_envs.base.state import Seed
@@ -33,7 +34,6 @@ class KArmedTestbed(BanditPyEnvironment):
 
     Args:
         k: number of arms.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
         value_mean: mean of the arm values.
         value_std: standard deviation of the arm values.
         reward_std: standard deviation of a reward about its arm's value.
@@ -79,34 +79,30 @@ class KArmedTestbed(BanditPyEnvironment):
         self._reward_std = check_number("reward_std", reward_std, 0.0, MAX_PARAMETER)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
 
-    def pay(self, rng: np.random.Generator, value: Any, size: int | None = None) -> Any:
+    def pay(self, rng: Rng, value: Any, size: int | None = None) -> Any:
         """Draws a reward for an arm value, a number; with `size`, [size] for an array of values."""
         return value + self._normal(rng, size, self._reward_std)
 
-    def _initial_state(self, rng: np.random.Generator) -> NDArray[Any]:
+    def _initial_state(self, rng: Rng) -> Array:
         shape = (self._batch_size, self._num_actions)
         return np.asarray(self._value_mean + self._normal(rng, shape, self._value_std))
 
-    def _expected_rewards(self, state: NDArray[Any]) -> NDArray[Any]:
+    def _expected_rewards(self, state: Array) -> Array:
         return state
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
-    ) -> NDArray[Any]:
-        rewards: NDArray[Any] = self.pay(rng, self._of_action(state, action), self._batch_size)
+    def _draw_rewards(self, rng: Rng, state: Array, action: Indices) -> Array:
+        rewards: Array = self.pay(rng, self._of_action(state, action), self._batch_size)
         return rewards
 
-    def _next_state(
-        self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _next_state(self, rng: Rng, state: Array, action: Indices) -> Array:
         if self._drift_std == 0.0:
             return state
         steps = self._normal(rng, state.shape, self._drift_std)
         steps += state
         return steps
 
-    def _normal(self, rng: np.random.Generator, size: Any, std: float) -> NDArray[Any]:
-        values: NDArray[Any] = rng.standard_normal(size, self._dtype)
+    def _normal(self, rng: Rng, size: Any, std: float) -> Array:
+        values: Array = rng.standard_normal(size, self._dtype)
         if std != 1.0:
             values *= std
         return values

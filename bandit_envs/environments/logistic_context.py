@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_numbers
 from bandit_envs.base.state import Seed
@@ -34,7 +33,6 @@ class LogisticContextBandit(BanditPyEnvironment):
     Args:
         num_actions: K.
         context_dim: D.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
         problem: the seed of the coefficients, and of the reference contexts.
         reference: the reference contexts [n, D]; by default 10,000 normal ones.
 
@@ -88,25 +86,21 @@ class LogisticContextBandit(BanditPyEnvironment):
         )
         self._context_shape = (self._batch_size, dim)
 
-    def _initial_state(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _initial_state(self, rng: Rng) -> Floats:
         return rng.standard_normal(self._context_shape)
 
-    def _observe(self, state: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _observe(self, state: Floats) -> Floats:
         return state
 
-    def _state_of(self, observation: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _state_of(self, observation: Floats) -> Floats:
         return observation
 
-    def _expected_rewards(self, state: NDArray[np.float64]) -> NDArray[Any]:
+    def _expected_rewards(self, state: Floats) -> Array:
         return np.asarray(0.5 + 0.5 * np.tanh(0.5 * (state @ self._slope + self._intercept)))
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: NDArray[np.float64], action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
         clicks = rng.random(self._batch_size) < self._expected_reward(state, action)
         return clicks.astype(np.float32)
 
-    def _next_state(
-        self, rng: np.random.Generator, state: NDArray[np.float64], action: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def _next_state(self, rng: Rng, state: Floats, action: Indices) -> Floats:
         return self._initial_state(rng)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_numbers
 from bandit_envs.base.state import Seed
@@ -46,7 +47,6 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
         change_duration_generator: d_0, d_1, ...: an iterator, a sequence, an integer, or a
             `ContextSampler` of one integer; see `sampling.Durations`.
         restart_on_reset: whether each `reset` returns to piece 0; a sampler draws new durations.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `PiecewiseBernoulliPyEnvironment`, whose signature is kept; Garivier &
     Moulines (2011), section 2.
@@ -98,35 +98,31 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
         """The times at which pieces ended so far, in steps: [changes]."""
         return np.unique(self._bandit_state().state.ends[:-1])[1:]
 
-    def _initial_state(self, rng: np.random.Generator) -> PiecewiseState:
+    def _initial_state(self, rng: Rng) -> PiecewiseState:
         return PiecewiseState(0, self._durations.ends(rng, 0, np.zeros(1, np.int64)))
 
     def _observe(self, state: PiecewiseState) -> NDArray[np.int32]:
         return self._zeros
 
-    def _expected_rewards(self, state: PiecewiseState) -> NDArray[Any]:
+    def _expected_rewards(self, state: PiecewiseState) -> Array:
         means = self._piece_means[self._piece(state)]
         return np.broadcast_to(means, (self._batch_size, len(means)))
 
-    def _expected_reward(self, state: PiecewiseState, action: NDArray[np.intp]) -> NDArray[Any]:
+    def _expected_reward(self, state: PiecewiseState, action: Indices) -> Array:
         return np.asarray(self._piece_means[self._piece(state)].take(action))
 
-    def _optimal_action(self, state: PiecewiseState) -> NDArray[np.intp]:
+    def _optimal_action(self, state: PiecewiseState) -> Indices:
         return np.full(self._batch_size, self._piece_optima[self._piece(state)])
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: PiecewiseState, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: PiecewiseState, action: Indices) -> Array:
         is_paid = rng.random(self._batch_size) < self._expected_reward(state, action)
         return np.asarray(is_paid)
 
-    def _next_state(
-        self, rng: np.random.Generator, state: PiecewiseState, action: NDArray[np.intp]
-    ) -> PiecewiseState:
+    def _next_state(self, rng: Rng, state: PiecewiseState, action: Indices) -> PiecewiseState:
         time = state.time + 1
         return PiecewiseState(time, self._durations.ends(rng, time, state.ends))
 
-    def _next_episode(self, rng: np.random.Generator, state: PiecewiseState) -> PiecewiseState:
+    def _next_episode(self, rng: Rng, state: PiecewiseState) -> PiecewiseState:
         return self._initial_state(rng) if self._restart_on_reset else state
 
     def _piece(self, state: PiecewiseState) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import read_only
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
@@ -30,9 +29,9 @@ class PiecewiseLinearState(NamedTuple):
         next_change: the time at which the next piece starts.
     """
 
-    context: NDArray[Any]
-    weights: NDArray[np.float64]
-    additive: NDArray[Any]
+    context: Array
+    weights: Floats
+    additive: Array
     piece: int
     time: int
     next_change: int
@@ -58,7 +57,6 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
             one integer, or a function that returns one. At least 1.
         weights_sampling_fn: draws a row of W, of K numbers; it is drawn d times.
         additive_sampling_fn: draws b, of K numbers.
-        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `PiecewiseStochasticEnvironment`; there, time counts samples, which are
     steps times rows, and the optimum leaves out b.
@@ -107,7 +105,7 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
         )
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """The weights W of the present piece: [d, K]."""
         return read_only(self._bandit_state().state.weights)
 
@@ -117,38 +115,34 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
         piece: int = self._bandit_state().state.piece
         return piece
 
-    def _initial_state(self, rng: np.random.Generator) -> PiecewiseLinearState:
+    def _initial_state(self, rng: Rng) -> PiecewiseLinearState:
         return self._new_piece(rng, 0, 0)
 
-    def _next_episode(
-        self, rng: np.random.Generator, state: PiecewiseLinearState
-    ) -> PiecewiseLinearState:
+    def _next_episode(self, rng: Rng, state: PiecewiseLinearState) -> PiecewiseLinearState:
         return state._replace(context=self._contexts(rng))
 
-    def _observe(self, state: PiecewiseLinearState) -> NDArray[Any]:
+    def _observe(self, state: PiecewiseLinearState) -> Array:
         return state.context
 
-    def _expected_rewards(self, state: PiecewiseLinearState) -> NDArray[Any]:
+    def _expected_rewards(self, state: PiecewiseLinearState) -> Array:
         return np.asarray(linear_rewards(state.context, state.weights) + state.additive)
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: PiecewiseLinearState, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: PiecewiseLinearState, action: Indices) -> Array:
         scores = linear_rewards(state.context, state.weights)
         return np.asarray(self._of_action(scores, action) + state.additive.take(action))
 
     def _next_state(
-        self, rng: np.random.Generator, state: PiecewiseLinearState, action: NDArray[np.intp]
+        self, rng: Rng, state: PiecewiseLinearState, action: Indices
     ) -> PiecewiseLinearState:
         time = state.time + 1
         if time < state.next_change:
             return state._replace(context=self._contexts(rng), time=time)
         return self._new_piece(rng, state.piece + 1, time)
 
-    def _contexts(self, rng: np.random.Generator) -> NDArray[Any]:
+    def _contexts(self, rng: Rng) -> Array:
         return self._sampler.sample(rng, self._batch_shape, CONTEXT)
 
-    def _new_piece(self, rng: np.random.Generator, piece: int, time: int) -> PiecewiseLinearState:
+    def _new_piece(self, rng: Rng, piece: int, time: int) -> PiecewiseLinearState:
         interval = self._interval
         if isinstance(interval, ContextSampler):
             interval = interval.sample(rng, (1,), INTERVAL).item()
@@ -164,9 +158,7 @@ def piecewise_linear(
     interval: int = 200,
     additive_std: float = 0.01,
     batch_size: int = 8,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> PiecewiseLinearBandit:
     """Contextual bandit with linear rewards, whose parameters are redrawn at regular intervals.
 
@@ -177,7 +169,5 @@ def piecewise_linear(
         interval,
         Normal(num_actions),
         Normal(num_actions, scale=additive_std),
-        batch_size=batch_size,
-        seed=seed,
-        horizon=horizon,
+        **options,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_number
-from bandit_envs.base.state import Seed
 from bandit_envs.environments.piecewise_bernoulli import PiecewiseBernoulliPyEnvironment
 
 PROBLEMS = (
@@ -34,12 +35,7 @@ STARTS = {4: (0.0, 0.5, 0.625, 0.75, 0.875), 6: (0.0, 0.3, 0.5)}
 
 
 def piecewise_bernoulli(
-    problem: int = 1,
-    steps: int = 1000,
-    batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    problem: int = 1, steps: int = 1000, batch_size: int = 1, **options: Any
 ) -> PiecewiseBernoulliPyEnvironment:
     """Arms that pay 1 or 0, with probabilities that change at certain times.
 
@@ -56,17 +52,12 @@ def piecewise_bernoulli(
     times = np.append(starts, 1.0) * check_integer("steps", steps, minimum=len(pieces))
     durations = np.diff(times.round().astype(np.int64))
     return PiecewiseBernoulliPyEnvironment(
-        pieces, durations, batch_size, restart_on_reset=True, seed=seed, horizon=horizon
+        pieces, durations, restart_on_reset=True, batch_size=batch_size, **options
     )
 
 
 def constrained_adversary(
-    num_actions: int = 8,
-    gap: float = 0.125,
-    batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    num_actions: int = 8, gap: float = 0.125, batch_size: int = 1, **options: Any
 ) -> PiecewiseBernoulliPyEnvironment:
     """A stochastically constrained adversary: all means move, and the gap of the best arm stays.
 
@@ -80,5 +71,5 @@ def constrained_adversary(
     pieces = [[1.0, *[1.0 - gap] * others], [gap, *[0.0] * others]]
     durations = np.ceil(1.6 ** np.arange(90)).astype(np.int64)
     return PiecewiseBernoulliPyEnvironment(
-        pieces, durations, batch_size, restart_on_reset=True, seed=seed, horizon=horizon
+        pieces, durations, restart_on_reset=True, batch_size=batch_size, **options
     )

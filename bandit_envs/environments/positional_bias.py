@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import cast
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, cast
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed, split_seed
@@ -36,7 +36,6 @@ class ExplicitPositionalBiasRankingEnvironment(BanditPyEnvironment):
         relevance_fn: a `RewardModel`, whose means are the relevances, or a function of a user [G]
             and an item [P].
         observation_probs: [S], in [0, 1].
-        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Raises:
         ValueError: also if a slate shows an item twice; in TF-Agents, it may.
@@ -84,37 +83,31 @@ class ExplicitPositionalBiasRankingEnvironment(BanditPyEnvironment):
             name=name,
         )
 
-    def _initial_state(self, rng: np.random.Generator) -> Observation:
+    def _initial_state(self, rng: Rng) -> Observation:
         return self._contexts.draw(rng, self._batch_size)
 
     def _observe(self, state: Observation) -> Observation:
         return state
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
-    ) -> NDArray[np.float32]:
+    def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> NDArray[np.float32]:
         return (rng.random(action.shape) < self._click_probabilities(state, action)).astype(
             np.float32
         )
 
-    def _expected_reward(self, state: Observation, action: NDArray[np.intp]) -> NDArray[Any]:
+    def _expected_reward(self, state: Observation, action: Indices) -> Array:
         return np.asarray(self._click_probabilities(state, action).sum(axis=1))
 
-    def _optimal_action(self, state: Observation) -> NDArray[np.intp]:
+    def _optimal_action(self, state: Observation) -> Indices:
         return best_slate(self._relevances(state["global"], state["per_arm"]), self._looks)
 
-    def _next_state(
-        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
-    ) -> Observation:
+    def _next_state(self, rng: Rng, state: Observation, action: Indices) -> Observation:
         return self._initial_state(rng)
 
-    def _click_probabilities(
-        self, state: Observation, action: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def _click_probabilities(self, state: Observation, action: Indices) -> Floats:
         items = chosen(state["per_arm"], action)
         return np.asarray(self._looks * self._relevances(state["global"], items))
 
-    def _relevances(self, users: NDArray[Any], items: NDArray[Any]) -> NDArray[np.float64]:
+    def _relevances(self, users: Array, items: Array) -> Floats:
         """Returns the relevances of items [B, n, P]: [B, n]."""
         if isinstance(self._relevance_fn, RewardModel):
             found = np.asarray(self._relevance_fn.mean(users, items), np.float64)
@@ -135,15 +128,15 @@ def positional_bias(
     dim: int = 4,
     decay: float = 1.3,
     batch_size: int = 20,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> ExplicitPositionalBiasRankingEnvironment:
     """Slates of items for users, who look at slot i with probability 1 / i^decay."""
-    rng, env_seed = split_seed(seed)
+    rng, options["seed"] = split_seed(options.get("seed"))
     dim = check_integer("dim", dim, minimum=1)
     slots = np.arange(1, check_integer("num_slots", num_slots, minimum=1) + 1)
     looks = slots ** -check_number("decay", decay, 0.0)
     relevance = LogisticReward(rng.standard_normal(2 * dim))
-    arguments = Normal(dim), Normal(dim), relevance, num_items, looks, batch_size
-    return ExplicitPositionalBiasRankingEnvironment(*arguments, seed=env_seed, horizon=horizon)
+    features = Normal(dim)
+    return ExplicitPositionalBiasRankingEnvironment(
+        features, features, relevance, num_items, looks, batch_size=batch_size, **options
+    )

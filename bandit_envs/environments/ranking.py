@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed, split_seed
@@ -65,7 +66,6 @@ class RankingPyEnvironment(BanditPyEnvironment):
         feedback_model: of `FeedbackModel`.
         click_model: of `ClickModel`.
         real_cascade, distance_threshold: of the `DISTANCE_BASED` model.
-        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Raises:
         ValueError: also if a slate shows an item twice; in TF-Agents, it may.
@@ -130,15 +130,13 @@ class RankingPyEnvironment(BanditPyEnvironment):
             name=name,
         )
 
-    def _initial_state(self, rng: np.random.Generator) -> Observation:
+    def _initial_state(self, rng: Rng) -> Observation:
         return self._contexts.draw(rng, self._batch_size)
 
     def _observe(self, state: Observation) -> Observation:
         return state
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
-    ) -> Nest:
+    def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Nest:
         taste = self._taste(state)
         scores = _products(chosen(state["per_arm"], action), taste)
         if self._has_ghosts:
@@ -160,45 +158,41 @@ class RankingPyEnvironment(BanditPyEnvironment):
             return self._cascading_to_scorevector(index, value)
         return {"chosen_index": index.astype(np.int32), "chosen_value": value}
 
-    def _expected_reward(self, state: Observation, action: NDArray[np.intp]) -> NDArray[Any]:
+    def _expected_reward(self, state: Observation, action: Indices) -> Array:
         taste = self._taste(state)
         scores = _products(chosen(state["per_arm"], action), taste)
         if self._has_ghosts:
             return _ghost_click_probability(scores, taste)
         return np.asarray(scores.max(axis=1) >= self._threshold, np.float64)
 
-    def _optimal_action(self, state: Observation) -> NDArray[np.intp]:
+    def _optimal_action(self, state: Observation) -> Indices:
         return best_slate(_products(state["per_arm"], self._taste(state)), self._num_slots)
 
-    def _next_state(
-        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
-    ) -> Observation:
+    def _next_state(self, rng: Rng, state: Observation, action: Indices) -> Observation:
         return self._initial_state(rng)
 
-    def _taste(self, state: Observation) -> NDArray[np.float64]:
+    def _taste(self, state: Observation) -> Floats:
         """Returns M x for each user, which is also the scores of the ghosts: [B, P]."""
         return np.asarray(state["global"] @ self._matrix.T)
 
     def _cascading_to_scorevector(
-        self, chosen_items: NDArray[np.intp], chosen_values: NDArray[Any]
+        self, chosen_items: Indices, chosen_values: Array
     ) -> NDArray[np.float32]:
         vector = np.zeros((len(chosen_items), self._num_slots + 1), np.float32)
         vector[np.arange(len(chosen_items)), chosen_items] = chosen_values
         return vector[:, :-1]
 
 
-def _sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sigmoid(scores: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
 
 
-def _products(items: NDArray[Any], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _products(items: Array, vectors: Floats) -> Floats:
     """Returns the products of items [B, n, P] with a vector [B, P] each row: [B, n]."""
     return np.asarray((items @ vectors[:, :, np.newaxis])[:, :, 0])
 
 
-def _ghost_click_probability(
-    scores: NDArray[np.float64], ghosts: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _ghost_click_probability(scores: Floats, ghosts: Floats) -> Floats:
     """Returns E[A / (A + G)], A and G sums of sigmoid(N(s, 1)) over scores and ghosts: [B].
 
     It is the integral of -f'(t) g(t) over t > 0, where f(t) = E[exp(-t A)], g(t) = E[exp(-t G)].
@@ -223,22 +217,12 @@ def _ghost_click_probability(
 
 
 def ranking(
-    num_items: int = 20,
-    num_slots: int = 5,
-    dim: int = 4,
-    batch_size: int = 20,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    num_items: int = 20, num_slots: int = 5, dim: int = 4, batch_size: int = 20, **options: Any
 ) -> RankingPyEnvironment:
     """Slates of items for users, who click on one item or none: score vectors, ghost actions."""
-    rng, env_seed = split_seed(seed)
-    dim = check_integer("dim", dim, minimum=1)
-    arguments = Normal(dim), Normal(dim), num_items, num_slots, rng.standard_normal((dim, dim))
+    rng, options["seed"] = split_seed(options.get("seed"))
+    features = Normal(check_integer("dim", dim, minimum=1))
+    matrix, feedback = rng.standard_normal((dim, dim)), FeedbackModel.SCORE_VECTOR
     return RankingPyEnvironment(
-        *arguments,
-        FeedbackModel.SCORE_VECTOR,
-        batch_size=batch_size,
-        seed=env_seed,
-        horizon=horizon,
+        features, features, num_items, num_slots, matrix, feedback, batch_size=batch_size, **options
     )

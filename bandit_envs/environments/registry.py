@@ -37,7 +37,11 @@ from bandit_envs.environments.wheel import wheel
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentEntry(Entry):
-    """An environment: `make` is its class, or a preset: a function of plain values."""
+    """An environment: `make` is its class, or a preset.
+
+    A preset is a function of plain values, whose annotation says what it returns. It takes
+    `batch_size`, and passes the keywords on that every environment takes, such as `seed`.
+    """
 
     what, kind = "environment", BanditPyEnvironment
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed
@@ -30,7 +31,6 @@ class RestedBandit(BanditPyEnvironment):
     Args:
         means: [K, N].
         std: of the rewards about their means.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
     Source: Levine, Crammer & Mannor, Rotting bandits (2017); Metelli et al., Stochastic rising
     bandits (2022).
@@ -63,27 +63,23 @@ class RestedBandit(BanditPyEnvironment):
         )
         self._arms = np.arange(len(table)) * table.shape[1]
 
-    def _initial_state(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _initial_state(self, rng: Rng) -> NDArray[np.int64]:
         return np.zeros((self._batch_size, self.num_actions), np.int64)
 
-    def _expected_rewards(self, state: NDArray[np.int64]) -> NDArray[Any]:
+    def _expected_rewards(self, state: NDArray[np.int64]) -> Array:
         last = self._means.shape[1] - 1
         return np.asarray(self._means.take(self._arms + np.minimum(state, last)))
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: NDArray[np.int64], action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: NDArray[np.int64], action: Indices) -> Array:
         noise = rng.standard_normal(self._batch_size, np.float32)
         noise *= self._std
         return np.asarray(self._expected_reward(state, action) + noise, np.float32)
 
-    def _expected_reward(self, state: NDArray[np.int64], action: NDArray[np.intp]) -> NDArray[Any]:
+    def _expected_reward(self, state: NDArray[np.int64], action: Indices) -> Array:
         pulls = np.minimum(self._of_action(state, action), self._means.shape[1] - 1)
         return np.asarray(self._means.take(self._arms[action] + pulls))
 
-    def _next_state(
-        self, rng: np.random.Generator, state: NDArray[np.int64], action: NDArray[np.intp]
-    ) -> NDArray[np.int64]:
+    def _next_state(self, rng: Rng, state: NDArray[np.int64], action: Indices) -> NDArray[np.int64]:
         pulls = state.copy()
         pulls.reshape(-1)[self._row_offsets + action] += 1
         return pulls
@@ -95,9 +91,7 @@ def rotting(
     pulls: int = 1000,
     std: float = 0.2,
     batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> RestedBandit:
     """Arms whose mean falls as starts / n^rate with the number n of their pulls.
 
@@ -105,7 +99,7 @@ def rotting(
     """
     factors = _counts(pulls) ** -check_number("rate", rate, 0.0)
     means = np.multiply.outer(check_numbers("starts", starts, 1), factors)
-    return RestedBandit(means, std, batch_size, seed=seed, horizon=horizon, name="rotting")
+    return RestedBandit(means, std, name="rotting", batch_size=batch_size, **options)
 
 
 def rising(
@@ -114,9 +108,7 @@ def rising(
     pulls: int = 1000,
     std: float = 0.2,
     batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> RestedBandit:
     """Arms whose mean rises as ends * (1 - exp(-rates n)) with the number n of their pulls.
 
@@ -127,8 +119,8 @@ def rising(
     if speeds.shape != limits.shape:
         raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
     means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, _counts(pulls)))
-    return RestedBandit(means, std, batch_size, seed=seed, horizon=horizon, name="rising")
+    return RestedBandit(means, std, name="rising", batch_size=batch_size, **options)
 
 
-def _counts(pulls: int) -> NDArray[np.float64]:
+def _counts(pulls: int) -> Floats:
     return np.arange(1.0, check_integer("pulls", pulls, 1, 10**7) + 1.0)

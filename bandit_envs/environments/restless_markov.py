@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_numbers
 from bandit_envs.base.state import Seed
@@ -33,7 +32,6 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         transitions: [K, S, S]; rows sum to 1, and each chain has one stationary distribution.
         rewards: [K, S].
         rested: whether the chains of the other arms stand still.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
 
     Source: Tekin & Liu, Online learning of rested and restless bandits (2012).
 
@@ -84,25 +82,21 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         self._rested = bool(rested)
 
     @property
-    def stationary_means(self) -> NDArray[np.float64]:
+    def stationary_means(self) -> Floats:
         """The mean reward of each arm in its stationary distribution: [K]."""
         return np.asarray((self._stationary * self._rewards).sum(axis=1))
 
-    def _initial_state(self, rng: np.random.Generator) -> NDArray[np.intp]:
+    def _initial_state(self, rng: Rng) -> Indices:
         bounds = self._stationary.cumsum(axis=1)[:, :-1]
         return self._draw_states(rng, np.broadcast_to(bounds, (self._batch_size, *bounds.shape)))
 
-    def _expected_rewards(self, state: NDArray[np.intp]) -> NDArray[Any]:
+    def _expected_rewards(self, state: Indices) -> Array:
         return np.asarray(self._rewards.take(self._arms + state))
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: NDArray[np.intp], action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: Indices, action: Indices) -> Array:
         return np.asarray(self._rewards.take(self._arms[action] + self._of_action(state, action)))
 
-    def _next_state(
-        self, rng: np.random.Generator, state: NDArray[np.intp], action: NDArray[np.intp]
-    ) -> NDArray[np.intp]:
+    def _next_state(self, rng: Rng, state: Indices, action: Indices) -> Indices:
         if not self._rested:
             return self._draw_states(rng, self._bounds.take(self._arms + state, axis=0))
         rows = self._arms[action] + self._of_action(state, action)
@@ -111,12 +105,12 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         moved.reshape(-1)[self._row_offsets + action] = self._draw_states(rng, bounds)
         return moved
 
-    def _draw_states(self, rng: np.random.Generator, bounds: NDArray[Any]) -> NDArray[np.intp]:
+    def _draw_states(self, rng: Rng, bounds: Array) -> Indices:
         """Draws a state for each row of bounds [..., S - 1] of its distribution: [...]."""
         return np.asarray(np.count_nonzero(rng.random((*bounds.shape[:-1], 1)) >= bounds, axis=-1))
 
 
-def _stationary(chain: NDArray[np.float64]) -> NDArray[np.float64]:
+def _stationary(chain: Floats) -> Floats:
     """Returns p with p = p P and sum 1, the least-squares solution if there are several."""
     size = len(chain)
     equations = np.vstack([chain.T - np.eye(size), np.ones((1, size))])

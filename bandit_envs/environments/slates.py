@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.sampling import SamplingFunction, as_sampler
 from bandit_envs.specs import SlateSpec, add_outer_dims_nest
 
-Observation = dict[str, NDArray[Any]]
+Observation = dict[str, Array]
 
 USERS, ITEMS = "global_sampling_fn", "item_sampling_fn"
 
@@ -21,7 +19,7 @@ def slate_spec(num_items: int, num_slots: int) -> SlateSpec:
     return SlateSpec((num_slots,), np.int32, 0, num_items - 1, "action")
 
 
-def best_slate(values: NDArray[Any], slots: int | NDArray[Any]) -> NDArray[np.intp]:
+def best_slate(values: Array, slots: int | Array) -> Indices:
     """Returns the items with the largest of `values` [B, K], best first: [B, S].
 
     `slots` is S, or the weights [S] of the slots: the best item gets the slot of largest weight.
@@ -35,7 +33,7 @@ def best_slate(values: NDArray[Any], slots: int | NDArray[Any]) -> NDArray[np.in
     return slate
 
 
-def chosen(values: NDArray[Any], action: NDArray[np.intp]) -> NDArray[Any]:
+def chosen(values: Array, action: Indices) -> Array:
     """Returns the entries of `values` [B, K, ...] at the items of slates [B, S]: [B, S, ...]."""
     size, num_items, *rest = values.shape
     places = action + np.arange(0, size * num_items, num_items)[:, np.newaxis]
@@ -52,7 +50,7 @@ class Contexts:
         per_arm = add_outer_dims_nest(self.items.spec, (num_items,))
         self.spec = {"global": self.users.spec, "per_arm": per_arm}
 
-    def draw(self, rng: np.random.Generator, batch_size: int) -> Observation:
+    def draw(self, rng: Rng, batch_size: int) -> Observation:
         return {
             "global": self.users.sample(rng, (batch_size,), USERS),
             "per_arm": self.items.sample(rng, (batch_size, self._num_items), ITEMS),

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import check_array
+from bandit_envs.base.arrays import Array, Indices, Rng, check_array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.state import Seed, split_seed
@@ -45,7 +44,6 @@ class StationaryStochasticPyEnvironment(BanditPyEnvironment):
             and draws a number, or a list of R numbers. With functions, expected rewards, optimal
             actions and regret are unavailable.
         constraint_fns: the same, for the constraints; None for none.
-        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `StationaryStochasticPyEnvironment`, whose signature is kept; Li et al.
     (2010), section 2.
@@ -97,31 +95,27 @@ class StationaryStochasticPyEnvironment(BanditPyEnvironment):
             name=name,
         )
 
-    def _initial_state(self, rng: np.random.Generator) -> NDArray[Any]:
+    def _initial_state(self, rng: Rng) -> Array:
         return self._sampler.sample(rng, self._batch_shape, CONTEXT)
 
-    def _observe(self, state: NDArray[Any]) -> NDArray[Any]:
+    def _observe(self, state: Array) -> Array:
         return state
 
-    def _state_of(self, observation: NDArray[Any]) -> NDArray[Any]:
+    def _state_of(self, observation: Array) -> Array:
         return observation
 
-    def _expected_rewards(self, state: NDArray[Any]) -> NDArray[Any]:
+    def _expected_rewards(self, state: Array) -> Array:
         means = np.asarray(self._rewards.mean(state))
         shape = (len(state), self._rewards.num_actions, *self._rewards.spec.shape)
         return check_array("reward_fns.mean returned", means, shape)
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
-    ) -> Nest:
+    def _draw_rewards(self, rng: Rng, state: Array, action: Indices) -> Nest:
         reward = self._rewards.draw(rng, state, action)
         if self._constraints is None:
             return reward
         return {"reward": reward, "constraint": self._constraints.draw(rng, state, action)}
 
-    def _next_state(
-        self, rng: np.random.Generator, state: NDArray[Any], action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _next_state(self, rng: Rng, state: Array, action: Indices) -> Array:
         return self._initial_state(rng)
 
 
@@ -145,7 +139,7 @@ class _BatchOfContexts(ContextSampler):
         self.first = contexts[0]
         self._function = function
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
         return np.array(self._function())
 
 
@@ -154,18 +148,14 @@ def stationary_stochastic(
     num_actions: int = 5,
     noise_std: float = 0.1,
     batch_size: int = 8,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> StationaryStochasticPyEnvironment:
     """Contextual bandit without features of the actions: linear rewards, normal contexts.
 
     The weights of the actions are drawn from `seed` so that the mean rewards have variance 1.
     """
-    theta_rng, env_seed = split_seed(seed)
+    theta_rng, options["seed"] = split_seed(options.get("seed"))
     contexts = Normal(check_integer("context_dim", context_dim, minimum=1))
     shape = check_integer("num_actions", num_actions, minimum=1), context_dim
     rewards = LinearActionReward(theta_rng.standard_normal(shape) / context_dim**0.5, noise_std)
-    return StationaryStochasticPyEnvironment(
-        contexts, rewards, batch_size=batch_size, seed=env_seed, horizon=horizon
-    )
+    return StationaryStochasticPyEnvironment(contexts, rewards, batch_size=batch_size, **options)

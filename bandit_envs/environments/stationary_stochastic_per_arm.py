@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import check_array
+from bandit_envs.base.arrays import Array, Indices, Rng, check_array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, available_actions
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, split_seed
@@ -15,7 +15,7 @@ from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
 from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, add_outer_dims_nest
 
-Observation = dict[str, NDArray[Any]]
+Observation = dict[str, Array]
 
 GLOBAL, ARMS, COUNT = "global_context_sampling_fn", "arm_context_sampling_fn", "num_actions_fn"
 
@@ -49,7 +49,6 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
             and then the item's, and draws a number; with a function, means are unknown.
         num_actions_fn: a `ContextSampler` of one integer, or a function that returns one; they are
             clipped to 1 and K. None if all arms are always available.
-        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`, whose signature is kept; Li et al.
     (2010), section 2.
@@ -105,7 +104,7 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         self._item_shape = (self._batch_size, num_arms)
         self._flat_items = (self._batch_size * num_arms, *items.spec.shape)
 
-    def _initial_state(self, rng: np.random.Generator) -> Observation:
+    def _initial_state(self, rng: Rng) -> Observation:
         contexts = {
             "global": self._users.sample(rng, self._batch_shape, GLOBAL),
             "per_arm": self._items.sample(rng, self._item_shape, ARMS),
@@ -119,7 +118,7 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
     def _observe(self, state: Observation) -> Observation:
         return state
 
-    def _expected_rewards(self, state: Observation) -> NDArray[Any]:
+    def _expected_rewards(self, state: Observation) -> Array:
         items = state["per_arm"]
         means = np.asarray(self._reward_model.mean(state["global"], items))
         return check_array("reward_fn.mean returned", means, items.shape[:2])
@@ -130,15 +129,11 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
     def _state_of(self, observation: Observation) -> Observation:
         return observation
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Array:
         chosen = state["per_arm"].reshape(self._flat_items).take(self._row_offsets + action, 0)
         return self._reward_model.draw(rng, state["global"], chosen)
 
-    def _next_state(
-        self, rng: np.random.Generator, state: Observation, action: NDArray[np.intp]
-    ) -> Observation:
+    def _next_state(self, rng: Rng, state: Observation, action: Indices) -> Observation:
         return self._initial_state(rng)
 
 
@@ -148,21 +143,21 @@ def per_arm(
     max_num_actions: int = 70,
     noise_std: float = 1.0,
     batch_size: int = 20,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> StationaryStochasticPerArmPyEnvironment:
     """Contextual bandit with features of users and of items: linear rewards, normal features.
 
     The weights of the features are drawn from `seed` so that the mean reward has variance 1.
     """
-    theta_rng, env_seed = split_seed(seed)
+    theta_rng, options["seed"] = split_seed(options.get("seed"))
     users = Normal(check_integer("global_dim", global_dim, minimum=0))
     items = Normal(check_integer("arm_dim", arm_dim, minimum=0))
     dim = global_dim + arm_dim
     theta = theta_rng.standard_normal(dim) / np.sqrt(max(dim, 1))
-    args = users, items, max_num_actions, LinearReward(theta, noise_std), None, batch_size
-    return StationaryStochasticPerArmPyEnvironment(*args, seed=env_seed, horizon=horizon)
+    reward = LinearReward(theta, noise_std)
+    return StationaryStochasticPerArmPyEnvironment(
+        users, items, max_num_actions, reward, batch_size=batch_size, **options
+    )
 
 
 def _integer_sampler(function: SamplingFunction) -> ContextSampler:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, split_seed
@@ -45,7 +45,6 @@ class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
         reward_fn: a `RewardModel` that takes nests in the place of arrays, such as `FlatReward`; or
             a function that takes the nests of one user and one item and draws a number. With a
             function, expected rewards, optimal actions and regret are unavailable.
-        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `StationaryStochasticStructuredPyEnvironment`, whose signature is kept.
 
@@ -87,7 +86,7 @@ class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
             name=name,
         )
 
-    def _initial_state(self, rng: np.random.Generator) -> dict[str, Nest]:
+    def _initial_state(self, rng: Rng) -> dict[str, Nest]:
         users = self._users.sample(rng, self._batch_shape)
         items = self._items.sample(rng, (self._batch_size, self.num_actions))
         return {"global": users, "per_arm": items}
@@ -98,24 +97,20 @@ class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
     def _state_of(self, observation: dict[str, Nest]) -> dict[str, Nest]:
         return observation
 
-    def _expected_rewards(self, state: dict[str, Nest]) -> NDArray[Any]:
+    def _expected_rewards(self, state: dict[str, Nest]) -> Array:
         return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: dict[str, Nest], action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: dict[str, Nest], action: Indices) -> Array:
         places = self._row_offsets + action
 
-        def choose(leaf: NDArray[Any]) -> NDArray[Any]:
+        def choose(leaf: Array) -> Array:
             rows, actions, *shape = leaf.shape
             return leaf.reshape(rows * actions, *shape).take(places, axis=0)
 
         chosen = map_structure(choose, state["per_arm"])
         return self._reward_model.draw(rng, state["global"], chosen)
 
-    def _next_state(
-        self, rng: np.random.Generator, state: dict[str, Nest], action: NDArray[np.intp]
-    ) -> dict[str, Nest]:
+    def _next_state(self, rng: Rng, state: dict[str, Nest], action: Indices) -> dict[str, Nest]:
         return self._initial_state(rng)
 
 
@@ -125,25 +120,19 @@ def structured(
     num_actions: int = 10,
     noise_std: float = 1.0,
     batch_size: int = 16,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> StationaryStochasticStructuredPyEnvironment:
     """Contextual bandit with nests of features: a user in a session, items with prices.
 
     The reward is linear in all features, with weights that are drawn from `seed`.
     """
-    theta_rng, env_seed = split_seed(seed)
+    theta_rng, options["seed"] = split_seed(options.get("seed"))
     feature_count = check_integer("global_dim", global_dim, minimum=0)
+    user = {"user": Normal(feature_count), "session": Normal(feature_count)}
     item = {"item": Normal(arm_dim), "price": Uniform(1, 0.0, 1.0)}
     dim = 2 * feature_count + arm_dim + 1
     theta = theta_rng.standard_normal(dim) / dim**0.5
+    reward = FlatReward(LinearReward(theta, noise_std))
     return StationaryStochasticStructuredPyEnvironment(
-        {"user": Normal(feature_count), "session": Normal(feature_count)},
-        item,
-        num_actions,
-        FlatReward(LinearReward(theta, noise_std)),
-        batch_size=batch_size,
-        seed=env_seed,
-        horizon=horizon,
+        user, item, num_actions, reward, batch_size=batch_size, **options
     )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_number
 from bandit_envs.base.state import Seed
@@ -43,7 +44,6 @@ class WheelPyEnvironment(BanditPyEnvironment):
         std_base: [5], their standard deviations.
         mu_high: mean of the high reward.
         std_high: its standard deviation.
-        batch_size, name, seed, horizon: as for `BanditPyEnvironment`.
 
     Source: TF-Agents' `WheelPyEnvironment`; Riquelme et al., Deep Bayesian Bandits Showdown (2018),
     section 5.4, where the quadrants belong to the actions 0 to 3.
@@ -95,7 +95,7 @@ class WheelPyEnvironment(BanditPyEnvironment):
             name=name,
         )
 
-    def _initial_state(self, rng: np.random.Generator) -> WheelState:
+    def _initial_state(self, rng: Rng) -> WheelState:
         radius, angle = rng.random((2, self._batch_size), np.float32)
         np.sqrt(radius, radius)
         angle *= TURN
@@ -114,18 +114,14 @@ class WheelPyEnvironment(BanditPyEnvironment):
     def _expected_rewards(self, state: WheelState) -> NDArray[np.float32]:
         return self._mean_table.reshape(NUM_ACTIONS, NUM_ACTIONS).take(state.best, axis=0)
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: WheelState, action: NDArray[np.intp]
-    ) -> NDArray[np.float32]:
+    def _draw_rewards(self, rng: Rng, state: WheelState, action: Indices) -> NDArray[np.float32]:
         cell = state.best * NUM_ACTIONS + action
         rewards = rng.standard_normal(self._batch_size, np.float32)
         rewards *= self._std_table.take(cell, mode="wrap") if self._std is None else self._std
         rewards += self._mean_table.take(cell, mode="wrap")
         return rewards
 
-    def _next_state(
-        self, rng: np.random.Generator, state: WheelState, action: NDArray[np.intp]
-    ) -> WheelState:
+    def _next_state(self, rng: Rng, state: WheelState, action: Indices) -> WheelState:
         return self._initial_state(rng)
 
 
@@ -149,16 +145,15 @@ def wheel(  # noqa: PLR0917 - as the class
     mu_high: float = 50.0,
     std_high: float = 0.01,
     batch_size: int = 100,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> WheelPyEnvironment:
     """The wheel bandit: a high reward outside a circle, for another action in each quadrant."""
-    numbers = delta, mu_base, std_base, mu_high, std_high
-    return WheelPyEnvironment(*numbers, batch_size, seed=seed, horizon=horizon)
+    return WheelPyEnvironment(
+        delta, mu_base, std_base, mu_high, std_high, batch_size=batch_size, **options
+    )
 
 
-def _best(observation: NDArray[Any], delta: float) -> NDArray[np.int8]:
+def _best(observation: Array, delta: float) -> NDArray[np.int8]:
     columns = observation.T
     squares = columns * columns
     squares[0] += squares[1]
@@ -167,7 +162,7 @@ def _best(observation: NDArray[Any], delta: float) -> NDArray[np.int8]:
     return np.asarray((2 * is_negative[0] + is_negative[1] + 1) * is_outside)
 
 
-def _table(base: NDArray[Any], high: float) -> NDArray[np.float32]:
+def _table(base: Array, high: float) -> NDArray[np.float32]:
     """Returns the parameters of all pairs of a best action and an action taken: [25]."""
     table = np.tile(base, (NUM_ACTIONS, 1)).astype(np.float32)
     quadrants = np.arange(1, NUM_ACTIONS)

@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import as_numbers, check_array
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, as_numbers, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, shown
 from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.specs import ArraySpec
-
-Array = NDArray[Any]
 
 
 class ActionRewardModel(abc.ABC):
@@ -41,7 +39,7 @@ class ActionRewardModel(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} does not know the means of its rewards")
 
     @abc.abstractmethod
-    def draw(self, rng: np.random.Generator, context: Array, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         """Draws the rewards of actions [B] in contexts [B, d]: [B] or [B, R]."""
 
 
@@ -80,7 +78,7 @@ class LinearActionReward(ActionRewardModel):
             raise ValueError(f"theta has {len(columns)} weights an action; expected {expected}")
         return np.asarray(context.dot(columns).reshape(-1, *self._shape))
 
-    def draw(self, rng: np.random.Generator, context: Array, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         # From the means, so that without noise a reward equals its mean exactly.
         means = self.mean(context).reshape(-1, *self.spec.shape)
         starts = np.arange(0, len(action) * self.num_actions, self.num_actions)
@@ -118,7 +116,7 @@ class RowActionReward(ActionRewardModel):
         shape = np.shape(functions[0](context.copy())) if functions else ()
         super().__init__(len(functions), ArraySpec(shape, np.float32, "reward"))
 
-    def draw(self, rng: np.random.Generator, context: Array, action: NDArray[np.intp]) -> Array:
+    def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         functions = self._functions
         drawn = [functions[index](row) for index, row in zip(action, context.copy())]
         rewards = as_numbers(f"{self._name} returned", drawn)
@@ -138,19 +136,19 @@ def as_action_reward_model(name: str, rewards: ActionRewards, context: Array) ->
     return rewards
 
 
-def sliding_thetas(context_dim: int, num_actions: int) -> NDArray[np.float64]:
+def sliding_thetas(context_dim: int, num_actions: int) -> Floats:
     """Returns weights [K, d] that slide: theta[a] = (a, a + 1, ..., a + d - 1)."""
     return np.arange(float(num_actions))[:, np.newaxis] + np.arange(float(context_dim))
 
 
-def normalized_sliding_thetas(context_dim: int, num_actions: int) -> NDArray[np.float64]:
+def normalized_sliding_thetas(context_dim: int, num_actions: int) -> Floats:
     """Returns the weights of `sliding_thetas`, divided by d + K: [K, d]."""
     return sliding_thetas(context_dim, num_actions) / (context_dim + num_actions)
 
 
 def structured_thetas(
-    rng: np.random.Generator, context_dim: int, num_actions: int, drift_coefficient: float = 0.1
-) -> NDArray[np.float64]:
+    rng: Rng, context_dim: int, num_actions: int, drift_coefficient: float = 0.1
+) -> Floats:
     """Draws weights [K, d] of actions that resemble their neighbours.
 
         theta[0] = u[0],    theta[a] = theta[a - 1] + drift_coefficient * u[a]

@@ -6,15 +6,12 @@ import abc
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-from bandit_envs.base.arrays import as_numbers, read_only
+from bandit_envs.base.arrays import Array, Indices, Rng, as_numbers, read_only
 from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, shown
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
-
-Array = NDArray[Any]
-Indices = NDArray[np.intp]
 
 MIN, MAX = 1e-37, MAX_PARAMETER
 
@@ -54,7 +51,7 @@ class Law(abc.ABC):
         return np.array(np.broadcast_to(mean, (batch_size, mean.shape[1])), np.float64)
 
     @abc.abstractmethod
-    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+    def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
         """Draws a reward for each `action` [B]: [B].
 
         Where parameters are [B, K], `row` [B] says which of their rows to use; by default, each
@@ -78,7 +75,7 @@ class Family(Law):
             for p in parameters
         ]
 
-    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+    def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
         is_table = row is not None and self.mean.ndim == 2
         offsets = row * self.mean.shape[1] if is_table else self._offsets
         chosen = [
@@ -87,7 +84,7 @@ class Family(Law):
         ]
         return self._draw(rng, len(action), *chosen)
 
-    def _draw(self, rng: np.random.Generator, size: int, *parameters: Any) -> Array:
+    def _draw(self, rng: Rng, size: int, *parameters: Any) -> Array:
         return np.asarray(getattr(rng, self._method)(*parameters, size))
 
 
@@ -100,7 +97,7 @@ class Normal(Family):
         mean, std = check_parameters(mean=(mean, -MAX, MAX), std=(std, 0.0, MAX))
         super().__init__((mean, std), mean, std)
 
-    def _draw(self, rng: np.random.Generator, size: int, *parameters: Any) -> Array:
+    def _draw(self, rng: Rng, size: int, *parameters: Any) -> Array:
         rewards = rng.standard_normal(size, np.float32)
         rewards *= parameters[1]
         rewards += parameters[0]
@@ -114,7 +111,7 @@ class Bernoulli(Family):
         (p,) = check_parameters(probability=(probability, 0.0, 1.0))
         super().__init__((p,), p, np.sqrt(p * (1.0 - p)), (0.0, 1.0))
 
-    def _draw(self, rng: np.random.Generator, size: int, *parameters: Any) -> Array:
+    def _draw(self, rng: Rng, size: int, *parameters: Any) -> Array:
         return np.asarray(rng.random(size) < parameters[0])
 
 
@@ -185,7 +182,7 @@ class Discrete(Law):
         super().__init__(mean, np.sqrt(variance), (value, value))
         self._bounds = p.cumsum(-1)[..., :-1]
 
-    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+    def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
         places = (np.arange(len(action)) if row is None else row, action)[2 - self.mean.ndim :]
         above = rng.random((len(action), 1)) >= self._bounds[places]
         return np.asarray(self._values.take(np.count_nonzero(above, axis=1)))

@@ -10,12 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import as_numbers, check_array
+from bandit_envs.base.arrays import Array, Rng, as_numbers, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, shown
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, flatten, map_structure
 from bandit_envs.trajectories import REWARD_SPEC
-
-Array = NDArray[Any]
 
 CLICK_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "reward")
 
@@ -48,7 +46,7 @@ class RewardModel(abc.ABC):
         )
 
     @abc.abstractmethod
-    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
+    def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         """Draws one reward for each row: [B], for users [B, G] and the items chosen [B, P]."""
 
 
@@ -106,7 +104,7 @@ class LinearReward(_LinearModel):
     def mean(self, global_features: Array, arm_features: Array) -> Array:
         return self._score(global_features, arm_features)
 
-    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
+    def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         noise = rng.standard_normal(len(global_features), np.float32)
         if self._noise_std != 1.0:
             noise *= self._noise_std
@@ -138,7 +136,7 @@ class LogisticReward(_LinearModel):
         scores = self._score(global_features, arm_features)
         return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
 
-    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
+    def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         return rng.random(len(global_features)) < self.mean(global_features, arm_features)
 
 
@@ -170,7 +168,7 @@ class FunctionReward(RewardModel):
         users = np.broadcast_to(users, (*arm_features.shape[:-1], users.shape[-1]))
         return np.asarray(self._function(np.concatenate((users, arm_features), axis=-1)))
 
-    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
+    def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         noise = rng.standard_normal(len(global_features), np.float32)
         noise *= self._noise_std
         return np.asarray(self.mean(global_features, arm_features) + noise)
@@ -197,7 +195,7 @@ class RowReward(RewardModel):
             raise TypeError(f"{name} is {function!r}; expected a RewardModel or a function")
         self._function, self._returned = function, f"{name} returned"
 
-    def draw(self, rng: np.random.Generator, global_features: Array, arm_features: Array) -> Array:
+    def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         features = np.concatenate((global_features, arm_features), axis=1)
         rewards = as_numbers(self._returned, [self._function(row) for row in features])
         return check_array(self._returned, rewards, (len(features),))
@@ -241,7 +239,7 @@ class FlatReward(RewardModel):
         """Returns [B, K], for leaves [B, ...] and [B, K, ...]."""
         return self._model.mean(joined(global_features, 1), joined(arm_features, 2))
 
-    def draw(self, rng: np.random.Generator, global_features: Nest, arm_features: Nest) -> Array:
+    def draw(self, rng: Rng, global_features: Nest, arm_features: Nest) -> Array:
         return self._model.draw(rng, joined(global_features, 1), joined(arm_features, 1))
 
 
@@ -253,7 +251,7 @@ class RowNestReward(RowReward):
 
     _function: Callable[..., Any]
 
-    def draw(self, rng: np.random.Generator, global_features: Nest, arm_features: Nest) -> Array:
+    def draw(self, rng: Rng, global_features: Nest, arm_features: Nest) -> Array:
         nests = map_structure(np.copy, (global_features, arm_features))
         rows = len(flatten(arm_features)[0])
         inputs = [map_structure(lambda leaf: leaf[row], nests) for row in range(rows)]  # noqa: B023

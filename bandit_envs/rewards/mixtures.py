@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import shown
-from bandit_envs.rewards.arms import Array, Bernoulli, Family, Indices, Law, check_parameters
+from bandit_envs.rewards.arms import Bernoulli, Family, Law, check_parameters
 
 
 class Corrupted(Law):
@@ -32,7 +33,7 @@ class Corrupted(Law):
         super().__init__(mean, np.sqrt(variance), (lows, highs))
         self._is_replaced = Bernoulli(p)
 
-    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+    def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
         rewards, others = (law.draw(rng, action, row) for law in self._laws)
         return np.where(self._is_replaced.draw(rng, action, row) > 0.0, others, rewards)
 
@@ -44,7 +45,7 @@ class _Frozen(Law):
         super().__init__(law.mean(), law.std())
         self._rvs = law.rvs
 
-    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+    def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
         is_table = row is not None and self.mean.ndim == 2
         size = len(action), *(self.mean.shape if is_table else self.mean.shape[-1:])
         rewards = np.asarray(self._rvs(size=size, random_state=rng))
@@ -73,7 +74,7 @@ class _ArmByArm(Law):
                 law = laws[arms[0]].__class__(*map(np.stack, columns))
             self._parts.append((places, law))
 
-    def draw(self, rng: np.random.Generator, action: Indices, row: Indices | None = None) -> Array:
+    def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
         rewards = np.empty(len(action))
         for places, law in self._parts:
             place = places.take(action)

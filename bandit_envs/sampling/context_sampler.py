@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-from bandit_envs.base.arrays import NUMBERS, as_numbers, cast, check_array
+from bandit_envs.base.arrays import NUMBERS, Array, Rng, as_numbers, cast, check_array
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.specs import ArraySpec, Nest, map_structure
 
@@ -41,15 +41,13 @@ class ContextSampler(abc.ABC):
         return self._spec
 
     @abc.abstractmethod
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
         """Draws contexts: a new array `[*size, dim]` of the spec's dtype.
 
         `size` is `(B,)` for one context in each of B rows, or `(B, n)` for n in each row.
         """
 
-    def sample(
-        self, rng: np.random.Generator, size: tuple[int, ...], name: str = "sampler"
-    ) -> NDArray[Any]:
+    def sample(self, rng: Rng, size: tuple[int, ...], name: str = "sampler") -> Array:
         """Draws contexts, as `__call__` does, and checks them; `name` is for messages."""
         contexts = self(rng, size)
         if not self._is_checked:
@@ -84,7 +82,7 @@ class BatchFunction(ContextSampler):
         super().__init__(dim, dtype)
         self._function = function
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
         contexts = np.array(self._function(rng, size), order="C")
         return cast("function returned", contexts, self._spec.dtype)
 
@@ -120,7 +118,7 @@ class RowFunction(ContextSampler):
         self._function = function
         self._shape = first.shape
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
         contexts = [self._function() for _ in range(math.prod(size))]
         values = cast(self._returned, contexts, self._spec.dtype)
         if values.shape[1:] != self._shape:
@@ -147,7 +145,7 @@ class SamplerNest:
         self._name, self._samplers = name, samplers
         self.spec = map_structure(self._spec_of, samplers)
 
-    def sample(self, rng: np.random.Generator, size: tuple[int, ...]) -> Nest:
+    def sample(self, rng: Rng, size: tuple[int, ...]) -> Nest:
         """Returns a nest of arrays [*size, ...]."""
         return map_structure(lambda leaf: leaf.sample(rng, size, self._name), self._samplers)
 
@@ -171,7 +169,7 @@ class FunctionNest:
         self._name, self._function = name, function
         self.spec = map_structure(ArraySpec.from_array, function())
 
-    def sample(self, rng: np.random.Generator, size: tuple[int, ...]) -> Nest:
+    def sample(self, rng: Rng, size: tuple[int, ...]) -> Nest:
         contexts = [self._function() for _ in range(math.prod(size))]
         try:
             nest = map_structure(self._stacked, self.spec, *contexts)
@@ -180,7 +178,7 @@ class FunctionNest:
             raise type(error)(f"{what}: {error}") from error
         return map_structure(lambda leaf: leaf.reshape(*size, *leaf.shape[1:]), nest)
 
-    def _stacked(self, spec: ArraySpec, *leaves: Any) -> NDArray[Any]:
+    def _stacked(self, spec: ArraySpec, *leaves: Any) -> Array:
         values = np.array(leaves)
         if values.dtype != spec.dtype:
             raise TypeError(f"found {values.dtype}; expected {spec.dtype}")

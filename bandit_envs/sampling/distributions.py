@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import check_array
+from bandit_envs.base.arrays import Array, Rng, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
 from bandit_envs.sampling.context_sampler import ContextSampler
 
@@ -29,7 +28,7 @@ class Normal(ContextSampler):
         self._loc = check_number("loc", loc, -MAX_PARAMETER, MAX_PARAMETER)
         self._scale = check_number("scale", scale, 0.0, MAX_PARAMETER)
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float32]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.standard_normal((*size, self._dim), np.float32)
         if self._scale != 1.0:
             values *= self._scale
@@ -57,7 +56,7 @@ class Uniform(ContextSampler):
         self._low = check_number("low", low, -MAX_PARAMETER, MAX_PARAMETER)
         self._width = check_number("high", high, self._low, MAX_PARAMETER) - self._low
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float32]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.random((*size, self._dim), np.float32)
         values *= self._width
         values += self._low
@@ -105,7 +104,7 @@ class Integers(ContextSampler):
         self._low = check_integer("low", low, -(2**31))
         self._high = check_integer("high", high, self._low + 1, 2**31)
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.int32]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.int32]:
         shape, width = (*size, self._dim), self._high - self._low
         if width > SMALL or math.prod(shape) > SMALL:
             return rng.integers(self._low, self._high, shape, np.int32)
@@ -139,16 +138,16 @@ class Catalog(ContextSampler):
         super().__init__(table.shape[1], table.dtype)
         self._features = check_array("features has", table, table.shape)
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
         if len(size) == 1:
             items = rng.integers(len(self._features), size=size)
         else:
             items = _distinct(rng, len(self._features), math.prod(size[:-1]), size[-1])
-        contexts: NDArray[Any] = self._features.take(items.reshape(size), axis=0)
+        contexts: Array = self._features.take(items.reshape(size), axis=0)
         return contexts
 
 
-def _distinct(rng: np.random.Generator, limit: int, rows: int, count: int) -> NDArray[np.int64]:
+def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.int64]:
     """Draws `count` different integers below `limit` for each row: [rows, count]."""
     if count > limit:
         raise ValueError(f"features has {limit} items; expected at least {count}, one for each arm")

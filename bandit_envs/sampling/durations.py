@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.sampling.context_sampler import ContextSampler
 
@@ -44,9 +45,7 @@ class Durations:
         else:
             self._durations = self._checked(durations)
 
-    def ends(
-        self, rng: np.random.Generator, time: int, ends: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def ends(self, rng: Rng, time: int, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Returns `ends` with pieces added until one lasts beyond `time`, in steps.
 
         `ends` [n + 1] are 0 and the times at which pieces 0 to n - 1 end. More than 1000 durations
@@ -62,7 +61,7 @@ class Durations:
                 raise ValueError(f"{self._name} has {MOST_SKIPPED} durations of 0 in a row")
         return ends
 
-    def _duration(self, rng: np.random.Generator, index: int) -> int | None:
+    def _duration(self, rng: Rng, index: int) -> int | None:
         """Returns duration number `index`, or None if there are no more."""
         if isinstance(self._durations, ContextSampler):
             return self._checked(self._durations.sample(rng, (1,), self._name).item())

@@ -8,8 +8,8 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Array, Rng
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.sampling.context_sampler import ContextSampler, RowFunction
 
@@ -42,12 +42,10 @@ class Threaded(ContextSampler):
         found = os.cpu_count() or 1 if threads is None else threads
         self._threads = check_integer("threads", found, minimum=1)
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[Any]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
         return self.sample(rng, size)
 
-    def sample(
-        self, rng: np.random.Generator, size: tuple[int, ...], name: str = "sampler"
-    ) -> NDArray[Any]:
+    def sample(self, rng: Rng, size: tuple[int, ...], name: str = "sampler") -> Array:
         shape = (*size, self._dim)
         if math.prod(shape) < MIN_NUMBERS:
             return self._sampler.sample(rng, size, name)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import read_only
+from bandit_envs.base.arrays import Array, Indices, read_only
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_available, check_indices, check_integer, check_number
 from bandit_envs.base.py_environment import PyEnvironment
@@ -41,7 +41,7 @@ class MaskingWrapper(RankingWrapper):
         spec: BoundedArraySpec = self._env.action_spec()
         return spec.replace(maximum=self._num_actions - 1)
 
-    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
+    def expected_rewards_for(self, observation: Nest) -> Array:
         if not isinstance(observation, dict) or "mask" not in observation:
             raise TypeError(f"observation does not fit {self._name}: it has no mask")
         wrapped, spec = dict(observation), self._env.observation_spec()
@@ -68,17 +68,17 @@ class MaskingWrapper(RankingWrapper):
         mask = self._draw_mask(available_actions(observation, self._num_wrapped))
         return time_step._replace(observation=_with_mask(observation, mask))
 
-    def _check_action(self, action: Nest) -> NDArray[np.intp]:
+    def _check_action(self, action: Nest) -> Indices:
         checked = check_indices(action, self._batch_size, self._num_actions)
         return check_available(checked, self._state.time_step.observation["mask"])
 
-    def _find_means(self, state: Any) -> NDArray[Any]:
+    def _find_means(self, state: Any) -> Array:
         return self._masked(self._bandit().expected_rewards(), state.time_step.observation["mask"])
 
-    def _met_means(self, means: NDArray[Any], state: Any) -> NDArray[Any]:
+    def _met_means(self, means: Array, state: Any) -> Array:
         return self._masked(means, state.latent)
 
-    def _masked(self, means: NDArray[Any], mask: Mask) -> NDArray[Any]:
+    def _masked(self, means: Array, mask: Mask) -> Array:
         shape = (*mask.shape, *means.shape[2:])
         masked = np.full(shape, -np.inf, np.result_type(means.dtype, np.float32))
         known = mask[:, : self._num_wrapped].reshape(*means.shape[:2], *(1,) * (means.ndim - 2))

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Array, Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, check_positive
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec
@@ -50,7 +50,7 @@ class RescaleReward(Wrapper):
         if smallest == largest:
             raise ValueError(f"the rewards of {env.name} are all {smallest}; expected a range")
 
-    def _map_rewards(self, rewards: NDArray[Any]) -> NDArray[np.float64]:
+    def _map_rewards(self, rewards: Array) -> Floats:
         smallest, largest = self._wrapped_range
         rewards = np.asarray(rewards, np.float64)
         if math.isinf(smallest) and math.isinf(largest):
@@ -65,7 +65,7 @@ class RescaleReward(Wrapper):
         low, high = self._range
         return np.asarray((1.0 - share) * low + share * high)
 
-    def _map_means(self, means: NDArray[Any]) -> NDArray[Any]:
+    def _map_means(self, means: Array) -> Array:
         if not np.isfinite(self._wrapped_range).all():
             raise NotImplementedError(f"{self._name} does not know its expected rewards")
         available = means > -np.inf
@@ -101,11 +101,11 @@ class AffineReward(Wrapper):
         ends = (self._scale * end + self._shift for end in env.reward_range)
         self._reward_spec = _reward_spec(env, *ends)
 
-    def _map_rewards(self, rewards: NDArray[Any]) -> NDArray[np.float64]:
-        scaled: NDArray[np.float64] = np.multiply(rewards, self._scale, dtype=np.float64)
+    def _map_rewards(self, rewards: Array) -> Floats:
+        scaled: Floats = np.multiply(rewards, self._scale, dtype=np.float64)
         return scaled + self._shift
 
-    def _map_means(self, means: NDArray[Any]) -> NDArray[np.float64]:
+    def _map_means(self, means: Array) -> Floats:
         return _mapped_means(self, means)
 
 
@@ -133,13 +133,13 @@ class ClipReward(Wrapper):
         self._range = _check_range(reward_range)
         self._reward_spec = _reward_spec(env, *np.clip(env.reward_range, *self._range).tolist())
 
-    def _map_rewards(self, rewards: NDArray[Any]) -> NDArray[Any]:
+    def _map_rewards(self, rewards: Array) -> Array:
         return np.asarray(np.clip(rewards, *self._range))
 
 
-def _mapped_means(wrapper: Any, means: NDArray[Any]) -> NDArray[np.float64]:
+def _mapped_means(wrapper: Any, means: Array) -> Floats:
     """Maps means by a linear function; those of slates are of the sum of a reward a slot."""
-    mapped: NDArray[np.float64] = wrapper._map_rewards(means)
+    mapped: Floats = wrapper._map_rewards(means)
     if isinstance(wrapper.action_spec(), SlateSpec):
         mapped += (math.prod(wrapper.reward_spec().shape) - 1) * wrapper._map_rewards(0.0)
     return mapped

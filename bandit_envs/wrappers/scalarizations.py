@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bandit_envs.base.arrays import Array
 from bandit_envs.base.checks import check_numbers
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 from bandit_envs.wrappers.wrapper import RankingWrapper
-
-Array = NDArray[Any]
 
 
 class Scalarization(RankingWrapper):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import check_result, read_only
+from bandit_envs.base.arrays import Array, check_result, read_only
 from bandit_envs.base.bandit_py_environment import Bandit, is_bandit
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
 from bandit_envs.base.state import Memo, Seed
@@ -113,19 +112,19 @@ class Wrapper(PyEnvironment):
         )
         return {**info, **read_only_nest(mapped)}
 
-    def expected_rewards(self) -> NDArray[Any]:
+    def expected_rewards(self) -> Array:
         return read_only(self._mean_memo.of(self._bandit_state(), self._find_means))
 
-    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
+    def expected_rewards_for(self, observation: Nest) -> Array:
         if type(self)._map_observation is not Wrapper._map_observation:
             raise NotImplementedError(f"{self._name} changes the observation")
         return read_only(self._mapped_means(self._bandit().expected_rewards_for(observation)))
 
-    def optimal_action(self) -> NDArray[Any]:
+    def optimal_action(self) -> Array:
         optimum = self._optimum_memo.of(self._bandit_state(), self._find_optimum)
         return read_only_nest(optimum[0])  # type: ignore[no-any-return]
 
-    def optimal_reward(self) -> NDArray[Any]:
+    def optimal_reward(self) -> Array:
         return read_only(self._optimum_memo.of(self._bandit_state(), self._find_optimum)[1])
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
@@ -140,7 +139,7 @@ class Wrapper(PyEnvironment):
     def _map_rewards(self, rewards: Any) -> Any:
         return rewards
 
-    def _map_means(self, means: NDArray[Any]) -> NDArray[Any]:
+    def _map_means(self, means: Array) -> Array:
         """Returns the means of mapped rewards, elementwise; larger means do not become smaller."""
         if self._maps_rewards:
             raise NotImplementedError(f"{self._name} does not know its expected rewards")
@@ -166,29 +165,29 @@ class Wrapper(PyEnvironment):
         step_type, _, discount, observation = time_step
         return TimeStep(step_type, reward, discount, self._map_observation(observation))
 
-    def _mapped_means(self, means: NDArray[Any]) -> NDArray[Any]:
+    def _mapped_means(self, means: Array) -> Array:
         mapped = np.asarray(self._map_means(means))
         # Not in the rewards' dtype: float32 could round different means to one number.
         return mapped if mapped is means else mapped.astype(np.float64, copy=False)
 
-    def _find_means(self, state: EnvironmentState) -> NDArray[Any]:
+    def _find_means(self, state: EnvironmentState) -> Array:
         return self._mapped_means(self._bandit().expected_rewards())
 
-    def _find_optimum(self, state: EnvironmentState) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _find_optimum(self, state: EnvironmentState) -> tuple[Array, Array]:
         """Returns an optimal action and its mean; `_map_means` is increasing."""
         bandit = self._bandit()
         return bandit.optimal_action(), self._mapped_means(bandit.optimal_reward())
 
-    def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
+    def _last_choice(self) -> tuple[Array, Any] | None:
         return self._choice_memo.of(self._state, self._find_choice)
 
-    def _find_choice(self, state: EnvironmentState) -> tuple[NDArray[Any], Any] | None:
+    def _find_choice(self, state: EnvironmentState) -> tuple[Array, Any] | None:
         choice = self._bandit()._last_choice()
         if choice is None or state.time_step is None:
             return None
         return self._met_means(choice[0], state), choice[1]
 
-    def _met_means(self, means: NDArray[Any], state: EnvironmentState) -> NDArray[Any]:
+    def _met_means(self, means: Array, state: EnvironmentState) -> Array:
         """Returns the means that the last action met, which are `means` in the wrapped bandit."""
         return self._mapped_means(means)
 
@@ -237,16 +236,16 @@ class RankingWrapper(Wrapper):
             raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
         self._num_actions = env.num_actions
 
-    def _find_optimum(self, state: EnvironmentState) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _find_optimum(self, state: EnvironmentState) -> tuple[Array, Array]:
         return self._best(self._mean_memo.of(state, self._find_means))
 
-    def get_info(self) -> dict[str, NDArray[Any]] | None:
+    def get_info(self) -> dict[str, Array] | None:
         choice = self._last_choice()
         if choice is None:
             return None
         return read_only_nest(self._info_memo.of(choice, self._describe))  # type: ignore[no-any-return]
 
-    def _describe(self, choice: tuple[NDArray[Any], Any]) -> dict[str, NDArray[Any]]:
+    def _describe(self, choice: tuple[Array, Any]) -> dict[str, Array]:
         means, action = choice
         optimal_action, optimal_reward = self._best(means)
         return {
@@ -255,7 +254,7 @@ class RankingWrapper(Wrapper):
             "optimal_action": optimal_action,
         }
 
-    def _best(self, means: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _best(self, means: Array) -> tuple[Array, Array]:
         if means.ndim != 2:
             raise NotImplementedError(f"{self._name} does not know its optimal actions")
         action = means.argmax(axis=1)
