@@ -6,17 +6,15 @@ import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Array
 from bandit_envs.base.checks import check_integer, shown
-from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.base.state import split_seed
 from bandit_envs.environments.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
 )
 from bandit_envs.rewards import FunctionReward
 from bandit_envs.sampling import Normal, UnitSphere
-
-Array = NDArray[Any]
 
 
 def square(parameter: Array, x: Array) -> Array:
@@ -43,9 +41,7 @@ def neural_context(
     num_actions: int = 4,
     noise_std: float = 1.0,
     batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    **options: Any,
 ) -> StationaryStochasticPerArmPyEnvironment:
     """Contextual bandit with nonlinear rewards: a mean of h(x), for features x of each action.
 
@@ -57,14 +53,14 @@ def neural_context(
     """
     if function not in FUNCTIONS:
         raise ValueError(f"function is {shown(function)}; expected one of {', '.join(FUNCTIONS)}")
-    rng, env_seed = split_seed(seed)
+    rng, options["seed"] = split_seed(options.get("seed"))
     size = check_integer("dim", dim, minimum=1)
     if function == "quadratic":
         parameter = rng.standard_normal((size, size))
     else:
         parameter = UnitSphere(size)(rng, ()).astype(np.float64)
     reward = FunctionReward(functools.partial(FUNCTIONS[function], parameter), noise_std)
-    args = Normal(0), UnitSphere(size), num_actions, reward, None, batch_size
+    options |= {"batch_size": batch_size, "name": "neural_context"}
     return StationaryStochasticPerArmPyEnvironment(
-        *args, "neural_context", seed=env_seed, horizon=horizon
+        Normal(0), UnitSphere(size), num_actions, reward, **options
     )

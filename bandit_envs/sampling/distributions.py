@@ -76,7 +76,7 @@ class UnitSphere(ContextSampler):
     def __init__(self, dim: int) -> None:
         super().__init__(check_integer("dim", dim, minimum=1))
 
-    def __call__(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float32]:
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.standard_normal((*size, self._dim), np.float32)
         squares = np.einsum("...i,...i", values, values)[..., np.newaxis]
         values /= np.sqrt(np.maximum(squares, np.float32(1e-30)))
