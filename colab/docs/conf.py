@@ -3,17 +3,20 @@
 import csv
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+DOCS = ROOT / "colab" / "docs"
+sys.path[:0] = [str(ROOT), str(DOCS / "_ext")]
+
+import command_reference
+import registry_tables
 
 import bandit_envs
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.choice import parse_toml
 
 setup_cfg = ConfigParser()
@@ -36,24 +39,12 @@ myst_enable_extensions = ["deflist", "substitution"]
 myst_heading_anchors = 3
 
 
-def table(entries: Mapping[str, Any], heading: str = "", column: str = "title") -> str:
-    """Returns a registry as a Markdown table."""
-    lines = [f"| id | parameters | {heading} | |", "|---|---|---|---|"]
-    for entry in entries.values():
-        parameters = ", ".join(f"`{name}`" for name in entry.parameters())
-        cells = f"`{entry.id}`", parameters, getattr(entry, column) or "", entry.summary
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
 PRESETS = [entry.make for entry in ENVIRONMENTS.values() if entry.make is not entry.environment]
 myst_substitutions = {
     "presets": "\n\n".join(
         f"```{{eval-rst}}\n.. autofunction:: {make.__module__}.{make.__name__}\n```"
         for make in PRESETS
     ),
-    "environments": table(ENVIRONMENTS, "TF-Agents' name", "upstream"),
-    "policies": table(POLICIES, "name"),
 }
 
 GALLERY = ROOT / "bandit_envs" / "studies" / "gallery"
@@ -76,9 +67,19 @@ def figures() -> str:
     return "\n\n".join(parts)
 
 
-def add_figures(app: Any, name: str, source: list[str]) -> None:
-    """Puts the figures into the page of the gallery."""
-    source[0] = source[0].replace("<!-- figures -->", figures() if name == "gallery" else "")
+WRITTEN: dict[str, Callable[[], str]] = {
+    "command": command_reference.command,
+    "environments": lambda: registry_tables.environments(DOCS / "_generated" / "environments"),
+    "gallery": figures,
+    "policies": registry_tables.policies,
+}
+"""The pages with a part that is written when the site is built."""
+
+
+def add_written(app: Any, name: str, source: list[str]) -> None:
+    """Puts the part that is written into a page."""
+    if name in WRITTEN:
+        source[0] = source[0].replace("<!-- written -->", WRITTEN[name]())
 
 
 # The frameworks need not be installed to build the pages of their adapters.
@@ -104,6 +105,8 @@ default_role = "code"  # single backticks in docstrings
 highlight_language = "none"
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = "bandit_envs"
 html_theme_options = {"source_repository": setup_cfg["metadata"]["url"]}
 copybutton_exclude = ".linenos, .gp, .go"
@@ -120,6 +123,6 @@ def rest_markup(  # noqa: PLR0917 - Sphinx's order
 
 
 def setup(app: Any) -> None:
-    """Connects the hooks: to autodoc, ahead of napoleon, and to the page of the gallery."""
+    """Connects the hooks: to autodoc, ahead of napoleon, and to the pages."""
     app.connect("autodoc-process-docstring", rest_markup, priority=400)
-    app.connect("source-read", add_figures)
+    app.connect("source-read", add_written)

@@ -1,0 +1,40 @@
+"""The reference of the command, written from its parser."""
+
+import argparse
+
+from bandit_envs.cli import _parser
+
+
+def command() -> str:
+    """Returns the usage and the options of every subcommand as Markdown."""
+    parser = _parser()
+    parts = []
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, subparser in action.choices.items():
+                parts += [f"## {name}", *_subcommand(subparser)]
+    return "\n\n".join(parts)
+
+
+def _subcommand(parser: argparse.ArgumentParser) -> list[str]:
+    text = parser.description or ""
+    usage = parser.format_usage().removeprefix("usage: ").strip()
+    parts = [f"{text[:1].upper()}{text[1:]}.", f"```text\n{usage}\n```"]
+    for action in parser._actions:
+        if not isinstance(action, argparse._HelpAction):
+            parts.append(f"{_written(action)}\n: {_meaning(action)}")
+    return parts
+
+
+def _written(action: argparse.Action) -> str:
+    """Returns how a user writes an option or argument."""
+    value = "" if action.nargs == 0 else action.metavar or ""
+    if action.choices:
+        value = "{" + ",".join(map(str, action.choices)) + "}"
+    name = " ".join(filter(None, [*action.option_strings[-1:], str(value)]))
+    return f"`{name or action.dest}`"
+
+
+def _meaning(action: argparse.Action) -> str:
+    text = action.help or ""
+    return f"{text[:1].upper()}{text[1:]}."
