@@ -15,6 +15,7 @@ from bandit_envs.environments import (
 )
 from bandit_envs.environments import KArmedBandit as KArmedBandit
 from bandit_envs.environments import KArmedTestbed as KArmedTestbed
+from bandit_envs.environments import LogisticContextBandit as LogisticContextBandit
 from bandit_envs.environments import (
     PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
 )

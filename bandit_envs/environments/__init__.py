@@ -8,6 +8,9 @@ from bandit_envs.environments.click_models import PositionBasedBandit as Positio
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit as DriftingLinearBandit
 from bandit_envs.environments.k_armed_bandit import KArmedBandit as KArmedBandit
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed as KArmedTestbed
+from bandit_envs.environments.logistic_context import (
+    LogisticContextBandit as LogisticContextBandit,
+)
 from bandit_envs.environments.piecewise_bernoulli import (
     PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
 )

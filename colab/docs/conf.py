@@ -122,7 +122,14 @@ def rest_markup(  # noqa: PLR0917 - Sphinx's order
     lines[:] = text.split("\n")
 
 
+def no_way_back(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Removes the links from source code to the reference, some of which lead to no anchor."""
+    if name.startswith("_modules/"):
+        context["body"] = re.sub(r'<a class="viewcode-back".*?</a>', "", context["body"])
+
+
 def setup(app: Any) -> None:
     """Connects the hooks: to autodoc, ahead of napoleon, and to the pages."""
+    app.connect("html-page-context", no_way_back)
     app.connect("autodoc-process-docstring", rest_markup, priority=400)
     app.connect("source-read", add_written)

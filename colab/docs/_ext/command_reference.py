@@ -1,6 +1,7 @@
 """The reference of the command, written from its parser."""
 
 import argparse
+import re
 
 from bandit_envs.cli import _parser
 
@@ -36,5 +37,5 @@ def _written(action: argparse.Action) -> str:
 
 
 def _meaning(action: argparse.Action) -> str:
-    text = action.help or ""
+    text = re.sub(r"(--[a-z]+)", r"`\1`", action.help or "")
     return f"{text[:1].upper()}{text[1:]}."

@@ -44,10 +44,11 @@ def policies() -> str:
 
 @functools.cache
 def _examples() -> list[tuple[str, Any, Trajectory]]:
-    """Returns the context, the environment and a trajectory of each environment."""
+    """Returns the context, the environment and a trajectory of each environment, made small."""
     examples = []
     for entry in ENVIRONMENTS.values():
-        env: Any = entry.make(seed=0)
+        names = [name for name in entry.parameters() if name.endswith(("_dim", "num_actions"))]
+        env: Any = entry.make(seed=0, **dict.fromkeys(names, 3))
         trajectories: list[Trajectory] = []
         StepDriver(env, _random_policy(env), [trajectories.append]).run()
         examples.append((_context(entry, env), env, trajectories[0]))
@@ -79,7 +80,8 @@ def _policy_row(entry: PolicyEntry, examples: list[tuple[str, Any, Trajectory]])
     policy = _make_policy(entry, fits[0][1])
     words = ["slates"] if _has_slates(fits[0][1]) else []
     if "observation_spec" in entry.make.sizes(fits[0][1]):
-        words += dict.fromkeys(context for context, _, _ in fits)
+        contexts = dict.fromkeys(context for context, _, _ in fits)
+        words += [f"contexts: {', '.join(contexts)}"]
     else:
         words += ["ignores contexts"]
     words += [] if _learns(entry, fits[0], -1.0) else ["rewards from 0 to 1"]
@@ -204,7 +206,7 @@ def _yes(fact: bool) -> str:
 def _context(entry: EnvironmentEntry, env: Any) -> str:
     """Returns what observations tell: of the row, and of the actions."""
     if not entry.has_context:
-        return "no context"
+        return "none"
     return "users and items" if isinstance(env.observation_spec(), dict) else "users"
 
 

@@ -1,0 +1,173 @@
+"""The site: it builds, every link and image on it resolves, and a browser shows every page."""
+
+import functools
+import http.server
+import importlib
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from types import FunctionType, ModuleType
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+import bandit_envs
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies.registry import POLICIES
+
+ROOT = Path(__file__).parents[1]
+NEEDED = ("furo", "matplotlib", "myst_parser", "sklearn", "sphinx", "sphinx_copybutton")
+NAMED = (type, FunctionType)
+WIDTHS = {"desktop": (1280, 800), "phone": (390, 844)}
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    *("--headless=new", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+FAULTS = """
+const wide = [...document.body.querySelectorAll("*")].filter(e =>
+    e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80));
+const page = document.documentElement;
+return [
+    ...(page.scrollWidth > innerWidth ? ["is wider than the window: " + wide[0]] : []),
+    ...[...document.images].filter(e => !e.alt).map(e => "has no alternative text: " + e.src),
+    ...[...document.images].filter(e => e.complete && !e.naturalWidth).map(e => "broken: " + e.src),
+];
+"""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """Returns the folder of the site, built without a warning."""
+    for needed in NEEDED:
+        pytest.importorskip(needed)
+    folder = tmp_path_factory.mktemp("site")
+    options = ["-q", "-W", "--keep-going", "-d", str(folder / "doctrees")]
+    finished = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, str(ROOT / "colab/docs"), str(folder / "html")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return folder / "html"
+
+
+class Page(HTMLParser):
+    """The targets and the anchors of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.anchors |= {found[key] for key in ("id", "name") if found.get(key)}
+        if tag in {"a", "img", "link", "script"}:
+            self.targets += [found[key] for key in ("href", "src") if found.get(key)]
+
+
+def test_every_internal_link_and_image_resolves(site):
+    pages = {path: Page(path) for path in site.rglob("*.html")}
+    wrong = []
+    for path, page in pages.items():
+        for target in page.targets:
+            if re.match(r"[a-z]+:", target):
+                continue
+            file, anchor = urldefrag(unquote(target))
+            linked = (path.parent / file.partition("?")[0]).resolve() if file else path
+            linked = linked / "index.html" if linked.is_dir() else linked
+            lost = anchor and linked in pages and anchor not in pages[linked].anchors
+            if lost or not linked.exists():
+                wrong.append((path.name, target))
+    assert wrong == []
+
+
+def test_the_site_has_every_public_name_id_and_subcommand(site):
+    reference = "".join(page.read_text("utf-8") for page in (site / "api").glob("*.html"))
+    described = set(re.findall(r'id="bandit_envs\.[\w.]*?(\w+)"', reference))
+    assert public_names() - described == set()
+    for name, ids in (("environments", ENVIRONMENTS), ("policies", POLICIES)):
+        page = (site / f"{name}.html").read_text("utf-8")
+        assert [key for key in ids if f">{key}<" not in page] == []
+    command = (site / "command.html").read_text("utf-8")
+    assert [name for name in ("run", "sweep", "evaluate") if f'id="{name}"' not in command] == []
+
+
+def public_names() -> set[str]:
+    """Returns the classes and functions of the packages that users import."""
+    names = named(bandit_envs)
+    for info in pkgutil.walk_packages(bandit_envs.__path__, "bandit_envs."):
+        if info.ispkg and info.name.split(".")[1] not in ("base", "rendering", "studies"):
+            names |= named(importlib.import_module(info.name))
+    return names
+
+
+def named(module: ModuleType) -> set[str]:
+    return {name for name, value in vars(module).items() if isinstance(value, NAMED)}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Returns a headless Chromium with its console logged."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("Chromium and its chromedriver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in FLAGS:
+        options.add_argument(flag)
+    if os.geteuid() == 0:
+        options.add_argument("--no-sandbox")  # root cannot use Chromium's sandbox
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield started
+    started.quit()
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves files without a log."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """Returns the address at which the site is served on this machine."""
+    handler = functools.partial(Handler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_browser_shows_every_page_without_errors_or_horizontal_scrolling(
+    site, browser, address, width
+):
+    columns, lines = WIDTHS[width]
+    size = {"width": columns, "height": lines, "deviceScaleFactor": 1, "mobile": columns < 800}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    faults = {}
+    for path in sorted(site.rglob("*.html")):
+        name = str(path.relative_to(site))
+        browser.get(f"{address}/{name}")
+        found = browser.execute_script(FAULTS)
+        logged = [entry["message"] for entry in browser.get_log("browser")]
+        found += [message for message in logged if "favicon" not in message]
+        if found:
+            faults[name] = found
+    assert faults == {}
