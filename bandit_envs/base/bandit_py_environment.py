@@ -166,7 +166,7 @@ class BanditPyEnvironment(PyEnvironment):
         kinds = StepType.MID, StepType.LAST
         self._step_types = tuple(np.full(size, kind, np.int32) for kind in kinds)
         self._step_discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
-        self._constant_feature = np.ones((size, 1), np.float32)
+        self._constant_feature: NDArray[Any] = np.ones((size, 1), np.float32)
         self._has_mask = type(self)._available is not BanditPyEnvironment._available
         if observation_spec is None:
             observation_spec = ArraySpec((1,), np.float32, "observation")

@@ -57,13 +57,9 @@ class AdversarialBandit(BanditPyEnvironment):
         (table,) = check_parameters(rewards=(table, -MAX_PARAMETER, MAX_PARAMETER))
         self._table = table.astype(np.float32)
         low, high = self._table.min(), self._table.max()
+        spec = BoundedArraySpec((), np.float32, low, high, "reward")
         super().__init__(
-            num_actions=table.shape[1],
-            reward_spec=BoundedArraySpec((), np.float32, low, high, "reward"),
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            None, table.shape[1], spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._best_fixed_action = int(table.sum(axis=0).argmax())
 

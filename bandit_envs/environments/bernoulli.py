@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.state import Seed
+from bandit_envs.environments.k_armed_bandit import KArmedBandit
 from bandit_envs.rewards.arms import Bernoulli, check_parameters
 from bandit_envs.specs import ArraySpec
 
 
-class BernoulliPyEnvironment(BanditPyEnvironment):
+class BernoulliPyEnvironment(KArmedBandit):
     """A bandit whose arms pay 1 or 0. Each row is an independent run.
 
         P(R_t = 1) = means[A_t]
@@ -34,8 +33,6 @@ class BernoulliPyEnvironment(BanditPyEnvironment):
     (array([0., 1., 1.], dtype=float32), array([1, 1, 1], dtype=int32))
     """
 
-    independent_rows = True
-
     def __init__(
         self,
         means: ArrayLike = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
@@ -46,27 +43,8 @@ class BernoulliPyEnvironment(BanditPyEnvironment):
         name: str = "bernoulli",
     ) -> None:
         (probabilities,) = check_parameters(means=(means, 0.0, 1.0))
-        self._law = Bernoulli(probabilities)
         super().__init__(
-            ArraySpec((), np.float32, "observation"),
-            np.atleast_1d(self._law.mean).shape[-1],
-            self._law.spec,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            Bernoulli(probabilities), batch_size, seed=seed, horizon=horizon, name=name
         )
-        self._law_means = self._law.means(self._batch_size)
-        self._ones = np.ones(self._batch_size, np.float32)
-
-    def _initial_state(self, rng: Rng) -> None:
-        return None
-
-    def _observe(self, state: None) -> NDArray[np.float32]:
-        return self._ones
-
-    def _expected_rewards(self, state: None) -> Array:
-        return self._law_means
-
-    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> Array:
-        return self._law.draw(rng, action)
+        self._observation_spec = ArraySpec((), np.float32, "observation")
+        self._constant_feature = np.ones(self._batch_size, np.float32)

@@ -82,14 +82,9 @@ class ClassificationBandit(BanditPyEnvironment):
                 raise ValueError(
                     f"reward_distribution has means {means.shape}; expected {expected}"
                 )
+        seen = ArraySpec(features.shape[1:], np.float32, "observation")
         super().__init__(
-            ArraySpec(features.shape[1:], np.float32, "observation"),
-            means.shape[1],
-            spec,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            seen, means.shape[1], spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._contexts, self._labels = features, classes.astype(np.intp)
         self._means, self._law, self._replace = means, reward_distribution, bool(replace)

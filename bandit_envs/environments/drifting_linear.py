@@ -80,13 +80,9 @@ class DriftingLinearBandit(BanditPyEnvironment):
         check_integer(f"the number of features of {CONTEXT}", self._dim, minimum=2)
         self._weights_sampler = as_sampler(WEIGHTS, weights_sampling_fn, (self._dim,))
         (num_actions,) = self._weights_sampler.spec.shape
+        contexts = self._sampler.spec
         super().__init__(
-            self._sampler.spec,
-            num_actions,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            contexts, num_actions, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._drift_mean = check_number("drift_mean", drift_mean)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)

@@ -53,13 +53,9 @@ class KArmedBandit(BanditPyEnvironment):
         name: str = "k_armed_bandit",
     ) -> None:
         self._law = as_law("arms", arms)
+        count, spec = np.atleast_1d(self._law.mean).shape[-1], self._law.spec
         super().__init__(
-            num_actions=np.atleast_1d(self._law.mean).shape[-1],
-            reward_spec=self._law.spec,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            None, count, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._law_means = self._law.means(self._batch_size)
 

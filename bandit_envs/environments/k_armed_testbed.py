@@ -66,13 +66,10 @@ class KArmedTestbed(BanditPyEnvironment):
         name: str = "k_armed_testbed",
     ) -> None:
         self._dtype = check_float_dtype(dtype)
+        num_arms = check_integer("k", k, minimum=1)
+        spec = ArraySpec((), self._dtype, "reward")
         super().__init__(
-            num_actions=check_integer("k", k, minimum=1),
-            reward_spec=ArraySpec((), self._dtype, "reward"),
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            None, num_arms, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._value_mean = check_number("value_mean", value_mean, -MAX_PARAMETER, MAX_PARAMETER)
         self._value_std = check_number("value_std", value_std, 0.0, MAX_PARAMETER)

@@ -6,16 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_numbers
 from bandit_envs.base.state import Seed
-from bandit_envs.specs import ArraySpec, BoundedArraySpec
+from bandit_envs.environments.contextual import ContextualBandit
+from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.specs import ArraySpec
 
 REFERENCE_SIZE = 10_000
 """Contexts by which the logits are standardised, if none are given."""
 
 
-class LogisticContextBandit(BanditPyEnvironment):
+class LogisticContextBandit(ContextualBandit):
     """Normal contexts and clicks whose logit is linear in the context, for each action.
 
         x ~ N(0, I),    z(x, a) = f(x) M g(a) + f(x) . u + g(a) . v,    f(x) = (1, x),
@@ -75,25 +76,14 @@ class LogisticContextBandit(BanditPyEnvironment):
         spread = logits.std() or 1.0
         self._slope = coefficients[1:] / spread
         self._intercept = (coefficients[0] - logits.mean()) / spread
+        spec = ArraySpec((dim,), np.float64, "observation")
         super().__init__(
-            ArraySpec((dim,), np.float64, "observation"),
-            actions,
-            BoundedArraySpec((), np.float32, 0.0, 1.0, "reward"),
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            spec, actions, CLICK_SPEC, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._context_shape = (self._batch_size, dim)
 
     def _initial_state(self, rng: Rng) -> Floats:
         return rng.standard_normal(self._context_shape)
-
-    def _observe(self, state: Floats) -> Floats:
-        return state
-
-    def _state_of(self, observation: Floats) -> Floats:
-        return observation
 
     def _expected_rewards(self, state: Floats) -> Array:
         return np.asarray(0.5 + 0.5 * np.tanh(0.5 * (state @ self._slope + self._intercept)))
@@ -101,6 +91,3 @@ class LogisticContextBandit(BanditPyEnvironment):
     def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
         clicks = rng.random(self._batch_size) < self._expected_reward(state, action)
         return clicks.astype(np.float32)
-
-    def _next_state(self, rng: Rng, state: Floats, action: Indices) -> Floats:
-        return self._initial_state(rng)

@@ -74,14 +74,9 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
         if not len(table):
             raise ValueError(f"piece_means has shape {table.shape}; expected at least one piece")
         (self._piece_means,) = check_parameters(piece_means=(table, 0.0, 1.0))
+        spec, num_arms = ArraySpec((1,), np.int32, "observation"), table.shape[1]
         super().__init__(
-            ArraySpec((1,), np.int32, "observation"),
-            table.shape[1],
-            CLICK_SPEC,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            spec, num_arms, CLICK_SPEC, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._piece_optima = self._piece_means.argmax(axis=1)
         self._durations = Durations("change_duration_generator", change_duration_generator)

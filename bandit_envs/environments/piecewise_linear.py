@@ -95,13 +95,9 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
                 f"{ADDITIVE} draws {self._additive_sampler.spec.shape[0]} numbers; "
                 f"expected {num_actions}, as {WEIGHTS}"
             )
+        contexts = self._sampler.spec
         super().__init__(
-            self._sampler.spec,
-            num_actions,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            contexts, num_actions, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
 
     @property

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, cast
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed, split_seed
-from bandit_envs.environments.slates import Contexts, Observation, best_slate, chosen, slate_spec
+from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.slates import NAMES, best_slate, chosen, slate_spec
 from bandit_envs.rewards import LogisticReward, RewardModel
 from bandit_envs.sampling import Normal, SamplingFunction
 from bandit_envs.specs import ArraySpec
 
 
-class ExplicitPositionalBiasRankingEnvironment(BanditPyEnvironment):
+class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
     """A user looks at each slot with a probability of its own. Rows share the problem.
 
         x ~ global_sampling_fn,   z_j ~ item_sampling_fn
@@ -63,7 +63,8 @@ class ExplicitPositionalBiasRankingEnvironment(BanditPyEnvironment):
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
-        self._contexts = Contexts(global_sampling_fn, item_sampling_fn, num_items)
+        check_integer("num_items", num_items, minimum=1)
+        self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
         self._looks = check_numbers("observation_probs", observation_probs, 1).astype(np.float64)
         if not ((self._looks >= 0.0) & (self._looks <= 1.0)).all():
             raise ValueError(
@@ -86,9 +87,6 @@ class ExplicitPositionalBiasRankingEnvironment(BanditPyEnvironment):
     def _initial_state(self, rng: Rng) -> Observation:
         return self._contexts.draw(rng, self._batch_size)
 
-    def _observe(self, state: Observation) -> Observation:
-        return state
-
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> NDArray[np.float32]:
         return (rng.random(action.shape) < self._click_probabilities(state, action)).astype(
             np.float32
@@ -99,9 +97,6 @@ class ExplicitPositionalBiasRankingEnvironment(BanditPyEnvironment):
 
     def _optimal_action(self, state: Observation) -> Indices:
         return best_slate(self._relevances(state["global"], state["per_arm"]), self._looks)
-
-    def _next_state(self, rng: Rng, state: Observation, action: Indices) -> Observation:
-        return self._initial_state(rng)
 
     def _click_probabilities(self, state: Observation, action: Indices) -> Floats:
         items = chosen(state["per_arm"], action)

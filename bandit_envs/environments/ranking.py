@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed, split_seed
-from bandit_envs.environments.slates import Contexts, Observation, best_slate, chosen, slate_spec
+from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.slates import NAMES, best_slate, chosen, slate_spec
 from bandit_envs.sampling import Normal, SamplingFunction
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
 
@@ -34,7 +34,7 @@ class ClickModel:
     DISTANCE_BASED = 2
 
 
-class RankingPyEnvironment(BanditPyEnvironment):
+class RankingPyEnvironment(ContextualBandit):
     """A user sees a slate of items and clicks on one of them, or on none. Rows share the problem.
 
         x ~ global_sampling_fn,   z_j ~ item_sampling_fn,   s_j = z_j' M x
@@ -96,7 +96,8 @@ class RankingPyEnvironment(BanditPyEnvironment):
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
-        self._contexts = Contexts(global_sampling_fn, item_sampling_fn, num_items)
+        check_integer("num_items", num_items, minimum=1)
+        self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
         self._num_slots = check_integer("num_slots", num_slots, 1, num_items)
         self._matrix = check_numbers(SCORES, scores_weight_matrix, 2).astype(np.float64)
         expected = *self._contexts.items.spec.shape, *self._contexts.users.spec.shape
@@ -133,9 +134,6 @@ class RankingPyEnvironment(BanditPyEnvironment):
     def _initial_state(self, rng: Rng) -> Observation:
         return self._contexts.draw(rng, self._batch_size)
 
-    def _observe(self, state: Observation) -> Observation:
-        return state
-
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Nest:
         taste = self._taste(state)
         scores = _products(chosen(state["per_arm"], action), taste)
@@ -167,9 +165,6 @@ class RankingPyEnvironment(BanditPyEnvironment):
 
     def _optimal_action(self, state: Observation) -> Indices:
         return best_slate(_products(state["per_arm"], self._taste(state)), self._num_slots)
-
-    def _next_state(self, rng: Rng, state: Observation, action: Indices) -> Observation:
-        return self._initial_state(rng)
 
     def _taste(self, state: Observation) -> Floats:
         """Returns M x for each user, which is also the scores of the ghosts: [B, P]."""

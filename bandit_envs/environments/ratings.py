@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_numbers
 from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.environments.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
 )
@@ -17,10 +18,8 @@ from bandit_envs.rewards import RewardModel
 from bandit_envs.sampling import Catalog
 from bandit_envs.specs import ArraySpec
 
-Contexts = NDArray[np.float64]
 
-
-class RatingsBandit(BanditPyEnvironment):
+class RatingsBandit(ContextualBandit):
     """Recommend one of K items to a user, who rates it. Rows are users of a shared problem.
 
         ratings ~ U S V',    their singular value decomposition, cut off at rank k
@@ -36,7 +35,7 @@ class RatingsBandit(BanditPyEnvironment):
         ratings: [n, K], 0 for what is not rated. `datasets.ratings_matrix` makes it of a table of
             users, items and ratings.
         rank: k.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`. There are at most n rows.
+        batch_size: at most n.
 
     Source: TF-Agents' `MovieLensPyEnvironment`.
 
@@ -61,31 +60,19 @@ class RatingsBandit(BanditPyEnvironment):
         check_integer("batch_size", batch_size, 1, len(users))
         self._users = Catalog(users * np.sqrt(strengths))
         self._items = (items * np.sqrt(strengths)).T
-        keywords: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
         spec = ArraySpec((rank,), np.float64, "observation")
-        super().__init__(spec, len(items), batch_size=batch_size, **keywords)
+        super().__init__(
+            spec, len(items), batch_size=batch_size, seed=seed, horizon=horizon, name=name
+        )
 
-    def _initial_state(self, rng: np.random.Generator) -> Contexts:
+    def _initial_state(self, rng: Rng) -> Floats:
         return np.asarray(self._users(rng, (1, self._batch_size))[0])
 
-    def _observe(self, state: Contexts) -> Contexts:
-        return state
-
-    def _state_of(self, observation: Contexts) -> Contexts:
-        return observation
-
-    def _expected_rewards(self, state: Contexts) -> Contexts:
+    def _expected_rewards(self, state: Floats) -> Floats:
         return np.asarray(state @ self._items)
 
-    def _draw_rewards(
-        self, rng: np.random.Generator, state: Contexts, action: NDArray[np.intp]
-    ) -> NDArray[Any]:
+    def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
         return self._of_action(self._expected_rewards(state), action)
-
-    def _next_state(
-        self, rng: np.random.Generator, state: Contexts, action: NDArray[np.intp]
-    ) -> Contexts:
-        return self._initial_state(rng)
 
 
 def per_arm_ratings_bandit(
@@ -113,16 +100,9 @@ def per_arm_ratings_bandit(
     """
     users, strengths, items = (part.astype(np.float32) for part in _factors(ratings, rank))
     check_integer("num_actions", num_actions, 1, len(items))
-    catalogs = Catalog(users), Catalog(items)
+    law = Catalog(users), Catalog(items), num_actions, _Ratings(strengths)
     return StationaryStochasticPerArmPyEnvironment(
-        *catalogs,
-        num_actions,
-        _Ratings(strengths),
-        None,
-        batch_size,
-        name,
-        seed=seed,
-        horizon=horizon,
+        *law, batch_size=batch_size, name=name, seed=seed, horizon=horizon
     )
 
 
@@ -132,18 +112,16 @@ class _Ratings(RewardModel):
     def __init__(self, strengths: NDArray[np.float32]) -> None:
         self._strengths = strengths
 
-    def mean(self, global_features: NDArray[Any], arm_features: NDArray[Any]) -> NDArray[Any]:
+    def mean(self, global_features: Array, arm_features: Array) -> Array:
         tastes = global_features * self._strengths
         items = arm_features.reshape(len(tastes), -1, tastes.shape[1])
         return (items @ tastes[:, :, np.newaxis]).reshape(arm_features.shape[:-1])
 
-    def draw(
-        self, rng: np.random.Generator, global_features: NDArray[Any], arm_features: NDArray[Any]
-    ) -> NDArray[Any]:
+    def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         return self.mean(global_features, arm_features)
 
 
-def _factors(ratings: ArrayLike, rank: int) -> tuple[Contexts, ...]:
+def _factors(ratings: ArrayLike, rank: int) -> tuple[Floats, ...]:
     """Returns the factors U [n, k], S [k] and V [m, k] of ratings [n, m]."""
     matrix = check_numbers("ratings", ratings, ndim=2).astype(np.float64)
     if not (np.abs(matrix) <= MAX_PARAMETER).all():
@@ -153,7 +131,7 @@ def _factors(ratings: ArrayLike, rank: int) -> tuple[Contexts, ...]:
     return users[:, :rank], strengths[:rank], items[:rank].T
 
 
-def _made_up(seed: Seed, num_items: int) -> tuple[Contexts, Seed]:
+def _made_up(seed: Seed, num_items: int) -> tuple[Floats, Seed]:
     """Draws ratings of 200 users, from 1 to 5, of which half are missing; and splits the seed."""
     rng, env_seed = split_seed(seed)
     traits = rng.standard_normal((200, 4)), rng.standard_normal((4, num_items))
@@ -161,23 +139,15 @@ def _made_up(seed: Seed, num_items: int) -> tuple[Contexts, Seed]:
     return ratings * (rng.random(ratings.shape) < 0.5), env_seed
 
 
-def ratings(
-    rank: int = 5, batch_size: int = 20, *, seed: Seed = None, horizon: int | None = None
-) -> RatingsBandit:
+def ratings(rank: int = 5, batch_size: int = 20, **options: Any) -> RatingsBandit:
     """Synthetic ratings of 20 items by 200 users, drawn from `seed`."""
-    table, env_seed = _made_up(seed, 20)
-    return RatingsBandit(table, rank, batch_size, seed=env_seed, horizon=horizon)
+    table, options["seed"] = _made_up(options.get("seed"), 20)
+    return RatingsBandit(table, rank, batch_size, **options)
 
 
 def per_arm_ratings(
-    rank: int = 5,
-    num_actions: int = 20,
-    batch_size: int = 20,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
+    rank: int = 5, num_actions: int = 20, batch_size: int = 20, **options: Any
 ) -> StationaryStochasticPerArmPyEnvironment:
     """Synthetic ratings of 100 items by 200 users, drawn from `seed`."""
-    table, env_seed = _made_up(seed, 100)
-    sizes = rank, num_actions, batch_size
-    return per_arm_ratings_bandit(table, *sizes, seed=env_seed, horizon=horizon)
+    table, options["seed"] = _made_up(options.get("seed"), 100)
+    return per_arm_ratings_bandit(table, rank, num_actions, batch_size, **options)

@@ -68,13 +68,9 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         if not np.allclose(chains.sum(axis=2), 1.0):
             raise ValueError("transitions has rows that do not sum to 1")
         self._rewards = pays.astype(np.float32)
+        spec = BoundedArraySpec((), np.float32, pays.min(), pays.max(), "reward")
         super().__init__(
-            num_actions=num_arms,
-            reward_spec=BoundedArraySpec((), np.float32, pays.min(), pays.max(), "reward"),
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            None, num_arms, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._stationary = np.stack([_stationary(chain) for chain in chains])
         self._bounds = chains.cumsum(axis=2)[:, :, :-1].reshape(-1, num_states - 1)

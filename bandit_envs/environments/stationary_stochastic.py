@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.arrays import Array, Indices, Rng, check_array
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
 from bandit_envs.sampling import ContextSampler, Normal
 from bandit_envs.specs import Nest
@@ -18,7 +18,7 @@ from bandit_envs.specs import Nest
 CONTEXT = "context_sampling_fn"
 
 
-class StationaryStochasticPyEnvironment(BanditPyEnvironment):
+class StationaryStochasticPyEnvironment(ContextualBandit):
     """Contextual bandit without features of the actions. A row is a user of a shared problem.
 
         x_t ~ context_sampling_fn,    R_t ~ reward_fns[A_t](x_t)
@@ -85,24 +85,13 @@ class StationaryStochasticPyEnvironment(BanditPyEnvironment):
                     f"expected {self._rewards.num_actions}, as reward_fns"
                 )
             spec = {"reward": spec, "constraint": self._constraints.spec.replace(name="constraint")}
+        contexts, count = self._sampler.spec, self._rewards.num_actions
         super().__init__(
-            self._sampler.spec,
-            self._rewards.num_actions,
-            spec,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            contexts, count, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
 
     def _initial_state(self, rng: Rng) -> Array:
         return self._sampler.sample(rng, self._batch_shape, CONTEXT)
-
-    def _observe(self, state: Array) -> Array:
-        return state
-
-    def _state_of(self, observation: Array) -> Array:
-        return observation
 
     def _expected_rewards(self, state: Array) -> Array:
         means = np.asarray(self._rewards.mean(state))
@@ -114,9 +103,6 @@ class StationaryStochasticPyEnvironment(BanditPyEnvironment):
         if self._constraints is None:
             return reward
         return {"reward": reward, "constraint": self._constraints.draw(rng, state, action)}
-
-    def _next_state(self, rng: Rng, state: Array, action: Indices) -> Array:
-        return self._initial_state(rng)
 
 
 class _BatchOfContexts(ContextSampler):

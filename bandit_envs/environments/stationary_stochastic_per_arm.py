@@ -8,19 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import Array, Indices, Rng, check_array
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, available_actions
+from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
 from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, add_outer_dims_nest
-
-Observation = dict[str, Array]
+from bandit_envs.specs import BoundedArraySpec
 
 GLOBAL, ARMS, COUNT = "global_context_sampling_fn", "arm_context_sampling_fn", "num_actions_fn"
 
 
-class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
+class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
     """Contextual bandit with features of users and of items. Rows are users of a shared problem.
 
         x_t       ~ global_context_sampling_fn                    the user
@@ -79,44 +78,29 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
         horizon: int | None = None,
     ) -> None:
         num_arms = check_integer("max_num_actions", max_num_actions, minimum=1)
-        users = as_sampler(GLOBAL, global_context_sampling_fn, (1,))
-        items = as_sampler(ARMS, arm_context_sampling_fn, (1, num_arms))
-        counts = None if num_actions_fn is None else _integer_sampler(num_actions_fn)
-        self._users, self._items, self._counts = users, items, counts
-        spec: dict[str, ArraySpec] = {
-            "global": users.spec,
-            "per_arm": add_outer_dims_nest(items.spec, (num_arms,)),
-        }
-        if counts is not None:
+        features = global_context_sampling_fn, arm_context_sampling_fn
+        self._contexts = UsersAndItems((GLOBAL, ARMS), *features, num_arms)
+        self._counts = None if num_actions_fn is None else _integer_sampler(num_actions_fn)
+        spec = self._contexts.spec
+        if self._counts is not None:
             spec["num_actions"] = BoundedArraySpec((), np.int32, 1, num_arms)
-        zeros = (np.zeros((1, *leaf.shape), leaf.dtype) for leaf in (users.spec, items.spec))
+        specs = self._contexts.users.spec, self._contexts.items.spec
+        zeros = (np.zeros((1, *leaf.shape), leaf.dtype) for leaf in specs)
         self._reward_model = as_reward_model("reward_fn", reward_fn, *zeros)
+        paid = self._reward_model.spec
         super().__init__(
-            spec,
-            num_arms,
-            self._reward_model.spec,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            spec, num_arms, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
-        self._has_mask = counts is not None
-        self._item_shape = (self._batch_size, num_arms)
-        self._flat_items = (self._batch_size * num_arms, *items.spec.shape)
+        self._has_mask = self._counts is not None
+        self._flat_items = (self._batch_size * num_arms, *specs[1].shape)
 
     def _initial_state(self, rng: Rng) -> Observation:
-        contexts = {
-            "global": self._users.sample(rng, self._batch_shape, GLOBAL),
-            "per_arm": self._items.sample(rng, self._item_shape, ARMS),
-        }
+        contexts = self._contexts.draw(rng, self._batch_size)
         if self._counts is not None:
             numbers = self._counts.sample(rng, self._batch_shape, COUNT)[:, 0]
             most = min(self.num_actions, np.iinfo(numbers.dtype).max)  # a uint8 is at most 255
             contexts["num_actions"] = numbers.clip(1, most).astype(np.int32)
         return contexts
-
-    def _observe(self, state: Observation) -> Observation:
-        return state
 
     def _expected_rewards(self, state: Observation) -> Array:
         items = state["per_arm"]
@@ -126,15 +110,9 @@ class StationaryStochasticPerArmPyEnvironment(BanditPyEnvironment):
     def _available(self, state: Observation) -> NDArray[np.bool_] | None:
         return available_actions(state, self.num_actions)
 
-    def _state_of(self, observation: Observation) -> Observation:
-        return observation
-
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Array:
         chosen = state["per_arm"].reshape(self._flat_items).take(self._row_offsets + action, 0)
         return self._reward_model.draw(rng, state["global"], chosen)
-
-    def _next_state(self, rng: Rng, state: Observation, action: Indices) -> Observation:
-        return self._initial_state(rng)
 
 
 def per_arm(

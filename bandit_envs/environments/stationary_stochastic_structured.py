@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards import FlatReward, LinearReward, RewardModel, as_nest_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
 from bandit_envs.specs import Nest, add_outer_dims_nest, map_structure
@@ -18,7 +18,7 @@ from bandit_envs.specs import Nest, add_outer_dims_nest, map_structure
 GLOBAL, ARMS = "global_context_sampling_fn", "arm_context_sampling_fn"
 
 
-class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
+class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
     """Contextual bandit with nests of features. A row is a user of a shared problem.
 
         x_t    ~ global_context_sampling_fn                    the user
@@ -75,27 +75,19 @@ class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
         self._items = as_nest_sampler(ARMS, arm_context_sampling_fn)
         specs = self._users.spec, self._items.spec
         self._reward_model = as_nest_reward_model("reward_fn", reward_fn, *specs)
-        spec_of_items = add_outer_dims_nest(self._items.spec, (count,))
+        spec = {
+            "global": self._users.spec,
+            "per_arm": add_outer_dims_nest(self._items.spec, (count,)),
+        }
+        paid = self._reward_model.spec
         super().__init__(
-            {"global": self._users.spec, "per_arm": spec_of_items},
-            count,
-            self._reward_model.spec,
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            spec, count, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
 
     def _initial_state(self, rng: Rng) -> dict[str, Nest]:
         users = self._users.sample(rng, self._batch_shape)
         items = self._items.sample(rng, (self._batch_size, self.num_actions))
         return {"global": users, "per_arm": items}
-
-    def _observe(self, state: dict[str, Nest]) -> dict[str, Nest]:
-        return state
-
-    def _state_of(self, observation: dict[str, Nest]) -> dict[str, Nest]:
-        return observation
 
     def _expected_rewards(self, state: dict[str, Nest]) -> Array:
         return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))
@@ -109,9 +101,6 @@ class StationaryStochasticStructuredPyEnvironment(BanditPyEnvironment):
 
         chosen = map_structure(choose, state["per_arm"])
         return self._reward_model.draw(rng, state["global"], chosen)
-
-    def _next_state(self, rng: Rng, state: dict[str, Nest], action: Indices) -> dict[str, Nest]:
-        return self._initial_state(rng)
 
 
 def structured(
