@@ -25,9 +25,9 @@ class ActionValues(typing.NamedTuple):
     """Estimated values, and the greedy action of each row; updated in place."""
 
     values: Floats  # Q, [B, K]
-    counts: NDArray[np.int64]  # N, how often each action was chosen, [B, K]
-    greedy: NDArray[np.intp]  # an action with the largest value, [B]
-    rivals: Floats  # an upper bound of the other actions' values, [B]; infinite if one ties
+    counts: Floats  # N, how often each action was chosen, [B, K]
+    greedy: NDArray[np.intp]  # the action with the largest value, [B]; -1 if several have it
+    rivals: Floats  # an upper bound of the other actions' values, [B]; -inf if several have it
 
 
 class EpsilonGreedyPolicy(IndexPolicy):
@@ -66,8 +66,8 @@ class EpsilonGreedyPolicy(IndexPolicy):
 
     def _initial(self) -> ActionValues:
         values = np.full(self._table_shape, self._initial_value)
-        counts, greedy = np.zeros(self._table_shape, int), np.zeros(self._batch_size, int)
-        return ActionValues(values, counts, greedy, np.full(self._batch_size, np.inf))
+        greedy, rivals = np.full(self._batch_size, -1), np.full(self._batch_size, -np.inf)
+        return ActionValues(values, np.zeros(self._table_shape), greedy, rivals)
 
     def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
         return learned.values
@@ -76,7 +76,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
         if available is not None:
             return super()._best(rng, learned, time_step, available)
         actions: Actions = learned.greedy
-        tied = np.isinf(learned.rivals).nonzero()[0]
+        tied = (actions < 0).nonzero()[0]
         if tied.size:
             actions = actions.copy()
             actions[tied] = argmax_random_ties(rng, learned.values[tied])
@@ -87,23 +87,23 @@ class EpsilonGreedyPolicy(IndexPolicy):
         greedy, rivals = learned.greedy, learned.rivals
         values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
         chosen = self._row_offsets + trajectory.action
-        n = counts.take(chosen) + 1
+        n = counts.take(chosen) + 1.0
         q = values.take(chosen)
-        error = trajectory.reward - q
+        error = trajectory.reward.astype(np.float64) - q
         q += error / n if self._step_size is None else error * self._step_size
         values[chosen], counts[chosen] = q, n
-        raised = ((q > rivals) & (trajectory.action != greedy)).nonzero()[0]
-        rivals[raised] = q[raised]
-        # Only in these rows, another action may now have the largest value.
-        rows = (values.take(self._row_offsets + greedy) <= rivals).nonzero()[0]
+        # In these rows, another action may now have the largest value, or several may have it.
+        rows = ((q <= rivals) == (trajectory.action == greedy)).nonzero()[0]
         if rows.size:
             row_values, offsets = learned.values.take(rows, axis=0), self._row_offsets[: rows.size]
-            greedy[rows] = best = row_values.argmax(axis=1)
+            best = row_values.argmax(axis=1)
             flat = row_values.reshape(-1)
             largest = flat.take(offsets + best)
             flat[offsets + best] = -np.inf
             second = flat.take(offsets + row_values.argmax(axis=1))
-            rivals[rows] = np.where(second == largest, np.inf, second)
+            is_tied = second == largest
+            greedy[rows] = np.where(is_tied, -1, best)
+            rivals[rows] = np.where(is_tied, -np.inf, second)
         return learned
 
 
