@@ -46,6 +46,7 @@ from bandit_envs.policies import BetaThompsonSamplingPolicy as BetaThompsonSampl
 from bandit_envs.policies import BoltzmannPolicy as BoltzmannPolicy
 from bandit_envs.policies import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies import DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy
+from bandit_envs.policies import DelayedLearning as DelayedLearning
 from bandit_envs.policies import (
     DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,
 )
@@ -90,6 +91,7 @@ from bandit_envs.wrappers import AddActionMask as AddActionMask
 from bandit_envs.wrappers import AffineReward as AffineReward
 from bandit_envs.wrappers import ChebyshevScalarization as ChebyshevScalarization
 from bandit_envs.wrappers import ClipReward as ClipReward
+from bandit_envs.wrappers import DelayedRewards as DelayedRewards
 from bandit_envs.wrappers import ExtraDisabledActions as ExtraDisabledActions
 from bandit_envs.wrappers import HypervolumeScalarization as HypervolumeScalarization
 from bandit_envs.wrappers import LinearScalarization as LinearScalarization

@@ -14,7 +14,7 @@ from bandit_envs.base.state import SavedState, Seed
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
-from bandit_envs.specs import ArraySpec, map_structure
+from bandit_envs.specs import ArraySpec, flatten, map_structure
 from bandit_envs.trajectories import Trajectory
 
 Rng: TypeAlias = "np.random.Generator"
@@ -115,12 +115,14 @@ class MatchedRows:
 
     Args:
         env: the environment that the driver steps.
-        policy: learns. If its batch size is above 1, it must learn row by row, which policies with
-            a regression do not.
+        policy: learns. If its batch size is above 1, it must learn row by row, which policies that
+            count steps or have a regression do not.
     """
 
     def __init__(self, env: ReplayEnvironment, policy: Policy) -> None:
-        if policy.batch_size > 1 and not policy.learns_by_row:
+        known: SavedState = policy.get_state()
+        shares = any(np.ndim(leaf) == 0 and leaf is not None for leaf in flatten(known.content[1]))
+        if policy.batch_size > 1 and (shares or not policy.learns_by_row):
             raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
         self._env, self._policy = env, policy
 
@@ -130,19 +132,7 @@ class MatchedRows:
         if matched.all():
             self._policy(trajectory)
         elif matched.any():
-            before: SavedState = self._policy.get_state()
-            self._policy(trajectory)
-            after: SavedState = self._policy.get_state()
-
-            def merged(old: Any, new: Any) -> Any:
-                if np.shape(new)[:1] == matched.shape:
-                    return np.where(matched.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old)
-                if np.array_equal(old, new):
-                    return new
-                raise ValueError("policy does not learn row by row; expected batch_size 1")
-
-            learned = map_structure(merged, before.content.learned, after.content.learned)
-            self._policy.set_state(after._replace(content=after.content._replace(learned=learned)))
+            self._policy.learn_rows([(trajectory, matched)])
 
 
 class ReplayResult(NamedTuple):

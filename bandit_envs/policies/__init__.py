@@ -9,6 +9,7 @@ from bandit_envs.policies.beta import BetaThompsonSamplingPolicy as BetaThompson
 from bandit_envs.policies.beta import (
     DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,
 )
+from bandit_envs.policies.delayed import DelayedLearning as DelayedLearning
 from bandit_envs.policies.disjoint_linear import (
     DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandit_envs.policies.linear import (
     EpsilonGreedyRegression,
@@ -38,6 +39,9 @@ class ContextPolicy(RegressionPolicy):
     def _features(self, observation: Nest) -> Floats:
         return as_finite(self._joined(_context_of(observation), self._spec))
 
+    def _samples(self, trajectory: Trajectory) -> tuple[NDArray[Any], Floats, NDArray[Any]]:
+        return trajectory.action, self._features(trajectory.observation), trajectory.reward
+
     def _means(self, theta: Floats, features: Floats) -> Floats:
         return np.asarray(features @ theta.T)
 
@@ -53,11 +57,6 @@ class DisjointLinearPolicy(ContextPolicy):
 
     def _initial(self) -> RidgeModels:
         return RidgeModels.initial(self._num_actions, self._dim, self._tikhonov_weight)
-
-    def _learn(self, learned: RidgeModels, trajectory: Trajectory) -> RidgeModels:
-        context, rewards = self._features(trajectory.observation), trajectory.reward
-        learned.update(trajectory.action, context, rewards, self._gamma, self._tikhonov_weight)
-        return learned
 
     def _posterior(self, learned: RidgeModels, time_step: TimeStep) -> tuple[Floats, Floats]:
         """Returns theta[a] . x and alpha sqrt(x . A[a]^-1 x) of every action: [B, K] each."""

@@ -113,6 +113,8 @@ class SlidingWindowUCBPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
+    learns_by_row = False  # all rows share the places in the window
+
     def __init__(
         self, window: int, xi: float = 0.5, reward_range: float = 1.0, **sizes: typing.Unpack[Sizes]
     ) -> None:

@@ -12,12 +12,12 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Preferences(typing.NamedTuple):
-    """H and its softmax [B, K], and the mean reward [B], updated in place; the steps so far."""
+    """H and its softmax [B, K], the mean reward [B] and its steps [B]; updated in place."""
 
     preferences: Floats
     probabilities: Floats
     mean_reward: Floats
-    steps: int
+    steps: Floats
 
 
 class GradientBanditPolicy(Policy):
@@ -51,7 +51,7 @@ class GradientBanditPolicy(Policy):
 
     def _initial(self) -> Preferences:
         uniform = np.full(self._table_shape, 1.0 / self._num_actions)
-        return Preferences(np.zeros(self._table_shape), uniform, np.zeros(self._batch_size), 0)
+        return Preferences(np.zeros(self._table_shape), uniform, *np.zeros((2, self._batch_size)))
 
     def _probabilities(self, learned: Preferences, time_step: TimeStep) -> Floats:
         return learned.probabilities
@@ -61,7 +61,8 @@ class GradientBanditPolicy(Policy):
         chosen_from = self._restricted(probabilities, trajectory.observation)
         advantage = trajectory.reward.astype(np.float64)
         if self._baseline:
-            mean_reward += (trajectory.reward - mean_reward) / (steps + 1)
+            steps += 1.0
+            mean_reward += (trajectory.reward - mean_reward) / steps
             advantage -= mean_reward
         advantage *= self._step_size
         preferences -= advantage[:, np.newaxis] * chosen_from
@@ -70,4 +71,4 @@ class GradientBanditPolicy(Policy):
         largest = preferences.reshape(-1).take(self._row_offsets + preferences.argmax(axis=1))
         np.exp(preferences - largest[:, np.newaxis], out=probabilities)
         probabilities /= probabilities @ np.ones((self._num_actions, 1))
-        return learned._replace(steps=steps + 1)
+        return learned

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import NUMBERS
 from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_number, check_positive
-from bandit_envs.policies.policy import Floats, IndexPolicy, Policy, Rng, Sizes, argmax_random_ties
+from bandit_envs.policies.policy import (
+    Floats,
+    IndexPolicy,
+    Parts,
+    Policy,
+    Rng,
+    Sizes,
+    argmax_random_ties,
+)
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.rewards.contextual import joined
 from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure
@@ -60,6 +68,24 @@ class RegressionPolicy(Policy):
     @abc.abstractmethod
     def _features(self, observation: Nest) -> Any:
         """Returns the features of an observation, or raises ValueError."""
+
+    @abc.abstractmethod
+    def _samples(self, trajectory: Trajectory) -> tuple[NDArray[Any], Floats, NDArray[Any]]:
+        """Returns the model of each sample [B, ...], features [B, ..., D] and rewards [B, ...]."""
+
+    def _fit(self, learned: Any, model: NDArray[Any], features: Floats, rewards: Any) -> Any:
+        """Returns what the policy knows after so many samples: [n], [n, D] and [n]."""
+        learned.update(model, features, rewards, self._gamma, self._tikhonov_weight)
+        return learned
+
+    def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
+        return self._learn_rows(learned, [(trajectory, np.ones(self._batch_size, np.bool_))])
+
+    def _learn_rows(self, learned: Any, parts: Parts) -> Any:
+        chosen = [[each[rows] for each in self._samples(seen)] for seen, rows in parts]
+        model, features, rewards = map(np.concatenate, zip(*chosen))
+        rows = features.reshape(model.size, features.shape[-1])
+        return self._fit(learned, model.ravel(), rows, rewards.ravel())
 
     @abc.abstractmethod
     def _means(self, theta: Floats, features: Any) -> Floats:
@@ -157,12 +183,11 @@ class LinearPolicy(RegressionPolicy):
     def _initial(self) -> RidgeModels:
         return RidgeModels.initial(1, self._global_dim + self._arm_dim, self._tikhonov_weight)
 
-    def _learn(self, learned: RidgeModels, trajectory: Trajectory) -> RidgeModels:
+    def _samples(self, trajectory: Trajectory) -> tuple[NDArray[Any], Floats, NDArray[Any]]:
         context, arms = self._arrays(trajectory.observation)
         chosen = arms[np.arange(self._batch_size), trajectory.action]
-        features, model = as_finite(np.hstack((context, chosen))), np.zeros(len(chosen), int)
-        learned.update(model, features, trajectory.reward, self._gamma, self._tikhonov_weight)
-        return learned
+        model = np.zeros(self._batch_size, int)
+        return model, as_finite(np.hstack((context, chosen))), trajectory.reward
 
     def _features(self, observation: Nest) -> tuple[Floats, Floats]:
         context, arms = self._arrays(observation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from bandit_envs.policies.policy import Floats, Sizes
 from bandit_envs.policies.ridge import add_rows
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
 from bandit_envs.specs import Nest
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep
 
 ACCURACY = 1e-9
 """How small the square of Newton's step must be, in units of the posterior's variance."""
@@ -74,12 +75,11 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         variances = np.square(context) @ (1.0 / learned.precision).T
         return self._means(learned.mean, context), self._alpha * np.sqrt(variances)
 
-    def _learn(self, learned: DiagonalPosteriors, trajectory: Trajectory) -> DiagonalPosteriors:
-        rewards = trajectory.reward.astype(np.float64)
-        order = trajectory.action.argsort(kind="stable")
-        sorted_actions = trajectory.action[order]
-        models, first, place = np.unique(sorted_actions, return_index=True, return_inverse=True)
-        batch = _Batch(self._features(trajectory.observation)[order], rewards[order], first, place)
+    def _fit(self, learned: DiagonalPosteriors, model: Any, features: Floats, rewards: Any) -> Any:
+        rewards = rewards.astype(np.float64)
+        order = model.argsort(kind="stable")
+        models, first, place = np.unique(model[order], return_index=True, return_inverse=True)
+        batch = _Batch(features[order], rewards[order], first, place)
         mean, precision = learned.mean.copy(), learned.precision.copy()
         mean[models] = batch.mode(mean[models], precision[models])
         precision[models] += batch.curvature(mean[models])

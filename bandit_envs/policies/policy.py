@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import abc
+import copy
+import functools
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
@@ -25,6 +28,7 @@ Actions: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 Rng: TypeAlias = "np.random.Generator"
+Parts: TypeAlias = "Sequence[tuple[Trajectory, Mask]]"
 
 _NO_ROWS = np.zeros(0, np.intp)
 
@@ -68,7 +72,10 @@ class Policy(Stateful, abc.ABC):
     """
 
     learns_by_row: ClassVar[bool] = True
-    """Whether what is known of a row, arrays [B, ...], comes from that row alone."""
+    """Whether what is known of a row, in arrays [B, ...], comes from that row alone.
+
+    Whatever else is known must not depend on rewards, such as a count of steps.
+    """
 
     takes_unit_rewards: ClassVar[bool] = False
     """Whether rewards must be from 0 to 1; subclasses inherit it."""
@@ -164,6 +171,27 @@ class Policy(Stateful, abc.ABC):
         learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
         self._state = PolicyState(rng, learned)
 
+    def learn_rows(self, parts: Parts) -> None:
+        """Learns from some rows of several trajectories, in this order and all in one step.
+
+        Numbers that rows share, such as a count of steps, advance as for one trajectory.
+
+        Args:
+            parts: pairs of a trajectory and the rows to learn from, [B] bool.
+
+        Raises:
+            ValueError: the policy can only learn from all rows.
+        """
+        checked = []
+        for trajectory, rows in parts:
+            self._check_rows("trajectory", trajectory, Trajectory)
+            action, reward = self._checked(trajectory.action, trajectory.reward)
+            if np.shape(rows) != self._table_shape[:1] or rows.dtype != np.bool_:
+                raise ValueError(f"rows is {shown(rows)}; expected a bool for each row")
+            checked.append((trajectory._replace(action=action, reward=reward), rows))
+        rng, learned = self._state
+        self._state = PolicyState(rng, self._learn_rows(learned, checked))
+
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
         self._state = self._state._replace(learned=self._initial())
@@ -175,6 +203,20 @@ class Policy(Stateful, abc.ABC):
     @abc.abstractmethod
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
+
+    def _learn_rows(self, learned: Any, parts: Parts) -> Any:
+        """Returns what the policy knows after `learn_rows`: new, or `learned` updated in place."""
+        if not self.learns_by_row and not all(rows.all() for _, rows in parts):
+            name = type(self).__name__
+            raise ValueError(f"{name} cannot learn from some rows only; expected batch_size 1")
+        for index, (trajectory, rows) in enumerate(parts):
+            if rows.all() and (index == 0 or not self.learns_by_row):
+                learned = self._learn(learned, trajectory)
+            else:
+                after = self._learn(copy.deepcopy(learned), trajectory)
+                merge = functools.partial(_merged, rows, index > 0)
+                learned = map_structure(merge, learned, after)
+        return learned
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         """Returns an available action for every row: [B]."""
@@ -371,6 +413,15 @@ def draw_indices(rng: Rng, weights: NDArray[Any]) -> NDArray[np.intp]:
 
 def _normalized(weights: NDArray[Any]) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _merged(rows: Mask, keeps_numbers: bool, old: Any, new: Any) -> Any:
+    """Returns a leaf of what is known with the `rows` of `new`, and the others of `old`."""
+    if np.shape(new)[:1] == rows.shape:
+        return np.where(rows.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old)
+    if np.ndim(new) and not np.array_equal(old, new):
+        raise ValueError("an array of the policy is not [B, ...]; expected batch_size 1")
+    return old if keeps_numbers else new
 
 
 def _layout(leaf: Any) -> tuple[bool, np.dtype[Any], tuple[int, ...]]:

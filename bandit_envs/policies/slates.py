@@ -21,7 +21,6 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
 from bandit_envs.policies.policy import Floats, Policy, Rng, Sizes
-from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.specs import BoundedArraySpec, Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -228,12 +227,9 @@ class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
 
     _scores = LinUCBPolicy._scores
 
-    def _learn(self, learned: RidgeModels, trajectory: Trajectory) -> RidgeModels:
+    def _samples(self, trajectory: Trajectory) -> tuple[Slates, Floats, NDArray[Any]]:
         context, arms = self._arrays(trajectory.observation)
         shown = np.take_along_axis(arms, trajectory.action[:, :, np.newaxis], axis=1)
         contexts = np.repeat(context[:, np.newaxis], self._num_slots, axis=1)
         features = as_finite(np.concatenate((contexts, shown), axis=2))
-        rows = features.reshape(trajectory.action.size, -1)
-        model, rewards = np.zeros(len(rows), int), trajectory.reward.reshape(-1)
-        learned.update(model, rows, rewards, self._gamma, self._tikhonov_weight)
-        return learned
+        return np.zeros_like(trajectory.action), features, trajectory.reward

@@ -13,6 +13,7 @@ from bandit_envs.rewards.arms import Beta as Beta
 from bandit_envs.rewards.arms import Discrete as Discrete
 from bandit_envs.rewards.arms import Exponential as Exponential
 from bandit_envs.rewards.arms import Gamma as Gamma
+from bandit_envs.rewards.arms import Geometric as Geometric
 from bandit_envs.rewards.arms import Law as Law
 from bandit_envs.rewards.arms import Normal as Normal
 from bandit_envs.rewards.arms import Poisson as Poisson

@@ -156,6 +156,16 @@ class Poisson(Family):
         super().__init__((mean,), mean, np.sqrt(mean), (0.0, np.inf))
 
 
+class Geometric(Family):
+    """Counts n = 1, 2, ... of trials up to the first success, with p(n) = p (1 - p)^(n - 1)."""
+
+    _method = "geometric"
+
+    def __init__(self, probability: ArrayLike) -> None:
+        (p,) = check_parameters(probability=(probability, 1e-12, 1.0))
+        super().__init__((p,), 1.0 / p, np.sqrt(1.0 - p) / p, (1.0, np.inf))
+
+
 class Uniform(Family):
     """Rewards uniform from `low` to `high`."""
 

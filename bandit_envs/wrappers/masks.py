@@ -14,7 +14,7 @@ from bandit_envs.base.checks import check_available, check_indices, check_intege
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
 from bandit_envs.trajectories import TimeStep
-from bandit_envs.wrappers.wrapper import RankingWrapper
+from bandit_envs.wrappers.wrapper import RankingWrapper, with_entries
 
 Mask = NDArray[np.bool_]
 
@@ -31,7 +31,7 @@ class MaskingWrapper(RankingWrapper):
         self._num_wrapped = self._num_actions
         self._num_actions += num_extra_actions
         mask_spec = ArraySpec((self._num_actions,), np.bool_, "mask")
-        self._observation_spec = _with_mask(env.observation_spec(), mask_spec)
+        self._observation_spec = with_entries(env.observation_spec(), mask=mask_spec)
 
     @property
     def num_actions(self) -> int:
@@ -66,7 +66,7 @@ class MaskingWrapper(RankingWrapper):
     def _masked_time_step(self, time_step: TimeStep) -> TimeStep:
         observation = time_step.observation
         mask = self._draw_mask(available_actions(observation, self._num_wrapped))
-        return time_step._replace(observation=_with_mask(observation, mask))
+        return time_step._replace(observation=with_entries(observation, mask=mask))
 
     def _check_action(self, action: Nest) -> Indices:
         checked = check_indices(action, self._batch_size, self._num_actions)
@@ -89,11 +89,6 @@ class MaskingWrapper(RankingWrapper):
         super()._check_content(content)
         if (mask := content[0].latent) is not None:
             self._masked(np.zeros((self._batch_size, self._num_wrapped)), mask)
-
-
-def _with_mask(observation: Nest, mask: Any) -> dict[str, Any]:
-    parts = observation if isinstance(observation, dict) else {"observation": observation}
-    return {**parts, "mask": mask}
 
 
 class RandomActionMask(MaskingWrapper):

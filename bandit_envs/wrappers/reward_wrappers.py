@@ -45,7 +45,7 @@ class RescaleReward(Wrapper):
     ) -> None:
         super().__init__(env, name=name)
         self._range = _check_range(reward_range)
-        self._reward_spec = _reward_spec(env, *self._range)
+        self._reward_spec = reward_spec_within(env, *self._range)
         self._wrapped_range = smallest, largest = env.reward_range
         if smallest == largest:
             raise ValueError(f"the rewards of {env.name} are all {smallest}; expected a range")
@@ -99,7 +99,7 @@ class AffineReward(Wrapper):
         self._scale = check_positive("scale", scale, maximum=MAX_PARAMETER)
         self._shift = check_number("shift", shift, -MAX_PARAMETER, MAX_PARAMETER)
         ends = (self._scale * end + self._shift for end in env.reward_range)
-        self._reward_spec = _reward_spec(env, *ends)
+        self._reward_spec = reward_spec_within(env, *ends)
 
     def _map_rewards(self, rewards: Array) -> Floats:
         scaled: Floats = np.multiply(rewards, self._scale, dtype=np.float64)
@@ -131,7 +131,9 @@ class ClipReward(Wrapper):
     ) -> None:
         super().__init__(env, name=name)
         self._range = _check_range(reward_range)
-        self._reward_spec = _reward_spec(env, *np.clip(env.reward_range, *self._range).tolist())
+        self._reward_spec = reward_spec_within(
+            env, *np.clip(env.reward_range, *self._range).tolist()
+        )
 
     def _map_rewards(self, rewards: Array) -> Array:
         return np.asarray(np.clip(rewards, *self._range))
@@ -152,7 +154,8 @@ def _check_range(reward_range: tuple[float, float]) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-def _reward_spec(env: PyEnvironment, low: float, high: float) -> ArraySpec:
+def reward_spec_within(env: PyEnvironment, low: float, high: float) -> ArraySpec:
+    """Returns the spec of rewards of `env`, as floats and with other bounds."""
     spec = env.reward_spec()
     if not isinstance(spec, ArraySpec):
         raise TypeError(f"env has reward_spec {spec}; expected one ArraySpec")

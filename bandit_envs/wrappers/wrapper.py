@@ -259,3 +259,9 @@ class RankingWrapper(Wrapper):
             raise NotImplementedError(f"{self._name} does not know its optimal actions")
         action = means.argmax(axis=1)
         return action.astype(np.int32), means[np.arange(len(means)), action]
+
+
+def with_entries(observation: Nest, **entries: Any) -> dict[str, Any]:
+    """Returns a dict of an observation, or of its entries if it is a dict itself, and of more."""
+    parts = observation if isinstance(observation, dict) else {"observation": observation}
+    return {**parts, **entries}

@@ -1,0 +1,157 @@
+"""A wrapper that pays rewards later."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.checks import check_action, check_integer, shown
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.rewards import Law, as_law
+from bandit_envs.specs import ArraySpec, Nest
+from bandit_envs.trajectories import TimeStep, no_reward
+from bandit_envs.wrappers.reward_wrappers import reward_spec_within
+from bandit_envs.wrappers.wrapper import Wrapper, with_entries
+
+
+class Pending(NamedTuple):
+    """The delays [B, L], rewards [B, L, ...] and actions [B, L, ...] of the last steps.
+
+    Column d is of the action taken d steps before the last one. Its delay is -1 if there was none.
+    """
+
+    delay: NDArray[np.int64]
+    reward: NDArray[Any]
+    action: NDArray[Any]
+
+
+class DelayedRewards(Wrapper):
+    """Pays the reward of an action some steps later, and says to which action a reward belongs.
+
+    The reward R_s of step s has the delay D_s. So step t pays
+
+        sum_s R_s    over the steps s with s + D_s = t,  D_s <= max_delay
+
+    Rewards with a longer delay are lost, and so are those outstanding at a reset. An observation
+    that is a dict gets an entry `feedback`; any other becomes a dict of `observation` and
+    `feedback`. In its arrays, column d is of the action taken d steps before the last one:
+
+        arrived  [B, L] bool     whether its reward is paid now
+        reward   [B, L, ...]     what is paid for it now, or 0
+        action   [B, L, ...]     the action, or 0 if there was none
+
+    Expected rewards and regret are those of an action when it is taken. Policies learn through
+    `DelayedLearning`. The time of a step grows with B L.
+
+    Shapes:
+        B: batch_size.
+        L: max_delay + 1.
+
+    Args:
+        env: a bandit whose action is one array, as is its reward.
+        delay: an integer, or one for each action; or a law, or one for each action, as
+            `KArmedBandit` takes them. What a law draws is rounded up.
+        max_delay: by default, the largest delay; required if a law has none.
+
+    Source: Joulani, Gyorgy & Szepesvari, Online learning under delayed feedback (2013); Vernade,
+    Cappe & Perchet, Stochastic bandit models for delayed conversions (2017), for lost rewards.
+
+    >>> from bandit_envs import AdversarialBandit
+    >>> env = DelayedRewards(AdversarialBandit([[1.0, 2.0], [3.0, 4.0]]), delay=[0, 1])
+    >>> time_step = env.reset()
+    >>> env.step([1]).reward, env.step([0]).reward  # the reward of action 1 comes a step later
+    (array([0.], dtype=float32), array([5.], dtype=float32))
+    >>> env.current_time_step().observation["feedback"]["reward"]
+    array([[3., 2.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        env: PyEnvironment,
+        delay: Any,
+        max_delay: int | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(env, name=name)
+        taken = env.action_spec()
+        if not is_bandit(env) or not isinstance(taken, ArraySpec):
+            raise TypeError(f"env is {env.name}; expected a bandit whose action is one array")
+        self._law = _as_law(delay)
+        arms = self._law.mean.shape
+        if arms and (taken.shape or arms != (env.num_actions,)):
+            raise ValueError(f"delay has shape {arms}; expected one, or one for each action")
+        if max_delay is None:
+            if np.isinf(self._law.support[1]):
+                raise ValueError("max_delay is None; expected an integer, as delay has no largest")
+            max_delay = int(np.ceil(self._law.support[1]))
+        length = check_integer("max_delay", max_delay, 0, 2**31) + 1
+        self._lags = np.arange(length)
+        low, high = self._env.reward_range
+        if length > 1:
+            low, high = min(length * low, 0.0), max(length * high, 0.0)
+        self._reward_spec = reward_spec_within(self._env, low, high)
+        columns = {
+            "arrived": ArraySpec((length,), np.bool_),
+            "reward": ArraySpec((length, *self._reward_spec.shape), self._reward_spec.dtype),
+            "action": ArraySpec((length, *taken.shape), taken.dtype),
+        }
+        self._observation_spec = with_entries(self._env.observation_spec(), feedback=columns)
+
+    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
+        wrapped = dict(observation)
+        wrapped.pop("feedback")
+        if not isinstance(self._env.observation_spec(), dict):
+            wrapped = wrapped["observation"]
+        return self._bandit().expected_rewards_for(wrapped)
+
+    def _reset(self) -> tuple[Pending, TimeStep]:
+        nothing = no_reward(self._observation_spec["feedback"], self._batch_size)
+        never = np.full(nothing["arrived"].shape, -1)
+        pending = Pending(never, nothing["reward"], nothing["action"])
+        _, time_step = self._paid(self._env.reset(), pending)
+        return pending, time_step._replace(reward=no_reward(self._reward_spec, self._batch_size))
+
+    def _step(self, action: Nest) -> tuple[Pending, TimeStep]:
+        time_step = self._env.step(action)
+        taken = check_action(action, self._env.action_spec(), self._batch_size)
+        latest = self._draw_delays(taken), time_step.reward, taken
+        columns = (
+            np.concatenate((new[:, np.newaxis].astype(old.dtype), old[:, :-1]), axis=1)
+            for new, old in zip(latest, self._state.latent)
+        )
+        return self._paid(time_step, Pending(*columns))
+
+    def _paid(self, time_step: TimeStep, pending: Pending) -> tuple[Pending, TimeStep]:
+        arrived = pending.delay == self._lags
+        mask = arrived.reshape(*arrived.shape, *(1,) * (pending.reward.ndim - 2))
+        reward = np.where(mask, pending.reward, pending.reward.dtype.type(0))
+        feedback = {"arrived": arrived, "reward": reward, "action": pending.action}
+        observation = with_entries(time_step.observation, feedback=feedback)
+        return pending, time_step._replace(reward=reward.sum(axis=1), observation=observation)
+
+    def _draw_delays(self, action: NDArray[Any]) -> NDArray[np.int64]:
+        arms = action if self._law.mean.ndim else np.zeros(self._batch_size, np.intp)
+        drawn = np.ceil(self._law.draw(self.np_random, arms))
+        if not (drawn >= 0.0).all():
+            raise ValueError(f"delay drew {drawn.min()}; expected at least 0")
+        return np.minimum(drawn, len(self._lags)).astype(np.int64)
+
+
+class _Fixed(Law):
+    """A number for each arm, or one for all of them."""
+
+    def draw(self, rng: np.random.Generator, action: Any, row: Any = None) -> NDArray[Any]:
+        return self.mean.take(action) if self.mean.ndim else np.full(len(action), self.mean)
+
+
+def _as_law(delay: Any) -> Law:
+    fixed = np.asarray(delay)
+    if fixed.dtype.kind not in "iu":
+        return as_law("delay", delay)
+    if (fixed < 0).any():
+        raise ValueError(f"delay is {shown(delay)}; expected integers of at least 0")
+    return _Fixed(fixed, 0.0, (fixed, fixed))

@@ -1,0 +1,243 @@
+"""Learning from some rows of several steps, and from rewards that arrive later."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    BernoulliPyEnvironment,
+    DelayedLearning,
+    DelayedRewards,
+    KArmedTestbed,
+    RegretMetric,
+    SlidingWindowUCBPolicy,
+    StepDriver,
+    Trajectory,
+    UCBPolicy,
+    load_state,
+    policies,
+    rewards,
+    save_state,
+)
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies.registry import POLICIES
+from bandit_envs.specs import map_structure
+from bandit_envs.testing import assert_identical
+from bandit_envs.trajectories import restart, termination
+
+B, K = 6, 3
+ARGUMENTS = {
+    "greedy": {"epsilon": 0.0},
+    "epsilon_greedy": {"epsilon": 0.1},
+    "linear_epsilon_greedy": {"epsilon": 0.1},
+    "disjoint_linear_epsilon_greedy": {"epsilon": 0.1},
+    "ucb": {"c": 2.0},
+    "gradient": {"step_size": 0.2},
+    "explore_then_commit": {"m": 3},
+    "decaying_epsilon_greedy": {"c": 1.0, "d": 0.5},
+    "discounted_ucb": {"gamma": 0.9},
+    "sliding_window_ucb": {"window": 10},
+    "exp3": {"gamma": 0.2},
+    "exp3_s": {"gamma": 0.2, "alpha": 0.1},
+    "boltzmann": {"temperature": 0.5},
+    "successive_elimination": {"delta": 0.5},
+    "discounted_thompson": {"gamma": 0.9},
+    "pbm_ucb": {"observation_probs": [1.0, 0.5]},
+}
+ON = {
+    "per_arm": ("lin_ucb", "linear_thompson", "linear_epsilon_greedy"),
+    "stationary_stochastic": (
+        "disjoint_lin_ucb",
+        "disjoint_linear_thompson",
+        "disjoint_linear_epsilon_greedy",
+    ),
+    "logistic_context": ("logistic_thompson",),
+    "cascade": ("random_slate", "cascade_ucb", "pbm_ucb"),
+    "ranking": ("top_k_lin_ucb",),
+}
+"""The environments of policies that do not run on Bernoulli arms."""
+
+
+def make(name, seed=0):
+    """Returns an environment and a policy that fits it."""
+    fitting = (env for env, names in ON.items() if name in names)
+    env = ENVIRONMENTS[next(fitting, "bernoulli")].make
+    if env is BernoulliPyEnvironment:
+        env = functools.partial(env, [0.2, 0.5, 0.8])
+    if name in ON["cascade"]:
+        env = functools.partial(env, num_slots=2)
+    env = env(batch_size=B, seed=seed)
+    entry = POLICIES[name]
+    return env, entry.make(**ARGUMENTS.get(name, {}), **entry.make.sizes(env), seed=1)
+
+
+def bernoulli(batch_size, seed=0):
+    return BernoulliPyEnvironment([0.2, 0.5, 0.8], batch_size, seed=seed)
+
+
+def learned(policy):
+    return policy.get_state().content.learned
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+@pytest.mark.parametrize("delay", [0, 4])
+def test_a_constant_delay_shifts_what_is_learned(name, delay):
+    env, policy = make(name)
+    delayed_env, delayed = make(name)
+    delayed_env = DelayedRewards(delayed_env, delay)
+    StepDriver(env, policy, [policy], 12).run()
+    actions = []
+
+    def look(trajectory):
+        actions.append(trajectory.action)
+
+    StepDriver(delayed_env, delayed, [DelayedLearning(delayed_env, delayed), look], 12).run()
+    if delay == 0:
+        assert_identical(delayed.get_state(), policy.get_state())
+        return
+    # Another policy sees the first steps in time, with the actions that the delayed one chose.
+    env, shifted = make(name)
+    time_step = env.reset()
+    for action in actions[: 12 - delay]:
+        next_time_step = env.step(action)
+        shifted(Trajectory.from_transition(time_step, action, next_time_step))
+        time_step = next_time_step
+    assert_identical(learned(delayed), learned(shifted))
+
+
+def run_delayed(policy, env, steps, learn=None):
+    """Lets a policy learn from delayed rewards; returns the feedback of every step."""
+    seen = []
+
+    def look(trajectory):
+        seen.append(env.current_time_step().observation["feedback"])
+
+    StepDriver(env, policy, [learn or DelayedLearning(env, policy), look], steps).run()
+    return seen
+
+
+BY_ROW = {
+    "epsilon_greedy": functools.partial(policies.EpsilonGreedyPolicy, 0.2),
+    "gradient": functools.partial(policies.GradientBanditPolicy, 0.2),
+    "thompson": policies.GaussianThompsonSamplingPolicy,
+    "beta_thompson": policies.BetaThompsonSamplingPolicy,
+    "exp3": functools.partial(policies.Exp3Policy, 0.2),
+    "successive_elimination": functools.partial(policies.SuccessiveEliminationPolicy, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", BY_ROW)
+def test_each_row_learns_what_it_would_learn_alone(name):
+    env = DelayedRewards(bernoulli(B), rewards.Geometric(0.4), max_delay=5)
+    policy = BY_ROW[name](num_actions=K, batch_size=B, seed=1)
+    seen = run_delayed(policy, env, 40)
+    for row in range(B):
+        alone = BY_ROW[name](num_actions=K, batch_size=1)
+        for feedback in seen:
+            for lag in np.flatnonzero(feedback["arrived"][row])[::-1]:
+                action, reward = (feedback[key][row, [lag]] for key in ("action", "reward"))
+                before = restart(np.ones((1, 1), np.float32), 1)
+                after = termination(before.observation, reward)
+                alone(Trajectory.from_transition(before, action, after))
+        rows = map_structure(lambda leaf, row=row: leaf[row : row + 1], learned(policy))
+        assert_identical(map_structure(np.copy, rows), learned(alone))
+
+
+def test_a_count_of_steps_advances_once_in_a_step_that_pays():
+    env = DelayedRewards(bernoulli(B), rewards.Poisson(1.0), max_delay=3)
+    policy = UCBPolicy(1.0, num_actions=K, batch_size=B, seed=1)
+    arrived = np.array([feedback["arrived"] for feedback in run_delayed(policy, env, 30)])
+    assert learned(policy).steps == arrived.any(axis=(1, 2)).sum()
+    assert np.array_equal(learned(policy).counts.sum(axis=1), arrived.sum(axis=(0, 2)))
+
+
+def test_a_regression_learns_from_the_rows_that_arrived():
+    bandit = ENVIRONMENTS["stationary_stochastic"].make(3, K, 0.5, B, seed=0)
+    env = DelayedRewards(bandit, rewards.Geometric(0.3), max_delay=4)
+    policy = policies.DisjointLinUCBPolicy(1.0, **policies.DisjointLinUCBPolicy.sizes(env), seed=1)
+    learn, contexts, samples = DelayedLearning(env, policy), [], []
+
+    def look(trajectory):
+        contexts.insert(0, trajectory.observation["observation"])
+        feedback = env.current_time_step().observation["feedback"]
+        for row, lag in np.argwhere(feedback["arrived"]):
+            paid = feedback["action"][row, lag], feedback["reward"][row, lag]
+            samples.append((contexts[lag][row], *paid))
+
+    StepDriver(env, policy, [learn, look], 50).run()
+    assert 0 < len(samples) < 50 * B
+    for action in range(K):
+        x = np.array([context for context, taken, _ in samples if taken == action], float)
+        r = np.array([reward for _, taken, reward in samples if taken == action], float)
+        theta = np.linalg.solve(x.T @ x + np.eye(3), x.T @ r)
+        assert learned(policy).theta[action] == pytest.approx(theta)
+
+
+def test_ucb_finds_the_best_arm_in_spite_of_delays():
+    env = DelayedRewards(bernoulli(100), rewards.Exponential(5.0), max_delay=20)
+    policy = UCBPolicy(0.5, num_actions=K, batch_size=100, seed=1)
+    regret = RegretMetric(env)
+    StepDriver(env, policy, [DelayedLearning(env, policy), regret], 300).run()
+    early, middle, late = regret.result().per_step.mean.reshape(3, 100).mean(axis=1)
+    assert early > 1.5 * middle > 2.0 * late
+
+
+def test_a_run_with_delays_replays_exactly_from_a_file(tmp_path):
+    def driver(seed):
+        env = DelayedRewards(bernoulli(B, seed), rewards.Geometric(0.3), max_delay=4)
+        policy = UCBPolicy(1.0, num_actions=K, batch_size=B, seed=seed)
+        observers = [DelayedLearning(env, policy), RegretMetric(env)]
+        return StepDriver(env, policy, observers, 15)
+
+    first, second = driver(0), driver(1)
+    first.run()
+    save_state(tmp_path / "state.npz", first.get_state())
+    second.set_state(load_state(tmp_path / "state.npz"))
+    assert_identical(second.run(), first.run())
+    assert_identical(second.get_state(), first.get_state())
+
+
+def test_what_is_outstanding_at_a_reset_is_never_learned():
+    env = DelayedRewards(KArmedTestbed(k=K, batch_size=B, seed=0, horizon=4), 2)
+    policy = UCBPolicy(1.0, num_actions=K, batch_size=B, seed=1)
+    run_delayed(policy, env, 12)
+    assert (learned(policy).counts.sum(axis=1) == 3 * 2).all()
+
+
+def test_a_policy_whose_rows_share_a_window_needs_one_row():
+    sizes = {"num_actions": K, "batch_size": 1}
+    env = DelayedRewards(bernoulli(1), rewards.Geometric(0.4), max_delay=5)
+    run_delayed(SlidingWindowUCBPolicy(10, **sizes), env, 20)
+    env = DelayedRewards(bernoulli(B), rewards.Geometric(0.4), max_delay=5)
+    with pytest.raises(ValueError, match="batch_size"):
+        run_delayed(SlidingWindowUCBPolicy(10, **{**sizes, "batch_size": B}), env, 20)
+
+
+class Sums(policies.RandomPolicy):
+    """Keeps an array whose first dimension is not the batch."""
+
+    def _initial(self):
+        return np.zeros((2, *self._table_shape))
+
+    def _learn(self, learned, trajectory):
+        learned[:, np.arange(self.batch_size), trajectory.action] += 1.0
+        return learned
+
+
+def test_rows_of_arrays_that_are_not_by_row_are_refused_and_nothing_is_learned():
+    policy, rows = Sums(num_actions=K, batch_size=B), np.arange(B) < 2
+    before = restart(np.ones((B, 1), np.float32), B)
+    after = termination(before.observation, np.ones(B))
+    trajectory = Trajectory.from_transition(before, np.zeros(B, int), after)
+    with pytest.raises(ValueError, match="batch_size"):
+        policy.learn_rows([(trajectory, rows)])
+    assert policy.is_untrained
+    for bad in (rows[:-1], rows.astype(int)):
+        with pytest.raises(ValueError, match="rows"):
+            policy.learn_rows([(trajectory, bad)])
+
+
+def test_an_environment_without_delays_is_refused():
+    with pytest.raises(TypeError, match="env"):
+        DelayedLearning(bernoulli(1), UCBPolicy(1.0, num_actions=K))
