@@ -6,14 +6,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.policies import Policy
 from bandit_envs.specs import BoundedArraySpec
-from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep, Trajectory
 
 Observer = Callable[[Trajectory], Any]
 """Called with the trajectory of every step. A policy is one, and so is a metric."""
@@ -44,8 +42,8 @@ class StepDriver(Stateful):
         policy: chooses the actions.
         observers: called with each step's trajectory, in this order.
         num_steps: steps of the whole batch in one `run()`.
-        emit_log_probability: whether the `policy_info` of a trajectory is a `PolicyInfo`, with the
-            log probability of the action taken; `()` otherwise.
+        emit_log_probability: whether the `policy_info` of a trajectory is the policy's `info_of`
+            the action taken, with its log probability; `()` otherwise.
 
     Raises:
         NotImplementedError: log probabilities are wanted of a policy that does not know them.
@@ -76,20 +74,19 @@ class StepDriver(Stateful):
         for observer in self._observers:
             _check(callable(observer), "an observer", observer, "a callable")
         _check_sizes(env, policy)
-        self._probability_of = None
+        self._info_of = None
         if emit_log_probability:
             if not isinstance(policy, Policy) or not policy.knows_probabilities:
                 raise NotImplementedError(f"{type(policy).__name__} does not know probabilities")
-            self._probability_of = policy.probability_of
+            self._info_of = policy.info_of
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         parts = {id(part): part for part in (env, policy, *self._observers)}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 
     def run(self) -> TimeStep:
         """Takes the next `num_steps` steps; returns the environment's last time step."""
-        env, policy, probability_of = self._env, self._policy, self._probability_of
+        env, policy, info_of = self._env, self._policy, self._info_of
         policy_info: Any = ()
-        chances: Any = None
         try:
             time_step = env.current_time_step()
         except ValueError:
@@ -98,10 +95,8 @@ class StepDriver(Stateful):
             if env.should_reset(time_step):
                 time_step = env.reset()
             action = policy.action(time_step)
-            if probability_of is not None:
-                before, chances = chances, probability_of(time_step, action)
-                if chances is not before or chances.flags.writeable:  # constants have one logarithm
-                    policy_info = PolicyInfo(np.log(chances))
+            if info_of is not None:
+                policy_info = info_of(time_step, action)
             next_time_step = env.step(action)
             trajectory = Trajectory.from_transition(time_step, action, next_time_step, policy_info)
             for observer in self._observers:

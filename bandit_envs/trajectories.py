@@ -83,6 +83,20 @@ class PolicyInfo(NamedTuple):
     log_probability: NDArray[np.float64]
 
 
+class SlateInfo(NamedTuple):
+    """What a policy reports of slates: logarithms of the probabilities of what it shows.
+
+    Fields:
+        log_probability: [B], of the slate.
+        slot_log_probability: [B, S], that the slot shows its item.
+        prefix_log_probability: [B, S], that the slots down to this one show their items.
+    """
+
+    log_probability: NDArray[np.float64]
+    slot_log_probability: NDArray[np.float64]
+    prefix_log_probability: NDArray[np.float64]
+
+
 class Trajectory(NamedTuple):
     """One transition of every row, as a driver shows it to its observers.
 

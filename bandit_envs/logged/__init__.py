@@ -34,3 +34,10 @@ from bandit_envs.logged.replay import MatchedRows as MatchedRows
 from bandit_envs.logged.replay import ReplayEnvironment as ReplayEnvironment
 from bandit_envs.logged.replay import ReplayResult as ReplayResult
 from bandit_envs.logged.replay import evaluate_by_replay as evaluate_by_replay
+from bandit_envs.logged.slates import RewardInteractionIPS as RewardInteractionIPS
+from bandit_envs.logged.slates import SlateEstimator as SlateEstimator
+from bandit_envs.logged.slates import SlateIndependentIPS as SlateIndependentIPS
+from bandit_envs.logged.slates import SlateLog as SlateLog
+from bandit_envs.logged.slates import SlateProbabilities as SlateProbabilities
+from bandit_envs.logged.slates import SlateRecorder as SlateRecorder
+from bandit_envs.logged.slates import SlateStandardIPS as SlateStandardIPS

@@ -26,7 +26,7 @@ from bandit_envs.base.checks import check_integer, check_number
 from bandit_envs.base.state import Seed, generator
 from bandit_envs.logged.log import BanditLog
 
-LARGE_WEIGHT, SMALL_SAMPLE, TOLERANCE, BLOCK = 100.0, 100.0, 1e-6, 2048
+LARGE_WEIGHT, SMALL_SAMPLE, FAR, TOLERANCE, BLOCK = 100.0, 100.0, 4.0, 1e-6, 2048
 
 Floats = NDArray[np.float64]
 
@@ -122,8 +122,8 @@ class Estimator:
             predicted_rewards: [n, K], for estimators with a reward model.
 
         Warns:
-            UserWarning: the effective sample size is below 100, or the policy takes an action that
-                was never logged.
+            UserWarning: the effective sample size is below 100, the mean weight is not near 1, or
+                the policy takes an action that was never logged.
         """
         size, num_actions = len(log), log.num_actions
         if size < 2:
@@ -164,7 +164,10 @@ class Estimator:
             row = int(np.isfinite(terms).all(axis=0).argmin())
             raise ValueError(f"predicted_rewards of row {row} are not all finite")
         effective = float(sums[0] ** 2 / max(sums[1], 1e-300))
-        _warn(log, chances, effective)
+        _warn(log, chances)
+        mean = sums[0] / size
+        deviation = math.sqrt(max(sums[1] / size - mean**2, 0.0))
+        warn_of_weights(effective, size, mean, deviation)
         slope, variance = _slope(means), 0.0
         for start in range(0, size, BLOCK):
             influence = slope @ (terms[:, start : start + BLOCK] - means[:, np.newaxis])
@@ -352,12 +355,23 @@ def _checked_block(chances: NDArray[Any], start: int) -> Floats:
     return block
 
 
-def _warn(log: BanditLog, chances: NDArray[Any], effective: float) -> None:
+def warn_of_weights(effective: float, size: int, mean: float, deviation: float) -> None:
+    """Warns of a small effective sample, and of a mean weight that is not near 1."""
+    if effective < SMALL_SAMPLE:
+        found = f"the effective sample size is {effective:.1f} of {size} rows"
+        warnings.warn(f"{found}; the estimate is unreliable", stacklevel=3)
+    error = deviation / math.sqrt(size)
+    if abs(mean - 1.0) > FAR * error + TOLERANCE:
+        found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
+        warnings.warn(
+            f"{found}; propensities may be wrong, or what the policy does was never logged",
+            stacklevel=3,
+        )
+
+
+def _warn(log: BanditLog, chances: NDArray[Any]) -> None:
     unlogged = np.flatnonzero(np.bincount(log.action, minlength=log.num_actions) == 0)
     unlogged = unlogged[(chances[:, unlogged] > 0.0).any(axis=0)]
     if unlogged.size:
         found = f"the policy takes actions that were never logged: {unlogged[:10].tolist()}"
         warnings.warn(f"{found}; the log cannot tell their value", stacklevel=3)
-    if effective < SMALL_SAMPLE:
-        found = f"the effective sample size is {effective:.1f} of {len(log)} rows"
-        warnings.warn(f"{found}; the estimate is unreliable", stacklevel=3)

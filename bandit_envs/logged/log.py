@@ -169,32 +169,33 @@ def _features(leaf: Any, size: int) -> NDArray[Any]:
     if array.shape[:1] != (size,):
         raise ValueError(f"observation has shape {array.shape}; expected {size} rows")
     if array.dtype.kind == "f":
-        _require("observation", array, ~np.isnan(array), "no NaN")
+        check_each("observation", array, ~np.isnan(array), "no NaN")
     array.setflags(write=False)
     return array
 
 
 def _check_values(columns: dict[str, NDArray[Any]], num_actions: int) -> None:
     action, reward, propensity = (columns[key] for key in ("action", "reward", "propensity"))
-    _require("action", action, (action >= 0) & (action < num_actions), f"0 to {num_actions - 1}")
-    _require("reward", reward, np.isfinite(reward), "finite numbers")
-    _require("propensity", propensity, (propensity > 0) & (propensity <= 1), "above 0, at most 1")
+    check_each("action", action, (action >= 0) & (action < num_actions), f"0 to {num_actions - 1}")
+    check_each("reward", reward, np.isfinite(reward), "finite numbers")
+    check_each("propensity", propensity, (propensity > 0) & (propensity <= 1), "above 0, at most 1")
     available = columns.get("available")
     if available is not None:
         chosen = np.take_along_axis(available, action[:, np.newaxis], axis=1)[:, 0]
-        _require("action", action, chosen, "an available action")
+        check_each("action", action, chosen, "an available action")
     table = columns.get("action_probabilities")
     if table is not None:
-        _require("action_probabilities", table, (table >= 0) & (table <= 1), "0 to 1")
+        check_each("action_probabilities", table, (table >= 0) & (table <= 1), "0 to 1")
         sums = table.sum(axis=1)
-        _require("action_probabilities", sums, np.isclose(sums, 1.0), "rows that sum to 1")
+        check_each("action_probabilities", sums, np.isclose(sums, 1.0), "rows that sum to 1")
     means = columns.get("expected_rewards")
     if means is not None:
         known = np.isfinite(means) if available is None else np.isfinite(means) | ~available
-        _require("expected_rewards", means, known, "finite numbers")
+        check_each("expected_rewards", means, known, "finite numbers")
 
 
-def _require(name: str, values: NDArray[Any], good: NDArray[np.bool_], expected: str) -> None:
+def check_each(name: str, values: NDArray[Any], good: NDArray[np.bool_], expected: str) -> None:
+    """Raises ValueError for the first of `values` [n, ...] that is not good."""
     if not good.all():
         index = tuple(map(int, np.argwhere(~good)[0]))
         raise ValueError(f"{name} is {values[index]} in row {index[0]}; expected {expected}")

@@ -22,7 +22,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.state import Memo, Seed, Stateful, Transient, check_fields, generator
 from bandit_envs.specs import Nest, map_structure
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.float64]
@@ -85,7 +85,7 @@ class Policy(Stateful, abc.ABC):
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._table_shape = self._batch_size, self._num_actions
         self._row_offsets = np.arange(self._batch_size) * self._num_actions
-        self._mask_memo = Memo()
+        self._mask_memo, self._info_memo = Memo(), Memo()
         self._chosen_by = Transient()  # what a choice was based on, for its probabilities
         self._skips_the_table = self._defines("_probability_of")
         # A class that tells other probabilities does not choose as the class above it does.
@@ -104,7 +104,7 @@ class Policy(Stateful, abc.ABC):
 
     @property
     def knows_probabilities(self) -> bool:
-        """Whether `probabilities` is implemented."""
+        """Whether the probabilities of actions have a closed form."""
         return self._defines("_probabilities")
 
     @property
@@ -149,6 +149,12 @@ class Policy(Stateful, abc.ABC):
         if self._skips_the_table and self._available(time_step.observation) is None:
             return self._probability_of(self._state.learned, time_step, indices)
         return self.probabilities(time_step).take(self._row_offsets + indices)
+
+    def info_of(self, time_step: TimeStep, action: Any) -> Nest:
+        """Returns what a trajectory tells of the choice of actions [B]: their log probabilities."""
+        chances = self.probability_of(time_step, action)
+        memo = Memo() if chances.flags.writeable else self._info_memo  # the logarithm of a constant
+        return memo.of(chances, lambda known: PolicyInfo(np.log(known)))
 
     def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
         """Returns the frequencies of actions in `samples` choices, which `rng` draws: [B, K].

@@ -22,7 +22,7 @@ from bandit_envs.base.checks import (
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
 from bandit_envs.policies.policy import Floats, Policy, Rng, Sizes
 from bandit_envs.specs import BoundedArraySpec, Nest
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.trajectories import SlateInfo, TimeStep, Trajectory
 
 Slates = NDArray[np.intp]
 
@@ -83,11 +83,19 @@ class RandomSlatePolicy(SlatePolicy):
     (1, 2)
     """
 
+    knows_probabilities = True
+
     def _initial(self) -> None:
         return None
 
     def _scores(self, learned: None, time_step: TimeStep) -> Floats:
         return np.zeros(self._table_shape)
+
+    def info_of(self, time_step: TimeStep, action: Any) -> SlateInfo:
+        shape = self._batch_size, self._num_slots
+        prefix = -np.log(self._num_actions - np.arange(self._num_slots)).cumsum()
+        tables = np.full(shape, prefix[0]), np.tile(prefix, (self._batch_size, 1))
+        return SlateInfo(tables[1][:, -1], *tables)
 
     def _learn(self, learned: None, trajectory: Trajectory) -> None:
         return None

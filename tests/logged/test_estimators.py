@@ -374,3 +374,14 @@ def test_an_action_that_was_logged_once_is_predicted():
     action = np.r_[2, rng.integers(2, size=99)]
     log = BanditLog(rng.normal(size=(100, 2)), action, action, np.full(100, 0.5), 3)
     assert np.isfinite(RewardRegression().predict(log)).all()
+
+
+def test_a_mean_weight_far_from_one_is_warned_of():
+    rng = np.random.default_rng(8)
+    log, probabilities = drawn(rng, 2000), np.tile([0.5, 0.3, 0.2], (2000, 1))
+    wrong = BanditLog(log.observation, log.action, log.reward, 0.8 * log.propensity)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        InversePropensityScoring().estimate(log, probabilities)
+    with pytest.warns(UserWarning, match="mean weight"):
+        InversePropensityScoring().estimate(wrong, probabilities)

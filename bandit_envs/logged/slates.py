@@ -1,0 +1,203 @@
+"""Logs of slates, and what another policy's slates would have earned."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.checks import check_numbers, shown
+from bandit_envs.logged.estimators import LARGE_WEIGHT, Estimate, Floats, warn_of_weights
+from bandit_envs.logged.log import check_each
+from bandit_envs.specs import Nest, map_structure
+from bandit_envs.trajectories import SlateInfo, Trajectory
+
+
+class SlateProbabilities(NamedTuple):
+    """How probable n slates of S slots are under a policy; None for what is unknown.
+
+    Fields:
+        slate: [n], the probability of the slate.
+        slot: [n, S], the probability that the slot shows its item, whatever the others show.
+        prefix: [n, S], the probability that the slots down to this one show their items.
+    """
+
+    slate: Floats | None = None
+    slot: Floats | None = None
+    prefix: Floats | None = None
+
+    @classmethod
+    def of_slates(cls, slates: Any, logged: Any) -> SlateProbabilities:
+        """Returns the probabilities of logged slates if a policy shows `slates`, both [n, S]."""
+        slot = np.equal(slates, logged).astype(np.float64)
+        prefix = slot.cumprod(axis=1)
+        return cls(prefix[:, -1], slot, prefix)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SlateLog:
+    """A table of n slates that were shown, with a reward for each of their S slots.
+
+    Fields:
+        observation: a nest of arrays [n, ...].
+        action: [n, S], the items shown.
+        reward: [n, S].
+        propensity: the probabilities with which they were shown, above 0.
+
+    Raises:
+        TypeError, ValueError: a column is wrong; the message names it and its first bad row.
+
+    >>> log = SlateLog((), [[0, 1], [2, 0]], [[1, 0], [0, 0]], SlateProbabilities([0.5, 0.1]))
+    >>> len(log)
+    2
+    """
+
+    observation: Nest
+    action: NDArray[np.integer[Any]]
+    reward: Floats
+    propensity: SlateProbabilities
+
+    def __post_init__(self) -> None:
+        """Converts and checks the columns."""
+        action = check_numbers("action", self.action, ndim=2)
+        reward = _table("reward", self.reward, action.shape)
+        check_each("reward", reward, np.isfinite(reward), "finite numbers")
+        tables = self.propensity._asdict()
+        for kind, value in tables.items():
+            if value is not None:
+                tables[kind] = table = _probabilities(f"propensity.{kind}", value, action.shape)
+                check_each(f"propensity.{kind}", table, table > 0.0, "above 0")
+        vars(self).update(action=action, reward=reward, propensity=SlateProbabilities(**tables))
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    def __getitem__(self, rows: Any) -> SlateLog:
+        """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
+        columns = self.observation, self.action, self.reward, self.propensity
+        return SlateLog(*map_structure(lambda leaf: None if leaf is None else leaf[rows], columns))
+
+
+class SlateRecorder:
+    """An observer that records slates and their exact probabilities, as `RandomSlatePolicy` has.
+
+    >>> from bandit_envs import CascadeBandit, RandomSlatePolicy, StepDriver
+    >>> env = CascadeBandit(num_slots=2, batch_size=5, seed=0)
+    >>> policy = RandomSlatePolicy(2, num_actions=10, batch_size=5, seed=1)
+    >>> recorder = SlateRecorder()
+    >>> _ = StepDriver(env, policy, [recorder], 4, emit_log_probability=True).run()
+    >>> recorder.log().action.shape
+    (20, 2)
+    """
+
+    def __init__(self) -> None:
+        self._steps: list[Nest] = []
+
+    def __call__(self, trajectory: Trajectory) -> None:
+        """Records a step."""
+        info = trajectory.policy_info
+        if not isinstance(info, SlateInfo):
+            expected = "a SlateInfo, as a driver with emit_log_probability=True gives it"
+            raise ValueError(f"policy_info is {shown(info)}; expected {expected}")
+        self._steps.append((trajectory.observation, trajectory.action, trajectory.reward, *info))
+
+    def log(self) -> SlateLog:
+        """Returns all that was recorded."""
+        if not self._steps:
+            raise ValueError("nothing was recorded yet")
+        joined = map_structure(lambda *leaves: np.concatenate(leaves), *self._steps)
+        observation, action, reward, *logarithms = joined
+        return SlateLog(observation, action, reward, SlateProbabilities(*map(np.exp, logarithms)))
+
+
+class SlateEstimator:
+    """Estimates the sum of a slate's rewards under a policy: mean(sum_s w_s r_s).
+
+    Estimators differ in the probabilities whose ratio is the weight w_s of a slot.
+    """
+
+    _kind: ClassVar[str]
+
+    def estimate(self, log: SlateLog, probabilities: SlateProbabilities) -> Estimate:
+        """Estimates what a policy would have earned that shows slates with `probabilities`.
+
+        The effective sample size and the share of large weights are means over the slots.
+
+        Warns:
+            UserWarning: the effective sample size is below 100, or the mean weight is not 1.
+        """
+        size = len(log)
+        sources = {"probabilities": probabilities, "log.propensity": log.propensity}
+        known = {f"{name}.{self._kind}": getattr(at, self._kind) for name, at in sources.items()}
+        for name, table in known.items():
+            if table is None:
+                raise ValueError(f"{name} is None; {type(self).__name__} needs it")
+        new, old = (_probabilities(name, table, log.action.shape) for name, table in known.items())
+        weights = (new / old).reshape(size, -1)
+        terms = (weights * log.reward).sum(axis=1)
+        squares = np.maximum((weights**2).sum(axis=0), 1e-300)
+        effective = float((weights.sum(axis=0) ** 2 / squares).mean())
+        means = weights.mean(axis=1)
+        warn_of_weights(effective, size, float(means.mean()), float(means.std()))
+        return Estimate(
+            float(terms.mean()),
+            float(terms.std(ddof=1)) / math.sqrt(size),
+            effective,
+            float(weights.max()),
+            float((weights > LARGE_WEIGHT).mean()),
+            0.0,
+            terms[np.newaxis],
+        )
+
+
+class SlateStandardIPS(SlateEstimator):
+    """Weighs every slot by the ratio of the probabilities of the whole slate.
+
+    It is unbiased whatever users do, but its variance grows fastest with the number of slots.
+
+    Source: Li et al., Offline evaluation of ranking policies with click models (2018), there the
+    list estimator.
+    """
+
+    _kind = "slate"
+
+
+class SlateIndependentIPS(SlateEstimator):
+    """Weighs a slot by the ratio of the probabilities that it shows its item.
+
+    It is unbiased if a slot's reward depends on its own item only, as in `PositionBasedBandit`.
+
+    Source: Li et al. (2018), there the item-position estimator.
+    """
+
+    _kind = "slot"
+
+
+class RewardInteractionIPS(SlateEstimator):
+    """Weighs a slot by the ratio of the probabilities of the slots down to it.
+
+    It is unbiased if a slot's reward depends on its own item and on those above, as in
+    `CascadeBandit`.
+
+    Source: McInerney et al., Counterfactual evaluation of slate recommendations with sequential
+    reward interactions (2020), without its normalisation.
+    """
+
+    _kind = "prefix"
+
+
+def _probabilities(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    """Returns probabilities [n] of slates, or [n, S]."""
+    table = _table(name, value, shape[:1] if name.endswith(".slate") else shape)
+    check_each(name, table, (table >= 0.0) & (table <= 1.0), "0 to 1")
+    return table
+
+
+def _table(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    table = check_numbers(name, value, len(shape)).astype(np.float64)
+    if table.shape != shape:
+        raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
+    return table

@@ -1,0 +1,190 @@
+"""Slate estimators, on a table worked out by hand and against click models that know the truth."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    CascadeBandit,
+    CascadeUCBPolicy,
+    PositionBasedBandit,
+    RandomSlatePolicy,
+    StepDriver,
+)
+from bandit_envs.logged import (
+    RewardInteractionIPS,
+    SlateIndependentIPS,
+    SlateLog,
+    SlateProbabilities,
+    SlateRecorder,
+    SlateStandardIPS,
+)
+
+K, S = 4, 3
+ATTRACTIONS, LOOKS = np.array([0.5, 0.4, 0.3, 0.2]), np.array([0.9, 0.6, 0.3])
+BEST = [0, 1, 2]
+SLATES = np.array(list(permutations(range(K), S)))
+
+
+def probabilities(action):
+    """Of a policy that shows the best slate with probability 0.6, and else a random one."""
+    best = SlateProbabilities.of_slates(np.broadcast_to(BEST, action.shape), action)
+    uniform = 1 / 24, 1 / 4, np.array([1 / 4, 1 / 12, 1 / 24])
+    return SlateProbabilities(*(0.6 * to + 0.4 * of for to, of in zip(best, uniform)))
+
+
+def clicks(model, slates):
+    """Returns the probability of a click on each slot of slates [m, S]."""
+    attraction = ATTRACTIONS[slates]
+    if model == "position":
+        return LOOKS * attraction
+    return attraction * np.cumprod(1 - np.insert(attraction[:, :-1], 0, 0, axis=1), axis=1)
+
+
+def truth(model):
+    return 0.6 * clicks(model, np.array([BEST])).sum() + 0.4 * clicks(model, SLATES).sum() / 24
+
+
+def recorded(model, rows):
+    env = (
+        PositionBasedBandit(ATTRACTIONS, LOOKS, 2000, seed=0)
+        if model == "position"
+        else CascadeBandit(ATTRACTIONS, S, 2000, seed=0)
+    )
+    policy = RandomSlatePolicy(S, num_actions=K, batch_size=2000, seed=1)
+    recorder = SlateRecorder()
+    StepDriver(env, policy, [recorder], rows // 2000, emit_log_probability=True).run()
+    return recorder.log()
+
+
+def by_hand():
+    propensity = SlateProbabilities([0.5, 0.1], [[0.5, 0.5], [0.2, 0.4]], [[0.5, 0.5], [0.2, 0.1]])
+    log = SlateLog((), [[0, 1], [1, 0]], [[1, 2], [3, 4]], propensity)
+    new = SlateProbabilities([0.25, 0.2], [[0.25, 0.5], [0.4, 0.2]], [[0.25, 0.25], [0.4, 0.2]])
+    return log, new
+
+
+@pytest.mark.parametrize(
+    ("estimator", "values"),
+    [
+        (SlateStandardIPS(), (0.5 * 3, 2 * 7)),
+        (SlateIndependentIPS(), (0.5 + 2, 2 * 3 + 0.5 * 4)),
+        (RewardInteractionIPS(), (0.5 + 0.5 * 2, 2 * 3 + 2 * 4)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.filterwarnings("ignore:the effective sample size")
+def test_values_are_those_worked_out_by_hand(estimator, values):
+    estimate = estimator.estimate(*by_hand())
+    assert estimate.value == pytest.approx(np.mean(values), abs=1e-12)
+    assert estimate.standard_error == pytest.approx(abs(values[1] - values[0]) / 2, abs=1e-12)
+    assert estimate.max_weight == 2.0
+
+
+UNBIASED = pytest.mark.parametrize(
+    ("model", "estimator"),
+    [
+        ("position", SlateStandardIPS()),
+        ("position", SlateIndependentIPS()),
+        ("position", RewardInteractionIPS()),
+        ("cascade", SlateStandardIPS()),
+        ("cascade", RewardInteractionIPS()),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+
+
+@UNBIASED
+def test_estimates_of_a_long_log_are_near_the_truth(model, estimator):
+    log = recorded(model, 100_000)
+    estimate = estimator.estimate(log, probabilities(log.action))
+    assert abs(estimate.value - truth(model)) < 4 * estimate.standard_error
+
+
+@UNBIASED
+@pytest.mark.slow
+def test_estimates_are_unbiased_and_intervals_cover_the_truth(model, estimator):
+    logs, size = 500, 2000
+    log, known = recorded(model, logs * size), truth(model)
+    values, covered = [], 0
+    for start in range(0, len(log), size):
+        part = log[start : start + size]
+        estimate = estimator.estimate(part, probabilities(part.action))
+        low, high = estimate.interval(0.95)
+        values.append(estimate.value)
+        covered += low <= known <= high
+    assert abs(np.mean(values) - known) < 4 * np.std(values) / np.sqrt(logs)
+    assert 0.92 <= covered / logs <= 0.975
+
+
+def test_slots_weighed_one_by_one_mislead_where_users_stop_at_a_click():
+    log = recorded("cascade", 100_000)
+    estimate = SlateIndependentIPS().estimate(log, probabilities(log.action))
+    assert abs(estimate.value - truth("cascade")) > 10 * estimate.standard_error
+
+
+def test_fewer_slots_in_a_weight_make_a_narrower_interval():
+    log = recorded("position", 20_000)
+    errors = [
+        estimator.estimate(log, probabilities(log.action)).standard_error
+        for estimator in (SlateIndependentIPS(), RewardInteractionIPS(), SlateStandardIPS())
+    ]
+    assert errors == sorted(errors)
+
+
+def test_the_policy_that_made_a_log_has_weights_of_one():
+    log = recorded("cascade", 2000)
+    for estimator in (SlateStandardIPS(), SlateIndependentIPS(), RewardInteractionIPS()):
+        estimate = estimator.estimate(log, log.propensity)
+        assert estimate.value == pytest.approx(log.reward.sum(axis=1).mean())
+        assert (estimate.max_weight, estimate.effective_sample_size) == (1.0, 2000.0)
+    np.testing.assert_allclose(log.propensity.slate, 1 / 24)
+    np.testing.assert_allclose(log.propensity.slot, 1 / 4)
+    np.testing.assert_allclose(log.propensity.prefix, [[1 / 4, 1 / 12, 1 / 24]] * 2000)
+
+
+def test_wrong_slate_propensities_are_warned_of():
+    log = recorded("cascade", 2000)
+    wrong = log.propensity._replace(slot=0.5 * log.propensity.slot)
+    bad = SlateLog(log.observation, log.action, log.reward, wrong)
+    with pytest.warns(UserWarning, match="mean weight"):
+        SlateIndependentIPS().estimate(bad, log.propensity)
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "match"),
+    [
+        ({"action": [0, 1]}, ValueError, "action"),
+        ({"reward": [[1.0, 0.0]]}, ValueError, "reward"),
+        ({"reward": [[1.0, np.nan], [0.0, 0.0]]}, ValueError, "reward"),
+        ({"propensity": SlateProbabilities(slate=[0.5, 0.0])}, ValueError, r"propensity\.slate"),
+        ({"propensity": SlateProbabilities(slot=[0.5, 0.5])}, ValueError, r"propensity\.slot"),
+        ({"propensity": SlateProbabilities(slate=["a", "b"])}, TypeError, r"propensity\.slate"),
+    ],
+)
+def test_columns_are_checked(columns, error, match):
+    good = {"action": [[0, 1], [1, 0]], "reward": [[1, 0], [0, 0]]}
+    good["propensity"] = SlateProbabilities([0.5, 0.5])
+    with pytest.raises(error, match=match):
+        SlateLog((), **{**good, **columns})
+
+
+def test_an_estimator_names_the_probabilities_that_it_needs():
+    log, new = by_hand()
+    with pytest.raises(ValueError, match=r"probabilities\.prefix"):
+        RewardInteractionIPS().estimate(log, new._replace(prefix=None))
+    bare = SlateLog((), log.action, log.reward, log.propensity._replace(slot=None))
+    with pytest.raises(ValueError, match=r"log\.propensity\.slot"):
+        SlateIndependentIPS().estimate(bare, new)
+
+
+def test_slates_without_exact_probabilities_are_not_recorded():
+    env = CascadeBandit(ATTRACTIONS, S, seed=0)
+    policy, recorder = CascadeUCBPolicy(S, num_actions=K), SlateRecorder()
+    with pytest.raises(NotImplementedError):
+        StepDriver(env, policy, [recorder], emit_log_probability=True)
+    with pytest.raises(ValueError, match="policy_info"):
+        StepDriver(env, policy, [policy, recorder]).run()
+    with pytest.raises(ValueError, match="nothing"):
+        recorder.log()
