@@ -19,7 +19,8 @@ from bandit_envs.base.py_environment import PyEnvironment
 class RlberryEnv(Adapter, Model):
     """A copy of an environment with a batch of one, as a model of rlberry.
 
-    rlberry's managers make several models from one environment and run them at the same time.
+    rlberry's managers make several models from one environment and run them at the same time. Its
+    bandit agents never call `reset`: the first `step` does, and they need one without a horizon.
 
     Source: rlberry's `Model`.
 
@@ -55,6 +56,15 @@ class RlberryEnv(Adapter, Model):
         super().reseed(seed_seq)
         self._env.seed(self.seeder.rng)
         self._sampling_rng = self.seeder.spawn().rng
+
+    def step(self, action: Any) -> Any:
+        if not self._was_reset:
+            try:
+                self._env.current_time_step()
+            except ValueError:  # there has been none yet
+                self.reset()
+            self._was_reset = True
+        return super().step(action)
 
     def sample(self, state: Any, action: Any) -> Any:
         """Returns a step from a state of `env.get_state()`; the environment stays as it is."""

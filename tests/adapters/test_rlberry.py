@@ -16,7 +16,7 @@ from rlberry.utils.check_env import check_env, check_rlberry_env
 from rlberry.utils.check_gym_env import check_gym_env
 from rlberry.wrappers import RescaleRewardWrapper
 
-from bandit_envs import KArmedTestbed
+from bandit_envs import BernoulliPyEnvironment, KArmedTestbed
 from bandit_envs.adapters.rlberry import RlberryEnv
 from bandit_envs.rewards import LinearReward
 from bandit_envs.wrappers import AddActionMask, AffineReward, RescaleReward
@@ -310,3 +310,71 @@ def test_a_bad_action_is_refused_and_nothing_changes(action, error):
 def test_render_passes_the_mode_on():
     assert RlberryEnv(Countdown([3]), render_mode="ansi").render() == ("ansi", 0)
     assert RlberryEnv(Countdown([3])).render() is None
+
+
+class NeverResets(AgentWithSimplePolicy):
+    """Steps without a reset, as the bandit agents of rlberry do; tries each arm ten times."""
+
+    name = "NeverResets"
+
+    def fit(self, budget, **_):
+        arms = self.env.action_space.n
+        self.rewards = np.zeros((arms, 10))
+        for step in range(10 * arms):
+            self.rewards[step % arms, step // arms] = self.env.step(step % arms)[1]
+        self.best = int(self.rewards.sum(axis=1).argmax())
+        for _ in range(budget - 10 * arms):
+            self.env.step(self.best)
+        return {"episode_reward": self.rewards.sum()}
+
+    def policy(self, observation):
+        return self.best
+
+
+def test_every_step_of_an_agent_that_never_resets_is_paid():
+    agent = NeverResets(RlberryEnv(BernoulliPyEnvironment([1.0, 0.0])), seeder=0)
+    assert agent.fit(30)["episode_reward"] == 10.0
+    assert agent.best == 0
+
+
+def test_a_bad_first_action_is_refused():
+    with pytest.raises(ValueError, match="action"):
+        RlberryEnv(BernoulliPyEnvironment([1.0, 0.0])).step(2)
+
+
+@pytest.mark.parametrize(
+    ("agent", "maker"),
+    [
+        ("IndexAgent", "makeSubgaussianUCBIndex"),
+        ("IndexAgent", "makeBoundedUCBIndex"),
+        ("IndexAgent", "makeBoundedIMEDIndex"),
+        ("IndexAgent", "makeBoundedNPTSIndex"),
+        ("RandomizedAgent", "makeEXP3Index"),
+        ("TSAgent", "makeBetaPrior"),
+        ("TSAgent", "makeGaussianPrior"),
+    ],
+)
+def test_the_bandit_agents_of_rlberry_find_the_best_arm(agent, maker):
+    agents = pytest.importorskip("rlberry_research.agents.bandits")
+    rule, tracker = getattr(agents, maker)()
+    model = RlberryEnv(BernoulliPyEnvironment([0.1, 0.9, 0.3]))
+    model.reseed(0)
+    learner = getattr(agents, agent)(model, rule, tracker_params=tracker, seeder=0)
+    info = learner.fit(400)
+    assert sum(map(learner.tracker.n_pulls, range(3))) == 400
+    assert learner.optimal_action == 1
+    assert info["episode_reward"] > 0.6 * 400
+
+
+def test_a_manager_fits_and_evaluates_the_bandit_agents_of_rlberry(tmp_path):
+    agents = pytest.importorskip("rlberry_research.agents.bandits")
+    manager = ExperimentManager(
+        agents.IndexAgent,
+        (RlberryEnv, {"env": BernoulliPyEnvironment([0.1, 1.0, 0.3])}),
+        fit_budget=300,
+        n_fit=2,
+        seed=0,
+        output_dir=tmp_path,
+    )
+    manager.fit()
+    assert manager.eval_agents(4) == [1.0] * 4
