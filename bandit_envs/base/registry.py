@@ -18,20 +18,14 @@ EntryType = TypeVar("EntryType", bound="Entry")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What an id stands for: a `what`, such as "policy", made by a class of a `kind`.
-
-    Fields:
-        id: the short id, or `module:Class`.
-        title: how a legend writes it.
-        make: a class, or a function of plain values that returns an instance.
-        fixed: arguments that the id fixes.
-    """
+    """What an id stands for: a `what`, such as "policy", made by a class of a `kind`."""
 
     what: ClassVar[str]
     kind: ClassVar[type]
-    id: str
-    title: str
-    make: Callable[..., Any]
+    id: str  # the short id, or `module:Class`
+    title: str  # how a legend writes it
+    make: Callable[..., Any]  # a class, or a function of plain values that returns an instance
+    # Arguments that the id fixes.
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property

@@ -23,13 +23,8 @@ class AdversarialBandit(BanditPyEnvironment):
     All rows share the clock, which goes on through `reset`. `expected_rewards` and regret are those
     of the step; `best_fixed_action` is the comparator of adversarial regret.
 
-    Shapes:
-        B: batch_size.
-        T: steps.
-        K: arms.
-
     Args:
-        rewards: [T, K].
+        rewards: [T, K], of T steps and K arms.
 
     Source: Auer et al., The nonstochastic multiarmed bandit problem (2002); rlberry's
     `AdversarialBandit`.

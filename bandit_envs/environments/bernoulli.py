@@ -16,11 +16,7 @@ class BernoulliPyEnvironment(KArmedBandit):
 
         P(R_t = 1) = means[A_t]
 
-    The observation is 1.0 in every row. One uniform float64 is drawn a reward.
-
-    Shapes:
-        B: batch_size.
-        K: arms. The action, the reward and the observation are [B].
+    The observation [B] is 1.0 in every row. One uniform float64 is drawn a reward.
 
     Args:
         means: [K], or [B, K] for a problem a row: the probabilities of a reward of 1.

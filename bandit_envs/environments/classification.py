@@ -32,16 +32,10 @@ class ClassificationBandit(BanditPyEnvironment):
     A row is a user of a shared problem. The examples of an epoch are drawn without replacement;
     epochs go on through `reset`.
 
-    Shapes:
-        n: examples.
-        d: features. The observation is [B, d].
-        C: labels.
-        K: actions; C without a `reward_distribution`.
-
     Args:
-        contexts: [n, d], of which a float32 copy is kept.
-        labels: [n], integers from 0; `datasets.Dataset` has them.
-        reward_distribution: a `rewards.Law` with parameters [C, K].
+        contexts: features [n, d] of n examples, of which a float32 copy is kept.
+        labels: [n], integers from 0 to C - 1; `datasets.Dataset` has them.
+        reward_distribution: a `rewards.Law` with parameters [C, K]. Without it, K is C.
         replace: whether to draw examples with replacement.
 
     Source: Dudik, Langford & Li (2011), section 5; TF-Agents' `ClassificationBanditEnvironment`.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,7 +18,33 @@ from bandit_envs.specs import ArraySpec
 ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
 
 
-class CascadeBandit(BanditPyEnvironment):
+class ClickModelBandit(BanditPyEnvironment):
+    """What both models share: slates of items, which attract with probabilities of their own.
+
+    `slots` is what messages call the number of slots.
+    """
+
+    independent_rows = True
+
+    def __init__(
+        self, attractions: ArrayLike, num_slots: int, slots: str, batch_size: int, **options: Any
+    ) -> None:
+        (table,) = check_parameters(attractions=(attractions, 0.0, 1.0))
+        size = check_integer("batch_size", batch_size, minimum=1)
+        if table.ndim not in (1, 2) or (table.ndim == 2 and len(table) != size):
+            raise ValueError(f"attractions has shape {table.shape}; expected [K] or [{size}, K]")
+        num_items = table.shape[-1]
+        self._attractions: Floats = np.array(np.broadcast_to(table, (size, num_items)))
+        self._num_slots = check_integer(slots, num_slots, 1, num_items)
+        clicks = ArraySpec((self._num_slots,), np.float32, "clicks")
+        slates = slate_spec(num_items, self._num_slots)
+        super().__init__(reward_spec=clicks, action_spec=slates, batch_size=size, **options)
+
+    def _initial_state(self, rng: Rng) -> None:
+        return None
+
+
+class CascadeBandit(ClickModelBandit):
     """A user scans a slate from the top, and clicks on the first item that attracts.
 
         P(click on slot i) = a_i (1 - a_1) ... (1 - a_{i-1}),    a_i = attraction of slot i's item
@@ -25,14 +53,9 @@ class CascadeBandit(BanditPyEnvironment):
     of them if there is no click. The expected reward of a slate is the probability of a click. Each
     row is an independent run.
 
-    Shapes:
-        B: batch_size.
-        K: items.
-        S: slots. The action and the reward are [B, S].
-
     Args:
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
-        num_slots: S.
+        num_slots: S. The action and the reward are [B, S].
 
     Raises:
         ValueError: also if a slate shows an item twice.
@@ -45,8 +68,6 @@ class CascadeBandit(BanditPyEnvironment):
     ([[0.0, 1.0], [1.0, 0.0]], [1, 2])
     """
 
-    independent_rows = True
-
     def __init__(
         self,
         attractions: ArrayLike = ATTRACTIONS,
@@ -57,19 +78,8 @@ class CascadeBandit(BanditPyEnvironment):
         horizon: int | None = None,
         name: str = "cascade",
     ) -> None:
-        self._attractions = _table(attractions, batch_size)
-        self._num_slots = check_integer("num_slots", num_slots, 1, self._attractions.shape[1])
-        super().__init__(
-            reward_spec=ArraySpec((num_slots,), np.float32, "clicks"),
-            action_spec=slate_spec(self._attractions.shape[1], num_slots),
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
-        )
-
-    def _initial_state(self, rng: Rng) -> None:
-        return None
+        options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
+        super().__init__(attractions, num_slots, "num_slots", batch_size, **options)
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.float32]:
         attracts = rng.random(action.shape) < chosen(self._attractions, action)
@@ -86,7 +96,7 @@ class CascadeBandit(BanditPyEnvironment):
         return best_slate(self._attractions, self._num_slots)
 
 
-class PositionBasedBandit(BanditPyEnvironment):
+class PositionBasedBandit(ClickModelBandit):
     """A user looks at each slot with a probability of its own, and clicks if its item attracts.
 
         P(click on slot i) = observation_probs[i] * attraction of slot i's item
@@ -94,12 +104,9 @@ class PositionBasedBandit(BanditPyEnvironment):
     Clicks on different slots are independent; the reward is a vector of them, and the expected
     reward of a slate is their expected number. Each row is an independent run.
 
-    Shapes:
-        as for `CascadeBandit`; S is the length of `observation_probs`.
-
     Args:
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
-        observation_probs: [S], in [0, 1].
+        observation_probs: [S], in [0, 1]. The action and the reward are [B, S].
 
     Raises:
         ValueError: also if a slate shows an item twice.
@@ -112,8 +119,6 @@ class PositionBasedBandit(BanditPyEnvironment):
     ([[2, 1]], [1.15])
     """
 
-    independent_rows = True
-
     def __init__(
         self,
         attractions: ArrayLike = ATTRACTIONS,
@@ -124,22 +129,12 @@ class PositionBasedBandit(BanditPyEnvironment):
         horizon: int | None = None,
         name: str = "position_based",
     ) -> None:
-        self._attractions = _table(attractions, batch_size)
         (self._looks,) = check_parameters(observation_probs=(observation_probs, 0.0, 1.0))
-        if self._looks.ndim != 1 or not 0 < self._looks.size <= self._attractions.shape[1]:
-            found, most = self._looks.shape, self._attractions.shape[1]
-            raise ValueError(f"observation_probs has shape {found}; expected 1 to {most} slots")
-        super().__init__(
-            reward_spec=ArraySpec(self._looks.shape, np.float32, "clicks"),
-            action_spec=slate_spec(self._attractions.shape[1], len(self._looks)),
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
-        )
-
-    def _initial_state(self, rng: Rng) -> None:
-        return None
+        if self._looks.ndim != 1:
+            raise ValueError(f"observation_probs has shape {self._looks.shape}; expected [S]")
+        count, slots = len(self._looks), "the length of observation_probs"
+        options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
+        super().__init__(attractions, count, slots, batch_size, **options)
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.float32]:
         probabilities = self._looks * chosen(self._attractions, action)
@@ -150,11 +145,3 @@ class PositionBasedBandit(BanditPyEnvironment):
 
     def _optimal_action(self, state: None) -> Indices:
         return best_slate(self._attractions, self._looks)
-
-
-def _table(attractions: ArrayLike, batch_size: int) -> Floats:
-    (table,) = check_parameters(attractions=(attractions, 0.0, 1.0))
-    size = check_integer("batch_size", batch_size, minimum=1)
-    if table.ndim not in (1, 2) or (table.ndim == 2 and len(table) != size):
-        raise ValueError(f"attractions has shape {table.shape}; expected [K] or [{size}, K]")
-    return np.array(np.broadcast_to(table, (size, table.shape[-1])))

@@ -34,14 +34,9 @@ class DriftingLinearBandit(BanditPyEnvironment):
     G rotates the rows i and i + 1 of W by the angle phi, which keeps the norm of every column. Time
     goes on through `reset`.
 
-    Shapes:
-        B: batch_size.
-        d: features of a context, at least 2. The observation is [B, d].
-        K: actions.
-
     Args:
-        context_sampling_fn: a `ContextSampler` of d features, or a function without arguments that
-            returns one context.
+        context_sampling_fn: a `ContextSampler` of d features, at least 2, or a function without
+            arguments that returns one context. The observation is [B, d].
         weights_sampling_fn: the same for a row of W_0, of K numbers; it is drawn d times.
         drift_mean: mean of the angle of a step, in radians.
         drift_std: its standard deviation.

@@ -24,13 +24,9 @@ class KArmedBandit(BanditPyEnvironment):
     The observation is one constant feature, 1.0. The expected rewards are unknown if an arm has no
     finite mean.
 
-    Shapes:
-        B: batch_size.
-        K: arms. Parameters of laws are [K], or [B, K] for a problem a row.
-
     Args:
-        arms: a `rewards.Law` of all arms, or a sequence of K laws of one arm each. A frozen law of
-            SciPy may take the place of any of these.
+        arms: a `rewards.Law` of all arms, with parameters [K], or [B, K] for a problem a row; or a
+            sequence of K laws of one arm each. Any of these may be a frozen law of SciPy.
 
     Source: Lattimore & Szepesvari, Bandit Algorithms (2020), section 4.
 

@@ -22,15 +22,11 @@ class KArmedTestbed(BanditPyEnvironment):
         R_t     ~ N(q*(A_t), reward_std^2)
         q*(a)  += N(0, drift_std^2)               after each step, if drift_std > 0
 
-    The observation is one constant feature, 1.0.
+    The observation [B, 1] is one constant feature, 1.0.
 
     Random stream: `KArmedTestbed(k, seed=s, dtype=np.float64)` with a batch of one and no drift
     draws what `np.random.default_rng(s)` draws in `normal(size=k)` at reset, and in `normal()` in
     each step.
-
-    Shapes:
-        B: batch_size, independent problems.
-        K: k, arms. The action and the reward are [B], the observation [B, 1].
 
     Args:
         k: number of arms.

@@ -26,14 +26,9 @@ class LogisticContextBandit(ContextualBandit):
     all actions and the reference contexts. Rows are users of one problem. A step draws a uniform
     number a reward, then the next contexts in float64.
 
-    Shapes:
-        B: batch_size.
-        K: num_actions.
-        D: context_dim. The observation is [B, D].
-
     Args:
         num_actions: K.
-        context_dim: D.
+        context_dim: D. The observation is [B, D].
         problem: the seed of the coefficients, and of the reference contexts.
         reference: the reference contexts [n, D]; by default 10,000 normal ones.
 

@@ -18,15 +18,10 @@ from bandit_envs.specs import ArraySpec
 
 
 class PiecewiseState(NamedTuple):
-    """Where in the sequence of pieces all rows are.
+    """Where in the sequence of pieces all rows are."""
 
-    Fields:
-        time: the number of steps so far.
-        ends: [n + 1] int64: 0, and the times at which the n pieces so far end.
-    """
-
-    time: int
-    ends: NDArray[np.int64]
+    time: int  # the number of steps so far
+    ends: NDArray[np.int64]  # [n + 1]: 0, and the times at which the n pieces so far end
 
 
 class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
@@ -35,15 +30,11 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
         P(R_t = 1) = piece_means[i mod P, A_t]     in piece i, which lasts d_i steps
 
     Each row is an independent run, and all rows change at the same times. Time goes on through
-    `reset`. The observation is 0. A saved state does not hold what an iterator returns later.
-
-    Shapes:
-        B: batch_size.
-        P: pieces.
-        K: arms. The action and the reward are [B], the observation is [B, 1].
+    `reset`. The observation [B, 1] is 0. A saved state does not hold what an iterator returns
+    later.
 
     Args:
-        piece_means: [P, K].
+        piece_means: [P, K], of P pieces and K arms.
         change_duration_generator: d_0, d_1, ...: an iterator, a sequence, an integer, or a
             `ContextSampler` of one integer; see `sampling.Durations`.
         restart_on_reset: whether each `reset` returns to piece 0; a sampler draws new durations.

@@ -18,23 +18,14 @@ WEIGHTS, ADDITIVE = "weights_sampling_fn", "additive_sampling_fn"
 
 
 class PiecewiseLinearState(NamedTuple):
-    """The contexts [B, d], and what all rows share.
+    """The contexts, and what all rows share."""
 
-    Fields:
-        context: [B, d].
-        weights: W, [d, K].
-        additive: b, [K].
-        piece: the number of the piece, from 0.
-        time: steps since the first reset.
-        next_change: the time at which the next piece starts.
-    """
-
-    context: Array
-    weights: Floats
-    additive: Array
-    piece: int
-    time: int
-    next_change: int
+    context: Array  # [B, d]
+    weights: Floats  # W, [d, K]
+    additive: Array  # b, [K]
+    piece: int  # its number, from 0
+    time: int  # steps since the first reset
+    next_change: int  # the time at which the next piece starts
 
 
 class PiecewiseLinearBandit(BanditPyEnvironment):
@@ -45,14 +36,9 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
     All rows share W and b, which stay for a number of steps and are then drawn anew. There is no
     noise. Time goes on through `reset`.
 
-    Shapes:
-        B: batch_size.
-        d: features of a context. The observation is [B, d].
-        K: actions.
-
     Args:
         context_sampling_fn: a `ContextSampler` of d features, or a function without arguments that
-            returns one context.
+            returns one context. The observation is [B, d].
         interval_sampling_fn: the number of steps in a piece: an integer; or a `ContextSampler` of
             one integer, or a function that returns one. At least 1.
         weights_sampling_fn: draws a row of W, of K numbers; it is drawn d times.

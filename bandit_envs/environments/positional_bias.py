@@ -28,9 +28,6 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
     reward of a slate is their expected number. Relevances are clipped to [0, 1], with a warning.
     Every step has new users and items.
 
-    Shapes:
-        as for `RankingPyEnvironment`; S is the length of `observation_probs`.
-
     Args:
         global_sampling_fn, item_sampling_fn, num_items: as for `RankingPyEnvironment`.
         relevance_fn: a `RewardModel`, whose means are the relevances, or a function of a user [G]

@@ -48,20 +48,13 @@ class RankingPyEnvironment(ContextualBandit):
 
     The reward is a dict of `chosen_index` and `chosen_value` (`CASCADING`; the index is S if there
     is no click), or a vector with a 1 at the slot clicked (`SCORE_VECTOR`). Every step has new
-    users and items.
-
-    Shapes:
-        B: batch_size.
-        K: num_items.
-        S: num_slots. The action is [B, S].
-        G, P: features of a user, of an item. The observation is a dict: `global` [B, G] and
-            `per_arm` [B, K, P].
+    users and items. The observation is a dict: `global` [B, G] and `per_arm` [B, K, P].
 
     Args:
         global_sampling_fn: a `ContextSampler`, or a function that returns one context [G].
         item_sampling_fn: the same for an item: [P].
         num_items: K.
-        num_slots: S.
+        num_slots: S. The action is [B, S].
         scores_weight_matrix: M, [P, G].
         feedback_model: of `FeedbackModel`.
         click_model: of `ClickModel`.

@@ -27,14 +27,10 @@ class RatingsBandit(ContextualBandit):
 
     Every step has new users, drawn without replacement. They rate without noise.
 
-    Shapes:
-        n, K: users, items.
-        k: rank. The observation x_t is [B, k].
-
     Args:
-        ratings: [n, K], 0 for what is not rated. `datasets.ratings_matrix` makes it of a table of
-            users, items and ratings.
-        rank: k.
+        ratings: [n, K], of n users and K items; 0 for what is not rated. `datasets.ratings_matrix`
+            makes it of a table of users, items and ratings.
+        rank: k. The observation x_t is [B, k].
         batch_size: at most n.
 
     Source: TF-Agents' `MovieLensPyEnvironment`.

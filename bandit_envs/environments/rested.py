@@ -23,13 +23,8 @@ class RestedBandit(BanditPyEnvironment):
     decrease. `optimal_action` looks one step ahead; for rotting arms, this is optimal in the long
     run as well. A reset starts all arms anew.
 
-    Shapes:
-        B: batch_size.
-        K: arms.
-        N: the number of means of an arm.
-
     Args:
-        means: [K, N].
+        means: [K, N], N of each arm.
         std: of the rewards about their means.
 
     Source: Levine, Crammer & Mannor, Rotting bandits (2017); Metelli et al., Stochastic rising

@@ -23,14 +23,9 @@ class RestlessMarkovBandit(BanditPyEnvironment):
     `expected_rewards` is that of somebody who sees them, and `stationary_means` is what each arm
     pays on average.
 
-    Shapes:
-        B: batch_size.
-        K: arms.
-        S: states of a chain.
-
     Args:
         transitions: [K, S, S]; rows sum to 1, and each chain has one stationary distribution.
-        rewards: [K, S].
+        rewards: [K, S], of K arms and S states of each chain.
         rested: whether the chains of the other arms stand still.
 
     Source: Tekin & Liu, Online learning of rested and restless bandits (2012).

@@ -32,9 +32,7 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
     constraints, then the contexts.
 
     Shapes:
-        B: batch_size.
         d: features of a context. The observation is [B, d].
-        K: actions.
         R: rewards at a time; a single one has no such axis.
 
     Args:

@@ -35,11 +35,6 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
     order for each row, or each arm, as TF-Agents does: a script that seeds `numpy.random` sees the
     same numbers. Seeds and saved states of the environment do not reproduce them.
 
-    Shapes:
-        B: batch_size.
-        K: max_num_actions.
-        G, P: features of a user, of an item.
-
     Args:
         global_context_sampling_fn: a `ContextSampler`, or a function that returns one context [G].
         arm_context_sampling_fn: the same for an arm: [P].

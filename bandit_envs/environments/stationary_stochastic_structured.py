@@ -25,17 +25,13 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         z_t(a) ~ arm_context_sampling_fn, for each action a    the items
         R_t    ~ reward_fn(x_t, z_t(A_t))
 
-    Every step has new users and items. The observation is a dict of two nests, `global` and
-    `per_arm`.
+    Every step has new users and items. The observation is a dict of two nests: `global`, with
+    leaves [B, ...], and `per_arm`, with leaves [B, K, ...].
 
     A nest of samplers draws whole batches. A function of TF-Agents' kind returns the nest of one
     context; it is called once in the constructor, then once a row and step, or once an item. It
     draws outside the environment's generator: seeds and saved states do not reproduce it. Its
     leaves may be arrays of any dtype, strings too, and numbers.
-
-    Shapes:
-        B: batch_size.
-        K: num_actions. The leaves of `global` are [B, ...], those of `per_arm` [B, K, ...].
 
     Args:
         global_context_sampling_fn: a nest of `ContextSampler` objects, or a function without

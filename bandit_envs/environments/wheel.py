@@ -33,10 +33,8 @@ class WheelPyEnvironment(BanditPyEnvironment):
                     N(mu_base[a], std_base[a]^2)      otherwise
 
     The quadrants (+, +), (+, -), (-, +) and (-, -) belong to the actions 1 to 4, and zero counts as
-    positive. Action 0 is the best of the others: the larger delta, the rarer the high reward.
-
-    Shapes:
-        B: batch_size. There are 5 actions. The observation is [B, 2] float32.
+    positive. Action 0 is the best of the others: the larger delta, the rarer the high reward. The
+    observation is [B, 2] float32.
 
     Args:
         delta: radius of the inner circle, above 0 and below 1.
@@ -86,14 +84,11 @@ class WheelPyEnvironment(BanditPyEnvironment):
         self._mean_table = _table(means, check_number("mu_high", mu_high, low, high))
         self._std_table = _table(stds, check_number("std_high", std_high, 0.0, high))
         self._std = None if np.ptp(self._std_table) else self._std_table[0]  # of all, if one
-        super().__init__(
+        spec, size = (
             ArraySpec((2,), np.float32, "observation"),
-            NUM_ACTIONS,
-            batch_size=1 if batch_size is None else batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
+            1 if batch_size is None else batch_size,
         )
+        super().__init__(spec, NUM_ACTIONS, batch_size=size, seed=seed, horizon=horizon, name=name)
 
     def _initial_state(self, rng: Rng) -> WheelState:
         radius, angle = rng.random((2, self._batch_size), np.float32)

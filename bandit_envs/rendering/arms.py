@@ -11,23 +11,14 @@ TEXT_WIDTH = 61
 
 
 class Arms(NamedTuple):
-    """What `render` shows of one row.
+    """What `render` shows of one row."""
 
-    Fields:
-        title: the environment's name.
-        expected_rewards: [K], the mean of each arm's reward; -inf for an arm not available.
-        reward_std: the standard deviation of the rewards, if they are normal; else None.
-        steps: the number of steps in this episode.
-        action: of the last step; None if there was none.
-        reward: of the last step; None if there was none, or if it is not known as one number.
-    """
-
-    title: str
-    expected_rewards: NDArray[Any]
-    reward_std: float | None
-    steps: int
-    action: int | None
-    reward: float | None
+    title: str  # the environment's name
+    expected_rewards: NDArray[Any]  # [K], the mean of each arm; -inf for an arm not available
+    reward_std: float | None  # the standard deviation of the rewards, if they are normal
+    steps: int  # the number of steps in this episode
+    action: int | None  # of the last step; None if there was none
+    reward: float | None  # of the last step; None if there was none, or if it is not one number
 
     def progress(self) -> str:
         """Returns a phrase on the steps so far and the last reward."""

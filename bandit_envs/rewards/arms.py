@@ -20,11 +20,7 @@ class Law(abc.ABC):
     """The distribution of the reward of each arm.
 
     A subclass passes the moments to the constructor and implements `draw`. A parameter of the laws
-    of this module is one number, or an array [K], or [B, K] if rows differ.
-
-    Shapes:
-        B: rows.
-        K: arms.
+    of this module is one number, or an array [K], or [B, K] if rows differ, for K arms in B rows.
 
     Args:
         mean, std: of the rewards: numbers, [K] or [B, K]. Infinite or NaN if they do not exist.
