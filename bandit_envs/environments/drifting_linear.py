@@ -6,13 +6,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
 from bandit_envs.base.state import Seed
-from bandit_envs.rewards.arms import check_parameters
+from bandit_envs.rewards import arms
 from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
 
 CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
@@ -81,8 +81,8 @@ class DriftingLinearBandit(BanditPyEnvironment):
         )
         self._drift_mean = check_number("drift_mean", drift_mean)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
-        self._additive_mean = self._of_actions("additive_mean", additive_mean, -MAX_PARAMETER)
-        self._additive_std = self._of_actions("additive_std", additive_std, 0.0)
+        mean = self._of_actions("additive_mean", additive_mean, -MAX_PARAMETER)
+        self._additive = arms.Normal(mean, self._of_actions("additive_std", additive_std, 0.0))
         self._shared_noise = bool(shared_noise)
 
     @property
@@ -90,11 +90,11 @@ class DriftingLinearBandit(BanditPyEnvironment):
         """The weights W of the coming reward: [d, K]."""
         return read_only(self._bandit_state().state.weights)
 
-    def _of_actions(self, name: str, value: ArrayLike, minimum: float) -> NDArray[np.float32]:
-        (numbers,) = check_parameters(**{name: (value, minimum, MAX_PARAMETER)})
+    def _of_actions(self, name: str, value: ArrayLike, minimum: float) -> Floats:
+        (numbers,) = arms.check_parameters(**{name: (value, minimum, MAX_PARAMETER)})
         if numbers.shape not in ((), (self.num_actions,)):
             raise ValueError(f"{name} has shape {numbers.shape}; expected () or (K,)")
-        return np.broadcast_to(numbers.astype(np.float32), self.num_actions)
+        return numbers
 
     def _initial_state(self, rng: Rng) -> DriftingLinearState:
         context = self._sampler.sample(rng, self._batch_shape, CONTEXT)
@@ -108,16 +108,14 @@ class DriftingLinearBandit(BanditPyEnvironment):
         return state.context
 
     def _expected_rewards(self, state: DriftingLinearState) -> Array:
-        return linear_rewards(state.context, state.weights) + self._additive_mean
+        return linear_rewards(state.context, state.weights) + self._additive.mean.astype(np.float32)
 
     def _draw_rewards(self, rng: Rng, state: DriftingLinearState, action: Indices) -> Array:
-        size = self.num_actions if self._shared_noise else self._batch_size
-        noise = rng.standard_normal(size, np.float32)
         if self._shared_noise:
-            noise = noise.take(action)
-        noise *= self._additive_std.take(action)
-        scores = linear_rewards(state.context, state.weights)
-        return self._of_action(scores, action) + self._additive_mean.take(action) + noise
+            additive = self._additive.draw(rng, np.arange(self.num_actions)).take(action)
+        else:
+            additive = self._additive.draw(rng, action)
+        return self._of_action(linear_rewards(state.context, state.weights), action) + additive
 
     def _next_state(
         self, rng: Rng, state: DriftingLinearState, action: Indices
