@@ -54,16 +54,17 @@ class Threaded(ContextSampler):
         starts = range(0, rows, step)
         seeds = rng.integers(1 << 32, size=(len(starts), 4), dtype=np.uint32)
         contexts = np.empty(shape, self._spec.dtype)
+        blocks = iter(list(zip(starts, seeds)))  # each thread takes the next that is left
 
-        def fill(first: int) -> None:
-            for block in range(first, len(starts), threads):
-                part = contexts[starts[block] : starts[block] + step]
-                own = np.random.Generator(np.random.SFC64(seeds[block]))
+        def fill() -> None:
+            for start, seed in blocks:
+                part = contexts[start : start + step]
+                own = np.random.Generator(np.random.SFC64(seed))
                 part[...] = self._sampler.sample(own, (len(part), *inner), name)
 
         threads = min(self._threads, len(starts))
-        futures = [_pool(os.getpid(), threads).submit(fill, first) for first in range(1, threads)]
-        fill(0)
+        futures = [_pool(os.getpid(), threads).submit(fill) for _ in range(1, threads)]
+        fill()
         for future in futures:
             future.result()
         return contexts
