@@ -23,6 +23,8 @@ SpecType = TypeVar("SpecType", bound="ArraySpec")
 Nest = Any
 """A leaf, or a dict, list, tuple or named tuple of nests; of arrays, or of their specs."""
 
+CONTAINERS: Any = (dict, list, tuple)
+
 
 @dataclasses.dataclass(frozen=True, eq=False, init=False)
 class ArraySpec:
@@ -207,9 +209,9 @@ def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Ne
         TypeError: a container of one nest is of another kind in another nest.
         ValueError: the keys or lengths differ.
     """
-    kind: Any = next((kind for kind in (dict, list, tuple) if isinstance(nest, kind)), None)
-    if kind is None:
+    if not isinstance(nest, CONTAINERS):
         return function(nest, *others)
+    kind: Any = next(kind for kind in CONTAINERS if isinstance(nest, kind))
     for other in others:
         if not isinstance(other, kind):
             raise TypeError(f"found a {type(other).__name__}; expected a {type(nest).__name__}")

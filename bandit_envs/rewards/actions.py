@@ -72,17 +72,17 @@ class LinearActionReward(ActionRewardModel):
         super().__init__(len(array), ArraySpec(self._shape[1:], np.float32, "reward"))
 
     def mean(self, context: Array) -> Array:
-        columns = self._narrow_columns if context.dtype == np.float32 else self._columns
-        if context.shape[1:] != columns.shape[:1]:
+        columns = self._narrow_columns if context.dtype.char == "f" else self._columns
+        if context.shape[1] != len(columns):
             expected = f"{context.shape[1]}, one for each feature of the context"
             raise ValueError(f"theta has {len(columns)} weights an action; expected {expected}")
         return np.asarray(context.dot(columns).reshape(-1, *self._shape))
 
     def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         # From the means, so that without noise a reward equals its mean exactly.
-        means = self.mean(context).reshape(-1, *self.spec.shape)
-        starts = np.arange(0, len(action) * self.num_actions, self.num_actions)
-        rewards = means.take(starts + action, axis=0)
+        means = self.mean(context).reshape(-1, *self._shape[1:])
+        starts = np.arange(0, len(means), self.num_actions)
+        rewards = means.take(starts + action, axis=0, mode="wrap")
         noise = rng.standard_normal(rewards.shape, np.float32)
         noise *= self._noise_std
         return rewards.astype(np.float32, copy=False) + noise
