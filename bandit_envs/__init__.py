@@ -36,8 +36,10 @@ from bandit_envs.environments import (
 )
 from bandit_envs.environments import WheelPyEnvironment as WheelPyEnvironment
 from bandit_envs.metrics import AverageRewardMetric as AverageRewardMetric
+from bandit_envs.metrics import ConstraintViolationMetric as ConstraintViolationMetric
 from bandit_envs.metrics import MetricResult as MetricResult
 from bandit_envs.metrics import OptimalActionMetric as OptimalActionMetric
+from bandit_envs.metrics import ParetoRegretMetric as ParetoRegretMetric
 from bandit_envs.metrics import RegretMetric as RegretMetric
 from bandit_envs.metrics import Statistics as Statistics
 from bandit_envs.policies import BayesUCBPolicy as BayesUCBPolicy

@@ -73,7 +73,10 @@ def test_recording_costs_little_beside_a_run_with_its_metrics(expect, policy, bo
     def run(record):
         env = KArmedTestbed(10, batch_size=2000, seed=0)
         chooses = policy(num_actions=10, batch_size=2000, seed=1)
-        observers = [chooses, *(metric(env) for metric in METRICS.values())]
+        observers = [
+            chooses,
+            *(METRICS[name](env) for name in ("reward", "percent_optimal", "regret")),
+        ]
         recorder = LogRecorder(10) if record else None
         observers += [recorder] if record else []
         StepDriver(env, chooses, observers, 300, emit_log_probability=record).run()

@@ -1,0 +1,15 @@
+"""Metrics: observers of trajectories that keep statistics over rows for every step."""
+
+from bandit_envs.metrics.bandits import AverageRewardMetric as AverageRewardMetric
+from bandit_envs.metrics.bandits import ConstraintViolationMetric as ConstraintViolationMetric
+from bandit_envs.metrics.bandits import OptimalActionMetric as OptimalActionMetric
+from bandit_envs.metrics.bandits import ParetoRegretMetric as ParetoRegretMetric
+from bandit_envs.metrics.bandits import RegretMetric as RegretMetric
+from bandit_envs.metrics.metric import Metric as Metric
+from bandit_envs.metrics.quantities import METRICS as METRICS
+from bandit_envs.metrics.quantities import QUANTITIES as QUANTITIES
+from bandit_envs.metrics.quantities import Quantity as Quantity
+from bandit_envs.metrics.quantities import compare as compare
+from bandit_envs.metrics.quantities import of_runs as of_runs
+from bandit_envs.metrics.statistics import MetricResult as MetricResult
+from bandit_envs.metrics.statistics import Statistics as Statistics
