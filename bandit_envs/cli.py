@@ -121,6 +121,10 @@ def _add_evaluate_options(parser: Any) -> None:
     text = "ips, snips, dm, dr, sndr, switch_dr:threshold=X, dr_os:shrinkage=X, sg_ips:shrinkage=X,"
     text += " sg_dr:shrinkage=X or replay; may be repeated (default: ips, snips and dr)"
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
+    text = "actions in your table (default: the largest plus 1)"
+    parser.add_argument("--num-actions", type=int, metavar="K", help=text)
+    text = "replace the estimates in the folder"
+    parser.add_argument("--overwrite", action="store_true", help=text)
     text = "of the intervals (default: 0.95)"
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
     for name, default, metavar, text in (

@@ -83,6 +83,9 @@ class Entry:
             close = difflib.get_close_matches(name, table, n=1)
             hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(table)}"
             raise ValueError(f"{cls.what} is {shown(name)}; {hint}")
+        if module.endswith(".py"):
+            dotted = module.removesuffix(".py").replace("/", ".")
+            raise ValueError(f"{cls.what} is {shown(name)}; did you mean {dotted}:{path}?")
         try:
             found = operator.attrgetter(path)(importlib.import_module(module))
             if not (isinstance(found, type) and issubclass(found, cls.kind)):

@@ -118,6 +118,9 @@ def from_frame(
         empty = np.flatnonzero(frame[name].isna())
         if empty.size:
             raise ValueError(f"column {name!r} has no value in row {empty[0]}")
+    if num_actions is None and len(frame) and frame[action].min() == 1:
+        problem = f"column {action!r} counts actions from 1, or has no action 0"
+        raise ValueError(f"{problem}; subtract 1, or give num_actions")
     names = list(features), action, reward, propensity
     observation, actions, rewards, chances = (frame[name].to_numpy() for name in names)
     try:

@@ -72,6 +72,9 @@ class LogRecorder:
     def __call__(self, trajectory: Trajectory) -> None:
         """Records a step."""
         action, info = trajectory.action, trajectory.policy_info
+        if np.ndim(action) != 1:
+            found = f"action has shape {np.shape(action)}"
+            raise ValueError(f"{found}; expected one a row, as slates take a SlateRecorder")
         chance: Any = getattr(info, "log_probability", None)
         if chance is None or np.shape(chance) != np.shape(action):
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"

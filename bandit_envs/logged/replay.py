@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -152,6 +153,10 @@ class ReplayResult(NamedTuple):
 def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> ReplayResult:
     """Lets a policy learn from a log, as if it had chosen itself; each of its rows is a run.
 
+    Warns:
+        UserWarning: the log has several rows of a batch. If these were independent runs rather than
+            users of one problem, the result means nothing.
+
     Source: as for `ReplayEnvironment`.
     """
     env = ReplayEnvironment(log, policy.batch_size, seed=seed)
@@ -161,7 +166,12 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
         matched = (env.get_info() or {})["matched"]
         sums[:] += [matched, trajectory.reward, trajectory.reward**2]
 
-    StepDriver(env, policy, [MatchedRows(env, policy), count], len(log)).run()
+    if log.row is not None and np.ptp(log.row) > 0:
+        text = "log has several rows of a batch; replay takes them as one problem, not as runs"
+        warnings.warn(text, stacklevel=2)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "policy is not among", UserWarning)
+        StepDriver(env, policy, [MatchedRows(env, policy), count], len(log)).run()
     matches = sums[0]
     if not matches.all():
         raise ValueError("log has no event with an action that the policy took, in some row")

@@ -5,6 +5,7 @@ import contextlib
 import difflib
 import functools
 import itertools
+import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,7 +33,8 @@ LINEAR = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
 DISJOINT = [f"disjoint_{policy}" for policy in LINEAR]
 SLATES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
 CONTEXT_FREE = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
-OUT = Console(markup=False, emoji=False)  # titles may have brackets
+WIDTH = None if sys.stdout.isatty() else 120  # of tables; None for that of the terminal
+OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
 ERR = Console(markup=False, emoji=False, stderr=True)
 
 
@@ -271,7 +273,7 @@ def _show_quantiles(results: Results) -> None:
         for name in shown:
             numbers = np.quantile(found[name], (0.5, 0.1, 0.9))
             median, low, high = (QUANTITIES[name].form.format(number) for number in numbers)
-            cells.append(f"{median} ({low} to {high})")
+            cells.append(f"{median}\n({low} to {high})")
         table.add_row(results.study.label(task), *cells)
     OUT.print(table)
 

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Column, Table
 
 from bandit_envs import logged
@@ -25,6 +24,7 @@ from bandit_envs.logged import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.specs import map_structure
 from bandit_envs.studies.choice import Choice, PolicyChoice, printable
+from bandit_envs.studies.commands import OUT
 from bandit_envs.studies.figures import estimates_figure, weights_figure
 from bandit_envs.trajectories import Trajectory, restart, termination
 
@@ -44,7 +44,6 @@ ESTIMATORS = {
 
 ROWS = 1024  # of the log, shown to a policy at a time
 SAMPLES = 100  # choices counted of a policy that does not know its probabilities
-OUT = Console(markup=False, emoji=False)
 
 
 class EstimatorEntry(Entry):
@@ -88,6 +87,9 @@ _details = operator.attrgetter(*Row._fields[6:10])
 
 def evaluate(options: argparse.Namespace) -> int:
     """Estimates what policies would have earned; writes and shows a table and figures."""
+    folder = options.output or Path("results", f"{options.log.stem}-estimates")
+    if (folder / "estimates.csv").exists() and not options.overwrite:
+        raise ValueError(f"{folder} has estimates; --overwrite replaces them")
     log = _read(options)
     choices = [choice for spec in options.policy for choice in PolicyChoice.expand(spec)]
     specs = options.estimator or ("ips", "snips", "dr")
@@ -122,7 +124,6 @@ def evaluate(options: argparse.Namespace) -> int:
             numbers = estimate.value, *estimate.interval(options.confidence), *_details(estimate)
             texts = "; ".join(str(warning.message) for warning in caught)
             found.append(Row(label, name, rows, *numbers, truth, texts))
-    folder = options.output or Path("results", f"{options.log.stem}-estimates")
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([Row._fields, *found])
@@ -156,7 +157,8 @@ def _read(options: argparse.Namespace) -> BanditLog:
 
         frame = pandas.read_csv(options.log)
     names = options.action, options.reward, options.propensity
-    return logged.from_frame(frame, *names, features=options.features.split(","))
+    features, num_actions = options.features.split(","), options.num_actions
+    return logged.from_frame(frame, *names, features=features, num_actions=num_actions)
 
 
 def _model(spec: str | None) -> Any:
@@ -236,19 +238,19 @@ def _show(found: list[Row], title: str, value: str) -> None:
     texts, last = list(dict.fromkeys(row.warnings for row in found if row.warnings)), ""
     has_truth = not all(math.isnan(row.truth) for row in found)
     names = ["truth"] * has_truth + ["warning"] * bool(texts)
-    columns = (
-        Column(name, no_wrap=True) for name in ("estimator", value, "effective\nrows", *names)
-    )
-    policy = Column("policy", overflow="fold")
+    columns = (Column(name, no_wrap=True) for name in (value, "effective\nrows", *names))
+    policy = Column("policy, estimator", overflow="fold")
     table = Table(policy, *columns, title=title, box=SIMPLE_HEAD, pad_edge=False)
     for row in found:
         numbers = f"{row.value:.4f} ({row.low:.4f} to {row.high:.4f})"
-        cells = [row.estimator, numbers, f"{row.effective_sample_size:.0f}"]
+        cells = [numbers, f"{row.effective_sample_size:.0f}"]
         if has_truth:
             cells.append("" if math.isnan(row.truth) else f"{row.truth:.4f}")
         if row.warnings:
             cells.append(f"[{texts.index(row.warnings) + 1}]")
-        table.add_row("" if row.policy == last else row.policy, *cells)
+        if row.policy != last:
+            table.add_row(row.policy)
+        table.add_row(f"  {row.estimator}", *cells)
         last = row.policy
     OUT.print(table)
     for number, text in enumerate(texts, start=1):

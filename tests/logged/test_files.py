@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, RandomPolicy, StepDriver
+from bandit_envs import (
+    CascadeBandit,
+    EpsilonGreedyPolicy,
+    KArmedTestbed,
+    RandomPolicy,
+    RandomSlatePolicy,
+    StepDriver,
+)
 from bandit_envs.logged import (
     BanditLog,
     LogRecorder,
@@ -324,3 +331,20 @@ def test_what_is_wrong_in_a_frame_is_named_as_the_user_names_it(column, value, r
     frame.loc[row, column] = value
     with pytest.raises(ValueError, match=rf"(?s)(?=.*'{column}')(?=.*row {row})"):
         from_frame(frame, action="arm", reward="paid", propensity="p", features=["age"])
+
+
+def test_actions_of_a_table_that_count_from_one_are_refused():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [1.0, 2.0], "arm": [1, 2], "paid": [1, 0], "p": [0.5, 0.5]})
+    names = {"action": "arm", "reward": "paid", "propensity": "p", "features": ["age"]}
+    with pytest.raises(ValueError, match="'arm' counts actions from 1"):
+        from_frame(frame, **names)
+    assert from_frame(frame, **names, num_actions=3).num_actions == 3
+
+
+def test_slates_are_not_recorded_as_actions():
+    policy = RandomSlatePolicy(2, num_actions=10, seed=0)
+    with pytest.raises(ValueError, match="SlateRecorder"):
+        StepDriver(
+            CascadeBandit(num_slots=2), policy, [LogRecorder(10)], emit_log_probability=True
+        ).run()

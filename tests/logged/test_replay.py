@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,23 @@ def test_a_regression_learns_from_one_row_at_a_time():
     )
     with pytest.raises(ValueError, match="batch_size"):
         MatchedRows(ReplayEnvironment(log, 3), policy)
+
+
+def test_a_replay_of_several_rows_of_a_batch_is_warned_of():
+    log = drawn(np.random.default_rng(0), 100, row=np.arange(100) % 2)
+    with pytest.warns(UserWarning, match="several rows"):
+        evaluate_by_replay(UCBPolicy(1.0, num_actions=3), log, seed=0)
+
+
+def test_a_policy_that_is_replayed_and_learns_nothing_is_not_warned_of():
+    class Constant(RandomPolicy):
+        def _initial(self):
+            return np.zeros(1)
+
+        def _learn(self, learned, trajectory):
+            return learned
+
+    log = drawn(np.random.default_rng(0), 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate_by_replay(Constant(3, 1), log, seed=0)

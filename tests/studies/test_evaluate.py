@@ -73,7 +73,14 @@ def evaluate(tmp_path):
 
     def evaluate(log, *arguments):
         write_log(tmp_path / "log.npz", log)
-        outcome = run("evaluate", tmp_path / "log.npz", *arguments, "--output", tmp_path / "out")
+        outcome = run(
+            "evaluate",
+            tmp_path / "log.npz",
+            *arguments,
+            "--output",
+            tmp_path / "out",
+            "--overwrite",
+        )
         assert outcome.code == 0, outcome.err
         assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
         return outcome, rows(tmp_path / "out" / "estimates.csv")
@@ -219,6 +226,7 @@ def test_a_model_of_scikit_learn_predicts(evaluate, table):
     ("arguments", "message"),
     [
         (["--policy", "thomson"], "did you mean thompson"),
+        (["--policy", "mine/yours.py:Always"], "did you mean mine.yours:Always"),
         (["--policy", "lin_ucb"], "policy lin_ucb: observation_spec"),
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
@@ -299,3 +307,16 @@ def test_a_log_is_replaced_only_on_demand(tmp_path):
     assert path.read_bytes() == before
     assert run(*RUN, *policy, "--seed", "1", *outputs, "--overwrite").code == 0
     assert path.read_bytes() != before
+
+
+def test_estimates_are_replaced_only_on_demand(table, tmp_path):
+    write_log(tmp_path / "log.npz", table)
+    command = ["evaluate", tmp_path / "log.npz", "--estimator", "ips", "--output", tmp_path / "out"]
+    assert run(*command, "--policy", "random").code == 0
+    before = (tmp_path / "out" / "estimates.csv").read_bytes()
+    code, _, err = run(*command, "--policy", "ucb:c=1")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--overwrite" in err
+    assert (tmp_path / "out" / "estimates.csv").read_bytes() == before
+    assert run(*command, "--policy", "ucb:c=1", "--overwrite").code == 0
+    assert (tmp_path / "out" / "estimates.csv").read_bytes() != before
