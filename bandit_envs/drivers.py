@@ -1,7 +1,5 @@
 """Drivers: a policy acts in an environment while observers look on."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, runtime_checkable

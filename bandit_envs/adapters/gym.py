@@ -3,8 +3,6 @@
 # gym has no types that hold over these versions: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 
-from __future__ import annotations
-
 from typing import Any
 
 import gym

@@ -3,8 +3,6 @@
 # rlberry has no types: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -28,6 +28,11 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+def sigmoid(scores: Array) -> Floats:
+    """Returns 1 / (1 + exp(-scores)), without overflow or loss of the smallest values."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
+
+
 def sum_over_slots(reward: NDArray[Any]) -> NDArray[Any]:
     """Returns the rewards of slates [B]: the sums of vectors [B, S] that have one for each slot."""
     return np.asarray(reward.reshape(len(reward), -1).sum(axis=1))

@@ -1,7 +1,5 @@
 """Entries of a registry: classes under short ids, with the parameters that users may give."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import importlib

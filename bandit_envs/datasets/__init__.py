@@ -1,12 +1,12 @@
 """Data sets for `ClassificationBandit` and `RatingsBandit`; the extra `datasets` installs all."""
 
-from bandit_envs.datasets.bundled import load_breast_cancer as load_breast_cancer
-from bandit_envs.datasets.bundled import load_digits as load_digits
-from bandit_envs.datasets.bundled import load_wine as load_wine
 from bandit_envs.datasets.dataset import Dataset as Dataset
 from bandit_envs.datasets.dataset import from_bunch as from_bunch
 from bandit_envs.datasets.dataset import from_columns as from_columns
 from bandit_envs.datasets.dataset import from_frame as from_frame
+from bandit_envs.datasets.dataset import load_breast_cancer as load_breast_cancer
+from bandit_envs.datasets.dataset import load_digits as load_digits
+from bandit_envs.datasets.dataset import load_wine as load_wine
 from bandit_envs.datasets.dataset import read_dataset as read_dataset
 from bandit_envs.datasets.files import load_adult as load_adult
 from bandit_envs.datasets.files import load_covertype as load_covertype

@@ -57,9 +57,6 @@ class CascadeBandit(ClickModelBandit):
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
         num_slots: S. The action and the reward are [B, S].
 
-    Raises:
-        ValueError: also if a slate shows an item twice.
-
     Source: Kveton et al., Cascading bandits (2015).
 
     >>> env = CascadeBandit([0.0, 1.0, 0.5], num_slots=2, batch_size=2, seed=0)
@@ -107,9 +104,6 @@ class PositionBasedBandit(ClickModelBandit):
     Args:
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
         observation_probs: [S], in [0, 1]. The action and the reward are [B, S].
-
-    Raises:
-        ValueError: also if a slate shows an item twice.
 
     Source: Lagree, Vernade & Cappe, Multiple-play bandits in the position-based model (2016).
 

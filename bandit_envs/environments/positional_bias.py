@@ -34,10 +34,8 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
             and an item [P].
         observation_probs: [S], in [0, 1].
 
-    Raises:
-        ValueError: also if a slate shows an item twice; in TF-Agents, it may.
-
-    Source: TF-Agents' `ExplicitPositionalBiasRankingEnvironment`, whose signature is kept.
+    Source: TF-Agents' `ExplicitPositionalBiasRankingEnvironment`, whose signature is kept; there, a
+    slate may show an item twice.
 
     >>> users = items = Normal(2)
     >>> env = ExplicitPositionalBiasRankingEnvironment(users, items, LogisticReward(np.ones(4)), 9,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, sigmoid
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
@@ -60,10 +60,8 @@ class RankingPyEnvironment(ContextualBandit):
         click_model: of `ClickModel`.
         real_cascade, distance_threshold: of the `DISTANCE_BASED` model.
 
-    Raises:
-        ValueError: also if a slate shows an item twice; in TF-Agents, it may.
-
-    Source: TF-Agents' `RankingPyEnvironment`, whose signature is kept.
+    Source: TF-Agents' `RankingPyEnvironment`, whose signature is kept; there, a slate may show an
+    item twice.
 
     >>> from bandit_envs.sampling import Normal
     >>> env = RankingPyEnvironment(Normal(2), Normal(3), 9, 4, np.ones((3, 2)), batch_size=2)
@@ -132,7 +130,7 @@ class RankingPyEnvironment(ContextualBandit):
         scores = _products(chosen(state["per_arm"], action), taste)
         if self._has_ghosts:
             scores = np.concatenate([scores, taste], axis=1)
-            weights = _sigmoid(scores + rng.standard_normal(scores.shape))
+            weights = sigmoid(scores + rng.standard_normal(scores.shape))
             bounds = weights.cumsum(axis=1)
             drawn = rng.random((self._batch_size, 1)) * bounds[:, -1:]
             index = np.count_nonzero(bounds <= drawn, axis=1)
@@ -171,10 +169,6 @@ class RankingPyEnvironment(ContextualBandit):
         return vector[:, :-1]
 
 
-def _sigmoid(scores: Floats) -> Floats:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
-
-
 def _products(items: Array, vectors: Floats) -> Floats:
     """Returns the products of items [B, n, P] with a vector [B, P] each row: [B, n]."""
     return np.asarray((items @ vectors[:, :, np.newaxis])[:, :, 0])
@@ -190,7 +184,7 @@ def _ghost_click_probability(scores: Floats, ghosts: Floats) -> Floats:
     points, weights = np.polynomial.legendre.leggauss(32)
     share = (points + 1.0) / 2.0
     times, weights = share / (1.0 - share), weights / 2.0 / (1.0 - share) ** 2
-    both = _sigmoid(np.concatenate([scores, ghosts], axis=1)[:, :, np.newaxis] + nodes)
+    both = sigmoid(np.concatenate([scores, ghosts], axis=1)[:, :, np.newaxis] + nodes)
     # The integral is over t times the mean of A + G, as the integrand is as wide in that.
     scale = 1.0 / (both @ masses).sum(axis=1)
     total = np.zeros(len(scores))

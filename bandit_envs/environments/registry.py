@@ -4,8 +4,6 @@ An environment is one file, one entry here and one test of its law. A user's own
 entry: `module:Class` can stand wherever an id does.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import typing
@@ -22,8 +20,8 @@ from bandit_envs.environments.k_armed_bandit import corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.environments.neural_context import neural_context
+from bandit_envs.environments.piecewise_bernoulli import constrained_adversary, piecewise_bernoulli
 from bandit_envs.environments.piecewise_linear import piecewise_linear
-from bandit_envs.environments.piecewise_problems import constrained_adversary, piecewise_bernoulli
 from bandit_envs.environments.positional_bias import positional_bias
 from bandit_envs.environments.ranking import ranking
 from bandit_envs.environments.ratings import per_arm_ratings, ratings

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import sigmoid
 from bandit_envs.policies.disjoint_linear import ContextPolicy
 from bandit_envs.policies.policy import Floats, Sizes
 from bandit_envs.policies.ridge import add_rows
@@ -99,11 +100,11 @@ class _Batch(typing.NamedTuple):
         weights, loss = prior, self.loss(prior, prior, precision)
         for _ in range(MAX_STEPS):
             scores = self.scores(weights)
-            errors = (_sigmoid(scores) - self.rewards)[:, np.newaxis] * self.context
+            errors = (sigmoid(scores) - self.rewards)[:, np.newaxis] * self.context
             gradient = precision * (weights - prior) + np.add.reduceat(errors, self.first)
             # The Hessian is R^T R. It is not formed, for that would square R's condition number.
             root = np.sqrt(precision)[:, :, np.newaxis] * np.eye(weights.shape[1])
-            spread = np.sqrt(_sigmoid(scores) * _sigmoid(-scores))
+            spread = np.sqrt(sigmoid(scores) * sigmoid(-scores))
             add_rows(root, self.place, spread[:, np.newaxis] * self.context)
             inverse = np.linalg.inv(root)
             half = np.einsum("kij,ki->kj", inverse, gradient)
@@ -125,7 +126,7 @@ class _Batch(typing.NamedTuple):
     def curvature(self, weights: Floats) -> Floats:
         """Returns sum x^2 p (1 - p) of the rows of each model: [k, D]."""
         scores = self.scores(weights)
-        spread = _sigmoid(scores) * _sigmoid(-scores)
+        spread = sigmoid(scores) * sigmoid(-scores)
         return np.add.reduceat(spread[:, np.newaxis] * np.square(self.context), self.first)
 
     def loss(self, weights: Floats, prior: Floats, precision: Floats) -> Floats:
@@ -138,8 +139,3 @@ class _Batch(typing.NamedTuple):
     def scores(self, weights: Floats) -> Floats:
         """Returns w . x of each row: [n]."""
         return np.asarray(np.einsum("nd,nd->n", self.context, weights[self.place]))
-
-
-def _sigmoid(scores: Floats) -> Floats:
-    # Written so, it neither overflows nor loses the smallest probabilities.
-    return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))

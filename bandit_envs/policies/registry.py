@@ -4,8 +4,6 @@ A policy is one file, one entry here and one test of its rule. A user's own clas
 `module:Class` stands wherever an id does.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from bandit_envs import policies

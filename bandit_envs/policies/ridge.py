@@ -23,17 +23,12 @@ class RidgeModels(NamedTuple):
 
     A is never formed, so errors do not accumulate and collinear features are harmless.
 
-    Fields:
-        factor: [M, D, D + 1], [R z] of each model; R is upper triangular.
-        theta: [M, D], the estimates.
-        whitening: [M, D, D], W = R^-T of each model, lower triangular: W^T W = A^-1.
-
     Source: Golub & Van Loan, Matrix Computations, 4th ed., sections 5.3 and 6.5.
     """
 
-    factor: Floats
-    theta: Floats
-    whitening: Floats
+    factor: Floats  # [M, D, D + 1], [R z] of each model; R is upper triangular
+    theta: Floats  # [M, D], the estimates
+    whitening: Floats  # [M, D, D], W = R^-T of each model, lower triangular: W^T W = A^-1
 
     @classmethod
     def initial(cls, num_models: int, dim: int, tikhonov_weight: float) -> RidgeModels:

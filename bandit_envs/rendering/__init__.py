@@ -1,7 +1,5 @@
 """What `render` shows of one row of a bandit: its arms, as an image, in a window or as text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bandit_envs.base.state import Transient

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Rng, as_numbers, check_array
+from bandit_envs.base.arrays import Array, Rng, as_numbers, check_array, sigmoid
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, shown
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, flatten, map_structure
 from bandit_envs.trajectories import REWARD_SPEC
@@ -132,9 +132,7 @@ class LogisticReward(_LinearModel):
         return CLICK_SPEC
 
     def mean(self, global_features: Array, arm_features: Array) -> Array:
-        # In this form it neither overflows nor loses the smallest probabilities.
-        scores = self._score(global_features, arm_features)
-        return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
+        return sigmoid(self._score(global_features, arm_features))
 
     def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         return rng.random(len(global_features)) < self.mean(global_features, arm_features)

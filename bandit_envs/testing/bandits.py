@@ -1,7 +1,5 @@
 """The part of the contract on expected rewards, for bandits that know theirs."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 

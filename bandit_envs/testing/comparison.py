@@ -1,7 +1,5 @@
 """Comparison bit for bit, of anything that can be copied."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Iterator
 from typing import Any

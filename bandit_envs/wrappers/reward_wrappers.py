@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Floats
+from bandit_envs.base.arrays import Array, Floats, sigmoid
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, check_positive
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec
@@ -54,11 +54,11 @@ class RescaleReward(Wrapper):
         smallest, largest = self._wrapped_range
         rewards = np.asarray(rewards, np.float64)
         if math.isinf(smallest) and math.isinf(largest):
-            share = np.exp(-np.logaddexp(0.0, -rewards))  # does not overflow
+            share = sigmoid(rewards)
         elif math.isinf(largest):
             share = np.tanh((rewards - smallest) / 2.0)
         elif math.isinf(smallest):
-            share = 2.0 * np.exp(-np.logaddexp(0.0, largest - rewards))
+            share = 2.0 * sigmoid(rewards - largest)
         else:  # halved, because the difference of two finite numbers may be infinite
             share = (rewards / 2 - smallest / 2) / (largest / 2 - smallest / 2)
         # In this form, shares of 0 and 1 give the ends of the range exactly.
