@@ -21,7 +21,8 @@ class RestedBandit(BanditPyEnvironment):
 
     The last mean lasts. Arms are rotting if their means do not increase, and rising if they do not
     decrease. `optimal_action` looks one step ahead; for rotting arms, this is optimal in the long
-    run as well. A reset starts all arms anew.
+    run as well. For rising arms, always to choose `best_fixed_action` is. A reset starts all arms
+    anew.
 
     Args:
         means: [K, N], N of each arm.
@@ -57,6 +58,13 @@ class RestedBandit(BanditPyEnvironment):
             num_actions=len(table), batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._arms = np.arange(len(table)) * table.shape[1]
+
+    def best_fixed_action(self, steps: int) -> int:
+        """Returns the arm with the largest sum of means over so many pulls, from a reset on."""
+        count = check_integer("steps", steps, minimum=1)
+        beyond = max(count - self._means.shape[1], 0)
+        sums = self._means[:, :count].sum(axis=1) + beyond * self._means[:, -1]
+        return int(sums.argmax())
 
     def _initial_state(self, rng: Rng) -> NDArray[np.int64]:
         return np.zeros((self._batch_size, self.num_actions), np.int64)

@@ -1,5 +1,7 @@
 """Arms that rot, rise, follow Markov chains or an adversary."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,53 @@ def test_rising_arms_follow_their_formula():
     env.reset()
     rewards = [env.step([0]).reward.item() for _ in range(4)]
     assert rewards == pytest.approx(2.0 * (1.0 - np.exp(-0.5 * np.arange(1, 5))))
+
+
+def most(means, steps):
+    """Returns the largest sum of means of any sequence of so many pulls, by trial of all."""
+    best = -np.inf
+    for pulls in itertools.product(range(steps + 1), repeat=len(means)):
+        if sum(pulls) == steps:
+            best = max(best, sum(arm[:n].sum() for arm, n in zip(means, pulls)))
+    return best
+
+
+def test_the_optimal_actions_of_rotting_arms_are_optimal_in_the_long_run():
+    means = -np.sort(-np.random.default_rng(0).normal(size=(3, 9)))
+    env = RestedBandit(means, std=0.0)
+    env.reset()
+    earned = np.cumsum([env.step(env.optimal_action()).reward.item() for _ in range(9)])
+    assert earned == pytest.approx([most(means, steps) for steps in range(1, 10)], abs=1e-5)
+
+
+def test_one_arm_is_optimal_in_the_long_run_if_all_arms_rise():
+    means = np.sort(np.random.default_rng(1).normal(size=(3, 9)))
+    env = RestedBandit(means, std=0.0)
+    best = [env.best_fixed_action(steps) for steps in range(1, 10)]
+    assert len(set(best)) > 1  # which arm is best depends on the number of steps
+    for steps, arm in enumerate(best, start=1):
+        assert means[arm, :steps].sum() == pytest.approx(most(means, steps))
+
+
+def test_the_last_mean_lasts_in_the_best_fixed_arm_too():
+    env = RestedBandit([[5.0, 1.0], [0.0, 2.0]])
+    assert [env.best_fixed_action(steps) for steps in (1, 2, 6, 7)] == [0, 0, 0, 1]
+
+
+def test_stationary_means_are_those_of_the_literature():
+    chains = [[[0.7, 0.3], [0.5, 0.5]], [[0.2, 0.8], [0.6, 0.4]]]
+    env = RestlessMarkovBandit(chains, [[0.0, 1.0], [0.0, 1.0]])
+    assert env.stationary_means == pytest.approx([0.375, 0.571], abs=5e-4)
+
+
+@pytest.mark.parametrize("rested", [False, True])
+def test_an_arm_pays_its_stationary_mean_in_the_long_run(rested):
+    env = RestlessMarkovBandit(CHAINS, PAYS, rested, batch_size=2000, seed=0)
+    env.reset()
+    paid = np.array([env.step(np.arange(2000) % 2).reward for _ in range(60)])
+    for arm, mean in enumerate(env.stationary_means):
+        runs = paid[:, arm::2].mean(axis=0)
+        assert runs.mean() == pytest.approx(mean, abs=float(5 * runs.std() / 1000**0.5))
 
 
 def test_restless_chains_move_as_their_transitions_say():
