@@ -5,6 +5,7 @@ import contextlib
 import csv
 import importlib
 import io
+import itertools
 import math
 import operator
 import warnings
@@ -87,9 +88,7 @@ _details = operator.attrgetter(*Row._fields[6:10])
 
 def evaluate(options: argparse.Namespace) -> int:
     """Estimates what policies would have earned; writes and shows a table and figures."""
-    folder = options.output or Path("results", f"{options.log.stem}-estimates")
-    if (folder / "estimates.csv").exists() and not options.overwrite:
-        raise ValueError(f"{folder} has estimates; --overwrite replaces them")
+    folder = _folder(options)
     log = _read(options)
     choices = [choice for spec in options.policy for choice in PolicyChoice.expand(spec)]
     specs = options.estimator or ("ips", "snips", "dr")
@@ -139,6 +138,16 @@ def evaluate(options: argparse.Namespace) -> int:
         OUT.print(f"{learned} then. The other {len(rest)} rows are evaluated.", soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)
     return 0
+
+
+def _folder(options: argparse.Namespace) -> Path:
+    """Returns the folder of the results: by default, the first one without estimates."""
+    name = f"{options.log.stem}-estimates"
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    for folder in [options.output] if options.output else (Path("results", each) for each in names):
+        if options.overwrite or not (folder / "estimates.csv").exists():
+            return Path(folder)
+    raise ValueError(f"{options.output} has estimates; --overwrite replaces them")
 
 
 def _read(options: argparse.Namespace) -> BanditLog:

@@ -320,3 +320,13 @@ def test_estimates_are_replaced_only_on_demand(table, tmp_path):
     assert (tmp_path / "out" / "estimates.csv").read_bytes() == before
     assert run(*command, "--policy", "ucb:c=1", "--overwrite").code == 0
     assert (tmp_path / "out" / "estimates.csv").read_bytes() != before
+
+
+def test_estimates_without_a_folder_of_theirs_get_a_new_one(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_log("log.npz", table)
+    for more in ([], ["--overwrite"], []):
+        command = "evaluate", "log.npz", "--policy", "random", "--estimator", "ips", *more
+        assert run(*command).code == 0
+    folders = sorted(path.name for path in (tmp_path / "results").iterdir())
+    assert folders == ["log-estimates", "log-estimates-2"]
