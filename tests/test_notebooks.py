@@ -16,7 +16,10 @@ pytest.importorskip("matplotlib")
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "colab").glob("*.ipynb"))
-NEEDED = {"evaluate_your_policy": ["gymnasium"], "per_arm_bandits_tf_agents": ["tf_agents"]}
+NEEDED = {
+    "evaluate_your_policy": ["gymnasium", "joblib", "rich"],
+    "per_arm_bandits_tf_agents": ["tf_agents"],
+}
 SMALL = {
     "evaluate_your_policy": {"NUM_ROWS": 40, "NUM_STEPS": 20, "NUM_PARTS": 2, "NUM_ENVS": 3},
     "k_armed_testbed": {
