@@ -161,6 +161,7 @@ def drifting_linear(  # noqa: PLR0917 - as the class
         drift_mean,
         drift_std,
         additive_std=additive_std,
+        batch_size=batch_size,
         shared_noise=shared_noise,
         **options,
     )

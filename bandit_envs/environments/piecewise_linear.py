@@ -151,5 +151,6 @@ def piecewise_linear(
         interval,
         Normal(num_actions),
         Normal(num_actions, scale=additive_std),
+        batch_size,
         **options,
     )

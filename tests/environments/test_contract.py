@@ -46,6 +46,15 @@ def test_every_environment_has_a_contract():
     assert {f"Test {name}" for name in ENVIRONMENTS} <= set(globals())
 
 
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_it_has_the_rows_and_the_horizon_that_are_asked_for(name):
+    try:
+        env = ENVIRONMENTS[name].make(batch_size=2, horizon=3, seed=0)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+    assert (env.batch_size, env.horizon) == (2, 3)
+
+
 for entry in ENVIRONMENTS.values():
     arguments = {"seed": 0, **ARGUMENTS.get(entry.id, {})}
     add_contract(entry.id, lambda make=entry.make, arguments=arguments: make(**arguments), False)
