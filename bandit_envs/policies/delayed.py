@@ -24,7 +24,8 @@ class DelayedLearning(Stateful):
 
     Args:
         env: the environment that the trajectories come from. It must not be reset between a step
-            and the call.
+            and the call. Of the steps before the first call, nothing is learned; from then on, call
+            it with every step.
         policy: learns. If its batch size is above 1 and rows have different delays, it must learn
             by row or be a regression, which `SlidingWindowUCBPolicy` is not.
 
@@ -53,12 +54,12 @@ class DelayedLearning(Stateful):
         seen = {key: leaf for key, leaf in trajectory.observation.items() if key != "feedback"}
         steps = trajectory._replace(observation=seen), *before[: self._length - 1]
         # The k-th part has the k-th arrival of each row that has so many, its oldest first.
-        rows, lags = np.nonzero(feedback["arrived"][:, ::-1])
+        rows, lags = np.nonzero(feedback["arrived"][:, len(steps) - 1 :: -1])
         rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
         parts = []
         for k in range(rank.max(initial=-1) + 1):
             lag = np.full(self._env.batch_size, -1)
-            lag[rows[rank == k]] = self._length - 1 - lags[rank == k]
+            lag[rows[rank == k]] = len(steps) - 1 - lags[rank == k]
             parts.append((_mixed(steps, lag.clip(0), feedback["reward"]), lag >= 0))
         if parts:
             self._policy.learn_rows(parts)

@@ -44,7 +44,7 @@ class DelayedRewards(Wrapper):
         action   [B, L, ...]     the action, or 0 if there was none
 
     Expected rewards and regret are those of an action when it is taken. Policies learn through
-    `DelayedLearning`. The time of a step grows with B L.
+    `DelayedLearning`. Wrappers that change rewards go inside. The time of a step grows with B L.
 
     Shapes:
         B: batch_size.

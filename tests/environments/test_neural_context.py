@@ -7,7 +7,7 @@ from bandit_envs import LinUCBPolicy, RegretMetric, StepDriver
 from bandit_envs.environments.neural_context import neural_context
 from bandit_envs.rewards import FunctionReward
 
-SIZE = 20_000
+SIZE = 5_000
 
 
 def features(env):

@@ -65,6 +65,8 @@ def make(name, seed=0):
     env = ENVIRONMENTS[next(fitting, "bernoulli")].make
     if env is BernoulliPyEnvironment:
         env = functools.partial(env, [0.2, 0.5, 0.8])
+    if name in ON["per_arm"]:
+        env = functools.partial(env, global_dim=2, arm_dim=3, max_num_actions=K)
     if name in ON["cascade"]:
         env = functools.partial(env, num_slots=2)
     env = env(batch_size=B, seed=seed)
@@ -196,6 +198,17 @@ def test_a_run_with_delays_replays_exactly_from_a_file(tmp_path):
     second.set_state(load_state(tmp_path / "state.npz"))
     assert_identical(second.run(), first.run())
     assert_identical(second.get_state(), first.get_state())
+
+
+def test_rewards_of_steps_that_were_not_seen_are_not_learned():
+    env = DelayedRewards(bernoulli(B), rewards.Poisson(2.0), max_delay=4)
+    env.reset()
+    for _ in range(6):
+        env.step(np.zeros(B, int))
+    policy = UCBPolicy(1.0, num_actions=K, batch_size=B, seed=1)
+    seen = [feedback["arrived"] for feedback in run_delayed(policy, env, 10)]
+    learnable = sum(arrived[:, : step + 1].sum() for step, arrived in enumerate(seen))
+    assert learned(policy).counts.sum() == learnable < np.sum(seen)
 
 
 def test_what_is_outstanding_at_a_reset_is_never_learned():
