@@ -108,6 +108,10 @@ def test_a_constant_delay_shifts_what_is_learned(name, delay):
     assert_identical(learned(delayed), learned(shifted))
 
 
+def whitening(policy):
+    return learned(policy).whitening
+
+
 def run_delayed(policy, env, steps, learn=None):
     """Lets a policy learn from delayed rewards; returns the feedback of every step."""
     seen = []
@@ -154,26 +158,43 @@ def test_a_count_of_steps_advances_once_in_a_step_that_pays():
     assert np.array_equal(learned(policy).counts.sum(axis=1), arrived.sum(axis=(0, 2)))
 
 
-def test_a_regression_learns_from_the_rows_that_arrived():
-    bandit = ENVIRONMENTS["stationary_stochastic"].make(3, K, 0.5, B, seed=0)
+@pytest.mark.parametrize("name", ["lin_ucb", "disjoint_lin_ucb", "top_k_lin_ucb"])
+def test_a_regression_learns_from_the_rows_that_arrived(name):
+    bandit, policy = make(name)
     env = DelayedRewards(bandit, rewards.Geometric(0.3), max_delay=4)
-    policy = policies.DisjointLinUCBPolicy(1.0, **policies.DisjointLinUCBPolicy.sizes(env), seed=1)
-    learn, contexts, samples = DelayedLearning(env, policy), [], []
+    sizes = {**POLICIES[name].make.sizes(bandit), "batch_size": 1}
+    alone = POLICIES[name].make(**sizes)
+    learn, steps, count = DelayedLearning(env, policy), [], 0
 
     def look(trajectory):
-        contexts.insert(0, trajectory.observation["observation"])
+        nonlocal count
+        observation = {**trajectory.observation}
+        del observation["feedback"]
+        steps.insert(
+            0, trajectory._replace(observation=observation.pop("observation", observation))
+        )
         feedback = env.current_time_step().observation["feedback"]
         for row, lag in np.argwhere(feedback["arrived"]):
-            paid = feedback["action"][row, lag], feedback["reward"][row, lag]
-            samples.append((contexts[lag][row], *paid))
+            step = steps[lag]._replace(reward=feedback["reward"][:, lag])
+            alone(map_structure(lambda leaf, row=row: leaf[row : row + 1], step))
+            count += 1
 
-    StepDriver(env, policy, [learn, look], 50).run()
-    assert 0 < len(samples) < 50 * B
-    for action in range(K):
-        x = np.array([context for context, taken, _ in samples if taken == action], float)
-        r = np.array([reward for _, taken, reward in samples if taken == action], float)
-        theta = np.linalg.solve(x.T @ x + np.eye(3), x.T @ r)
-        assert learned(policy).theta[action] == pytest.approx(theta)
+    StepDriver(env, policy, [learn, look], 30).run()
+    assert 0 < count < 30 * B
+    assert learned(policy).theta == pytest.approx(learned(alone).theta)
+    inverses = [each.transpose(0, 2, 1) @ each for each in map(whitening, (policy, alone))]
+    assert inverses[0] == pytest.approx(inverses[1])
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - {"sliding_window_ucb"}))
+def test_every_policy_learns_from_some_of_its_rows(name):
+    bandit, policy = make(name)
+    env = DelayedRewards(bandit, rewards.Poisson(1.0), max_delay=3)
+    run_delayed(policy, env, 8)
+    assert learned(policy) is None or not policy.is_untrained
+    restored = make(name)[1]
+    restored.set_state(policy.get_state())
+    assert_identical(restored.get_state(), policy.get_state())
 
 
 def test_ucb_finds_the_best_arm_in_spite_of_delays():
