@@ -96,14 +96,14 @@ class EpsilonGreedyPolicy(IndexPolicy):
         rows = ((q <= rivals) == (trajectory.action == greedy)).nonzero()[0]
         if rows.size:
             row_values, offsets = learned.values.take(rows, axis=0), self._row_offsets[: rows.size]
-            best = row_values.argmax(axis=1)
-            flat = row_values.reshape(-1)
-            largest = flat.take(offsets + best)
-            flat[offsets + best] = -np.inf
+            best, flat = row_values.argmax(axis=1), row_values.reshape(-1)
+            places = offsets + best
+            largest = flat.take(places)
+            flat[places] = -np.inf
             second = flat.take(offsets + row_values.argmax(axis=1))
-            is_tied = second == largest
-            greedy[rows] = np.where(is_tied, -1, best)
-            rivals[rows] = np.where(is_tied, -np.inf, second)
+            tied = second == largest
+            best[tied], second[tied] = -1, -np.inf
+            greedy[rows], rivals[rows] = best, second
         return learned
 
 
