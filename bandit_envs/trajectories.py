@@ -83,18 +83,25 @@ class PolicyInfo(NamedTuple):
     log_probability: NDArray[np.float64]
 
 
-class SlateInfo(NamedTuple):
-    """What a policy reports of slates: logarithms of the probabilities of what it shows.
+class SlateProbabilities(NamedTuple):
+    """How probable slates are under a policy, which reports it if asked; None for what is unknown.
 
     Fields:
-        log_probability: [B], of the slate.
-        slot_log_probability: [B, S], that the slot shows its item.
-        prefix_log_probability: [B, S], that the slots down to this one show their items.
+        slate: [B], the probability of the slate.
+        slot: [B, S], the probability that the slot shows its item, whatever the others show.
+        prefix: [B, S], the probability that the slots down to this one show their items.
     """
 
-    log_probability: NDArray[np.float64]
-    slot_log_probability: NDArray[np.float64]
-    prefix_log_probability: NDArray[np.float64]
+    slate: NDArray[np.float64] | None = None
+    slot: NDArray[np.float64] | None = None
+    prefix: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_slates(cls, shown: Any, slates: Any) -> SlateProbabilities:
+        """Returns the probabilities of `slates` under a policy that shows `shown`, both [B, S]."""
+        slot = np.equal(shown, slates).astype(np.float64)
+        prefix = slot.cumprod(axis=1)
+        return cls(prefix[:, -1], slot, prefix)
 
 
 class Trajectory(NamedTuple):

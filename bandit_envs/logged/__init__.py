@@ -38,6 +38,6 @@ from bandit_envs.logged.slates import RewardInteractionIPS as RewardInteractionI
 from bandit_envs.logged.slates import SlateEstimator as SlateEstimator
 from bandit_envs.logged.slates import SlateIndependentIPS as SlateIndependentIPS
 from bandit_envs.logged.slates import SlateLog as SlateLog
-from bandit_envs.logged.slates import SlateProbabilities as SlateProbabilities
 from bandit_envs.logged.slates import SlateRecorder as SlateRecorder
 from bandit_envs.logged.slates import SlateStandardIPS as SlateStandardIPS
+from bandit_envs.trajectories import SlateProbabilities as SlateProbabilities

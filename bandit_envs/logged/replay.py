@@ -154,8 +154,8 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
     """Lets a policy learn from a log, as if it had chosen itself; each of its rows is a run.
 
     Warns:
-        UserWarning: the log has several rows of a batch. If these were independent runs rather than
-            users of one problem, the result means nothing.
+        UserWarning: the log has several rows of a batch, which must be users of one problem rather
+            than independent runs; `log.drop("row")` says that they are.
 
     Source: as for `ReplayEnvironment`.
     """

@@ -4,37 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import check_numbers, shown
+from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, shown
 from bandit_envs.logged.estimators import LARGE_WEIGHT, Estimate, Floats, warn_of_weights
 from bandit_envs.logged.log import check_each
 from bandit_envs.specs import Nest, map_structure
-from bandit_envs.trajectories import SlateInfo, Trajectory
-
-
-class SlateProbabilities(NamedTuple):
-    """How probable n slates of S slots are under a policy; None for what is unknown.
-
-    Fields:
-        slate: [n], the probability of the slate.
-        slot: [n, S], the probability that the slot shows its item, whatever the others show.
-        prefix: [n, S], the probability that the slots down to this one show their items.
-    """
-
-    slate: Floats | None = None
-    slot: Floats | None = None
-    prefix: Floats | None = None
-
-    @classmethod
-    def of_slates(cls, slates: Any, logged: Any) -> SlateProbabilities:
-        """Returns the probabilities of logged slates if a policy shows `slates`, both [n, S]."""
-        slot = np.equal(slates, logged).astype(np.float64)
-        prefix = slot.cumprod(axis=1)
-        return cls(prefix[:, -1], slot, prefix)
+from bandit_envs.trajectories import SlateProbabilities, Trajectory
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,12 +42,11 @@ class SlateLog:
     def __post_init__(self) -> None:
         """Converts and checks the columns."""
         action = check_numbers("action", self.action, ndim=2)
-        reward = _table("reward", self.reward, action.shape)
-        check_each("reward", reward, np.isfinite(reward), "finite numbers")
+        reward = _table("reward", self.reward, action.shape, MAX_PARAMETER)
         tables = self.propensity._asdict()
         for kind, value in tables.items():
             if value is not None:
-                tables[kind] = table = _probabilities(f"propensity.{kind}", value, action.shape)
+                tables[kind] = table = _table(f"propensity.{kind}", value, action.shape)
                 check_each(f"propensity.{kind}", table, table > 0.0, "above 0")
         vars(self).update(action=action, reward=reward, propensity=SlateProbabilities(**tables))
 
@@ -99,18 +77,16 @@ class SlateRecorder:
     def __call__(self, trajectory: Trajectory) -> None:
         """Records a step."""
         info = trajectory.policy_info
-        if not isinstance(info, SlateInfo):
-            expected = "a SlateInfo, as a driver with emit_log_probability=True gives it"
+        if not isinstance(info, SlateProbabilities):
+            expected = "SlateProbabilities, as a driver with emit_log_probability=True gives it"
             raise ValueError(f"policy_info is {shown(info)}; expected {expected}")
-        self._steps.append((trajectory.observation, trajectory.action, trajectory.reward, *info))
+        self._steps.append((trajectory.observation, trajectory.action, trajectory.reward, info))
 
     def log(self) -> SlateLog:
         """Returns all that was recorded."""
         if not self._steps:
             raise ValueError("nothing was recorded yet")
-        joined = map_structure(lambda *leaves: np.concatenate(leaves), *self._steps)
-        observation, action, reward, *logarithms = joined
-        return SlateLog(observation, action, reward, SlateProbabilities(*map(np.exp, logarithms)))
+        return SlateLog(*map_structure(lambda *leaves: np.concatenate(leaves), *self._steps))
 
 
 class SlateEstimator:
@@ -129,28 +105,19 @@ class SlateEstimator:
         Warns:
             UserWarning: the effective sample size is below 100, or the mean weight is not 1.
         """
-        size = len(log)
-        sources = {"probabilities": probabilities, "log.propensity": log.propensity}
-        known = {f"{name}.{self._kind}": getattr(at, self._kind) for name, at in sources.items()}
-        for name, table in known.items():
-            if table is None:
-                raise ValueError(f"{name} is None; {type(self).__name__} needs it")
-        new, old = (_probabilities(name, table, log.action.shape) for name, table in known.items())
+        kind, size = self._kind, len(log)
+        new, old = (getattr(each, kind) for each in (probabilities, log.propensity))
+        if new is None or old is None:
+            raise ValueError(f"{type(self).__name__} needs {kind} of probabilities and propensity")
+        new = _table(f"probabilities.{kind}", new, log.action.shape)
         weights = (new / old).reshape(size, -1)
-        terms = (weights * log.reward).sum(axis=1)
+        terms, means = (weights * log.reward).sum(axis=1), weights.mean(axis=1)
         squares = np.maximum((weights**2).sum(axis=0), 1e-300)
         effective = float((weights.sum(axis=0) ** 2 / squares).mean())
-        means = weights.mean(axis=1)
         warn_of_weights(effective, size, float(means.mean()), float(means.std()))
-        return Estimate(
-            float(terms.mean()),
-            float(terms.std(ddof=1)) / math.sqrt(size),
-            effective,
-            float(weights.max()),
-            float((weights > LARGE_WEIGHT).mean()),
-            0.0,
-            terms[np.newaxis],
-        )
+        error, share = terms.std(ddof=1) / math.sqrt(size), (weights > LARGE_WEIGHT).mean()
+        value, error, largest, share = map(float, (terms.mean(), error, weights.max(), share))
+        return Estimate(value, error, effective, largest, share, 0.0, terms[np.newaxis])
 
 
 class SlateStandardIPS(SlateEstimator):
@@ -189,15 +156,12 @@ class RewardInteractionIPS(SlateEstimator):
     _kind = "prefix"
 
 
-def _probabilities(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
-    """Returns probabilities [n] of slates, or [n, S]."""
-    table = _table(name, value, shape[:1] if name.endswith(".slate") else shape)
-    check_each(name, table, (table >= 0.0) & (table <= 1.0), "0 to 1")
-    return table
-
-
-def _table(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+def _table(name: str, value: Any, shape: tuple[int, ...], most: float = 1.0) -> Floats:
+    """Returns rewards or probabilities [n, S], or probabilities [n] of slates."""
+    shape = shape[:1] if name.endswith(".slate") else shape
     table = check_numbers(name, value, len(shape)).astype(np.float64)
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
+    low = 0.0 if most == 1.0 else -most
+    check_each(name, table, (table >= low) & (table <= most), f"{low:g} to {most:g}")
     return table

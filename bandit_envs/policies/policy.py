@@ -353,21 +353,21 @@ class IndexPolicy(Policy):
         return (1.0 - epsilon) * _normalized(best) + epsilon * _normalized(available)
 
     def _probability_of(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
-        best = self._probability_of_best(learned, time_step, action)
-        epsilon = self._exploration(learned)
-        if epsilon > 0.0:
-            best *= 1.0 - epsilon
-            best += epsilon * (1.0 / self._num_actions)
-        return best
-
-    def _probability_of_best(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
         last = self._chosen_by.value
         if not last or last[0] is not self._state or last[1] is not time_step:
-            return _argmax_probability(self._scores(learned, time_step), action)
+            table = self._probabilities(learned, time_step)
+            return np.asarray(table.take(self._row_offsets + action))
         _, _, best, tied, scores = last
         found: Floats = (action == best).astype(np.float64)
         if tied.size:
-            found[tied] = _argmax_probability(scores[tied], action[tied])
+            rows = scores[tied]
+            is_largest = rows == rows.max(axis=1, keepdims=True)
+            chosen = is_largest[np.arange(tied.size), action[tied]]
+            found[tied] = chosen / is_largest.sum(axis=1)
+        epsilon = self._exploration(learned)
+        if epsilon > 0.0:
+            found *= 1.0 - epsilon
+            found += epsilon * (1.0 / self._num_actions)
         return found
 
 
@@ -401,12 +401,6 @@ def _argmax(
     first = candidates.cumsum() - candidates
     best = places[first + rng.integers(candidates)] % num_actions
     return best, (candidates > 1).nonzero()[0]
-
-
-def _argmax_probability(values: NDArray[Any], index: Actions) -> Floats:
-    """Returns the probability that `argmax_random_ties(values)` returns `index` [B]: [B]."""
-    is_largest = values == values.max(axis=1, keepdims=True)
-    return np.asarray(is_largest[np.arange(len(index)), index] / is_largest.sum(axis=1))
 
 
 def draw_indices(rng: Rng, weights: NDArray[Any]) -> NDArray[np.intp]:

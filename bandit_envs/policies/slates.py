@@ -22,7 +22,7 @@ from bandit_envs.base.checks import (
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
 from bandit_envs.policies.policy import Floats, Policy, Rng, Sizes
 from bandit_envs.specs import BoundedArraySpec, Nest
-from bandit_envs.trajectories import SlateInfo, TimeStep, Trajectory
+from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
 
 Slates = NDArray[np.intp]
 
@@ -91,11 +91,11 @@ class RandomSlatePolicy(SlatePolicy):
     def _scores(self, learned: None, time_step: TimeStep) -> Floats:
         return np.zeros(self._table_shape)
 
-    def info_of(self, time_step: TimeStep, action: Any) -> SlateInfo:
-        shape = self._batch_size, self._num_slots
-        prefix = -np.log(self._num_actions - np.arange(self._num_slots)).cumsum()
-        tables = np.full(shape, prefix[0]), np.tile(prefix, (self._batch_size, 1))
-        return SlateInfo(tables[1][:, -1], *tables)
+    def info_of(self, time_step: TimeStep, action: Any) -> SlateProbabilities:
+        left = self._num_actions - np.arange(self._num_slots)  # items, as slots are filled
+        prefix = np.tile(1.0 / left.cumprod(dtype=np.float64), (self._batch_size, 1))
+        slot = np.full_like(prefix, 1.0 / self._num_actions)
+        return SlateProbabilities(prefix[:, -1], slot, prefix)
 
     def _learn(self, learned: None, trajectory: Trajectory) -> None:
         return None

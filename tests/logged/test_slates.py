@@ -172,10 +172,10 @@ def test_columns_are_checked(columns, error, match):
 
 def test_an_estimator_names_the_probabilities_that_it_needs():
     log, new = by_hand()
-    with pytest.raises(ValueError, match=r"probabilities\.prefix"):
+    with pytest.raises(ValueError, match="prefix"):
         RewardInteractionIPS().estimate(log, new._replace(prefix=None))
     bare = SlateLog((), log.action, log.reward, log.propensity._replace(slot=None))
-    with pytest.raises(ValueError, match=r"log\.propensity\.slot"):
+    with pytest.raises(ValueError, match="slot"):
         SlateIndependentIPS().estimate(bare, new)
 
 
