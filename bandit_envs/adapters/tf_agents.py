@@ -42,8 +42,7 @@ from bandit_envs.trajectories import no_reward
 class TFAgentsEnvironment(py_environment.PyEnvironment):
     """An environment with episodes, as a `PyEnvironment` of TF-Agents; see `as_tf_agents`.
 
-    Args:
-        env: the environment; from now on, use it through this one only.
+    From now on, use `env` through this one only.
     """
 
     _upstream = bandit_py_environment.BanditPyEnvironment
@@ -248,12 +247,10 @@ ClickModel, FeedbackModel = ranking.ClickModel, ranking.FeedbackModel
 def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     """Returns the baseline of TF-Agents' `RegretMetric`: the largest expected reward of each row.
 
-    It is a function of the observation, where that determines the expected rewards. Elsewhere it
-    returns what was optimal at the last step, or what is optimal now if there was none since the
-    last reset: call it after the step, eagerly or in a graph, as TF-Agents' drivers do.
-
-    Args:
-        env: a bandit without a horizon, adapted or not, whose expected rewards are known.
+    The bandit, adapted or not, has no horizon and known expected rewards. The baseline is a
+    function of the observation, where that determines them. Elsewhere it returns what was optimal
+    at the last step, or what is optimal now if there was none since the last reset: call it after
+    the step, eagerly or in a graph, as TF-Agents' drivers do.
     """
     return _baseline(env, "optimal_reward", np.float32, lambda means: means.max(axis=1))
 

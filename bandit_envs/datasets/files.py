@@ -108,8 +108,7 @@ def mushroom_rewards(
 def load_adult(path: PathLike | None = None) -> Dataset:
     """Loads 32,561 persons of the 1994 census: 108 features; label 1 is an income above 50,000.
 
-    Args:
-        path: the file adult.data; by default, it is downloaded once.
+    The path is of the file adult.data; by default, it is downloaded once.
     """
     return _table(_file("adult", path), ADULT.split(), "income")
 
@@ -117,8 +116,7 @@ def load_adult(path: PathLike | None = None) -> Dataset:
 def load_covertype(path: PathLike | None = None) -> Dataset:
     """Loads 581,012 patches of forest: 54 features, 7 labels.
 
-    Args:
-        path: the file covtype.data or covtype.data.gz; by default, it is downloaded once.
+    The path is of covtype.data or covtype.data.gz; by default, it is downloaded once.
     """
     return _numbers(_file("covertype", path), 55, ",", num_labels=7)
 
@@ -126,8 +124,7 @@ def load_covertype(path: PathLike | None = None) -> Dataset:
 def load_statlog_shuttle(path: PathLike) -> Dataset:
     """Loads the space shuttle's sensors: 9 features, 7 labels.
 
-    Args:
-        path: the file shuttle.trn (decompressed) or shuttle.tst of the UCI repository.
+    The path is of shuttle.trn (decompressed) or shuttle.tst of the UCI repository.
     """
     return _numbers(Path(path), 10, " ", num_labels=7)
 

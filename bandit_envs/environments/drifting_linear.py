@@ -31,17 +31,14 @@ class DriftingLinearBandit(BanditPyEnvironment):
         R_t     = x_t . W_t[:, A_t] + N(additive_mean, additive_std^2)[A_t]
         W_{t+1} = G(i, phi) W_t,    phi ~ N(drift_mean, drift_std^2),    i ~ uniform {0, ..., d - 2}
 
-    G rotates the rows i and i + 1 of W by the angle phi, which keeps the norm of every column. Time
-    goes on through `reset`.
+    G rotates the rows i and i + 1 of W by phi, in radians, which keeps the norm of every column.
+    Time goes on through `reset`.
 
     Args:
         context_sampling_fn: a `ContextSampler` of d features, at least 2, or a function without
             arguments that returns one context. The observation is [B, d].
         weights_sampling_fn: the same for a row of W_0, of K numbers; it is drawn d times.
-        drift_mean: mean of the angle of a step, in radians.
-        drift_std: its standard deviation.
-        additive_mean: a number, or [K].
-        additive_std: a number, or [K].
+        additive_mean, additive_std: numbers, or [K].
         shared_noise: whether all rows get the same additive rewards, as in TF-Agents; if not, rows
             draw their own.
 

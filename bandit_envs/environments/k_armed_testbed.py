@@ -30,10 +30,6 @@ class KArmedTestbed(BanditPyEnvironment):
 
     Args:
         k: number of arms.
-        value_mean: mean of the arm values.
-        value_std: standard deviation of the arm values.
-        reward_std: standard deviation of a reward about its arm's value.
-        drift_std: standard deviation of a step of each arm value's independent random walk.
         dtype: floating dtype of values and rewards: float32 or float64.
 
     Source: Sutton & Barto, Reinforcement Learning, 2nd ed., section 2.3 and exercise 2.5.

@@ -26,7 +26,6 @@ class RestedBandit(BanditPyEnvironment):
 
     Args:
         means: [K, N], N of each arm.
-        std: of the rewards about their means.
 
     Source: Levine, Crammer & Mannor, Rotting bandits (2017); Metelli et al., Stochastic rising
     bandits (2022).

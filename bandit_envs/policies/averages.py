@@ -124,10 +124,8 @@ class BoltzmannPolicy(AveragePolicy):
 
         pi(a) = exp(Q(a) / temperature) / sum_b exp(Q(b) / temperature)
 
-    Q is the sample average, and 0 before the first reward.
-
-    Args:
-        temperature: from 1e-37 to 1e37; the lower, the greedier.
+    Q is the sample average, and 0 before the first reward. The lower the temperature, the greedier
+    the policy.
 
     Source: Cesa-Bianchi, Gentile, Lugosi & Neu, Boltzmann Exploration Done Right (2017).
 

@@ -60,9 +60,6 @@ class BetaPolicy(Policy):
 class BetaThompsonSamplingPolicy(BetaPolicy):
     """Draws a success probability for every action from its posterior and chooses the largest.
 
-    Args:
-        prior_successes, prior_failures: as for `BetaPolicy`.
-
     Source: Thompson (1933); Chapelle & Li (2011), algorithm 2.
 
     >>> from bandit_envs import BernoulliPyEnvironment
@@ -82,9 +79,6 @@ class BetaThompsonSamplingPolicy(BetaPolicy):
 
 class BetaGreedyPolicy(BetaPolicy):
     """Chooses the action with the largest posterior mean.
-
-    Args:
-        prior_successes, prior_failures: as for `BetaPolicy`.
 
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), algorithm 3.1.
 
@@ -109,7 +103,6 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
 
     Args:
         gamma: above 0, at most 1.
-        prior_successes, prior_failures: as for `BetaPolicy`.
 
     Source: Raj & Kalyani, Taming Non-stationary Bandits: A Bayesian Approach (2017), algorithm 1.
 

@@ -110,7 +110,6 @@ class DisjointLinearEpsilonGreedyPolicy(EpsilonGreedyRegression, DisjointLinearP
 
     Args:
         epsilon: probability of a uniformly random action, from 0 to 1.
-        gamma, tikhonov_weight, observation_spec: as for `RegressionPolicy`.
 
     Source: Sutton & Barto, 2nd ed., section 2.2.
 

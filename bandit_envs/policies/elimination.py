@@ -24,9 +24,6 @@ class ExploreThenCommitPolicy(IndexPolicy):
     It learns from the first m rewards of an action only. Its first steps choose uniformly among the
     actions chosen fewer than m times.
 
-    Args:
-        m: how often it explores every action, at least 1.
-
     Source: Lattimore & Szepesvári (2020), algorithm 1, which explores the actions in turn.
 
     >>> from bandit_envs import KArmedTestbed
@@ -70,9 +67,6 @@ class SuccessiveEliminationPolicy(IndexPolicy):
     It drops action a permanently once Q(a) + alpha(a) < max_b Q(b) - alpha(b). For rewards from 0
     to 1, it never drops the best action, with a probability of at least 1 - delta. A row whose
     available actions are all dropped takes these in turn.
-
-    Args:
-        delta: from 1e-100 to 1.
 
     Source: Even-Dar, Mannor & Mansour (2006), algorithm 3.
 

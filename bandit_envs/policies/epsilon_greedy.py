@@ -115,10 +115,6 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
     With c large enough, and d at most the gap between the best and the second-best action, its
     regret is logarithmic.
 
-    Args:
-        c: how much it explores, above 0.
-        d: a lower bound of the gap, from 1e-9 to 1.
-
     Source: Auer, Cesa-Bianchi & Fischer (2002), figure 3, there epsilon_n-greedy.
 
     >>> from bandit_envs import BernoulliPyEnvironment

@@ -20,9 +20,6 @@ class Exp3Policy(Policy):
 
     Rewards are numbers from 0 to 1, and may be chosen by an adversary.
 
-    Args:
-        gamma: the probability of exploring, above 0 and at most 1.
-
     Source: Auer, Cesa-Bianchi, Freund & Schapire (2002), figure 1.
 
     >>> from bandit_envs import BernoulliPyEnvironment

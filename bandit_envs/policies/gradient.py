@@ -27,11 +27,7 @@ class GradientBanditPolicy(Policy):
         H(a)  += step_size * (R - baseline) * (1[a = A] - pi(a))
 
     The sum is over the available actions. The baseline is the mean of the row's rewards so far,
-    the current one included.
-
-    Args:
-        step_size: above 0, at most 1e37.
-        baseline: whether there is one; without, it is 0.
+    the current one included; with `baseline=False`, it is 0.
 
     Source: Sutton & Barto, 2nd ed., section 2.8, equations 2.11 and 2.12.
 

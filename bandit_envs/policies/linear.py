@@ -263,7 +263,6 @@ class LinearEpsilonGreedyPolicy(EpsilonGreedyRegression, LinearPolicy):
 
     Args:
         epsilon: probability of a uniformly random arm.
-        gamma, tikhonov_weight, observation_spec: as for `RegressionPolicy`.
 
     Source: Sutton & Barto, 2nd ed., section 2.2, with the model of `LinearPolicy`.
 

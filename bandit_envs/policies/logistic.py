@@ -44,7 +44,6 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
 
     Args:
         alpha: scale of the posterior's standard deviation, at least 0.
-        tikhonov_weight, observation_spec: as for `RegressionPolicy`.
 
     Source: Chapelle & Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3.
 

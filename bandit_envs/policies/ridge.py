@@ -59,12 +59,9 @@ class RidgeModels(NamedTuple):
 def add_rows(factor: Floats, model: Actions, rows: Floats) -> None:
     """Adds rows to the least-squares problems of several models, in place.
 
-    With R of `factor` and the rows x of one model: R'^T R' = R^T R + sum x^T x, by QR.
-
-    Args:
-        factor: [M, D, N], D <= N; the first D columns become upper triangular.
-        model: [n], the model of each row.
-        rows: [n, N].
+    With R of `factor` and the rows x of one model: R'^T R' = R^T R + sum x^T x, by QR. The first D
+    columns of `factor` [M, D, N], D <= N, become upper triangular. Row i of `rows` [n, N] is of the
+    model `model[i]`.
     """
     triangle: Any
     dim, width = factor.shape[1:]

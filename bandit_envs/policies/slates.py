@@ -118,9 +118,6 @@ class CascadeUCBPolicy(SlatePolicy):
     w_k is the share of clicks of the n_k times that a user saw item k: the slots down to the one
     clicked, or all if there is no click. Items never seen come first.
 
-    Args:
-        c: width of the bounds.
-
     Source: Kveton et al., Cascading bandits (2015), algorithm CascadeUCB1.
 
     >>> from bandit_envs import CascadeBandit
@@ -207,10 +204,6 @@ class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
     """Shows the items with the largest upper confidence bounds of `LinUCBPolicy`.
 
     Every slot's reward is one observation of the linear model.
-
-    Args:
-        num_slots: S.
-        alpha, gamma, tikhonov_weight, observation_spec: as for `LinUCBPolicy`.
 
     Source: Qin, Chen & Zhu, Contextual combinatorial bandit (2014), algorithm 1.
 

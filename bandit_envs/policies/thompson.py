@@ -42,11 +42,6 @@ class GaussianThompsonSamplingPolicy(NormalThompsonSamplingPolicy):
         precision  tau(a) += 1 / reward_std^2            of the posterior of the action chosen
         mean       mu(a)  += (R - mu(a)) / (reward_std^2 * tau(a))
 
-    Args:
-        prior_mean: mean of an action's value before its first reward.
-        prior_std: its standard deviation, from 1e-37 to 1e37.
-        reward_std: standard deviation of a reward about its action's value, from 1e-37 to 1e37.
-
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), section 3, with the conjugate
     update of a normal mean of known variance.
 

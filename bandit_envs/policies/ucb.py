@@ -29,9 +29,6 @@ class UCBPolicy(IndexPolicy):
 
     Q is the sample average. Actions never chosen come first.
 
-    Args:
-        c: width of the confidence bound, above 0.
-
     Source: Sutton & Barto, 2nd ed., section 2.7, equation 2.10.
 
     >>> from bandit_envs import KArmedTestbed

@@ -52,7 +52,6 @@ class LinearActionReward(ActionRewardModel):
 
     Args:
         theta: [K, d], the weights of each action; or [K, d, R] for R rewards at a time.
-        noise_std: standard deviation of the noise.
 
     Source: TF-Agents' `LinearNormalReward` and `LinearNormalMultipleRewards`.
 
@@ -98,7 +97,6 @@ class RowActionReward(ActionRewardModel):
         functions: each takes a context, which it may keep or change, and returns a number, or a
             list of R numbers.
         context: an example for the first function, from which the shape of rewards is taken.
-        name: what to call the functions in messages.
 
     Source: TF-Agents' `StationaryStochasticPyEnvironment`.
 

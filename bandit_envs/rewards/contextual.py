@@ -84,11 +84,8 @@ class LinearReward(_LinearModel):
 
         R ~ N([global, arm] . theta, noise_std^2)
 
-    Each reward draws one float32 normal, even if `noise_std` is 0.
-
-    Args:
-        theta: [G + P], the weights of the user's features, then of the item's.
-        noise_std: standard deviation of the noise.
+    The weights `theta` [G + P] are of the user's features, then of the item's. Each reward draws
+    one float32 normal, even if `noise_std` is 0.
 
     Source: TF-Agents' `LinearNormalReward`; Li et al. (2010), section 3.1.
 
@@ -181,7 +178,6 @@ class RowReward(RewardModel):
     Args:
         function: takes a vector [G + P], the user's features and then the item's, which it may
             keep or change, and returns a number.
-        name: what to call it in messages.
 
     >>> reward = RowReward(sum)
     >>> reward.draw(np.random.default_rng(), np.array([[1, 2]]), np.array([[3]]))

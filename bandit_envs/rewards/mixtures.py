@@ -84,12 +84,10 @@ class _ArmByArm(Law):
 
 
 def as_law(name: str, arms: Any) -> Law:
-    """Returns the law of all arms.
+    """Returns the law of all arms; `name` is for messages.
 
-    Args:
-        name: the argument's name, for messages.
-        arms: a `Law`; a frozen law of SciPy, known by its methods `mean` and `rvs`; or a sequence
-            of them, each the law of one arm.
+    It takes a `Law`; a frozen law of SciPy, known by its methods `mean` and `rvs`; or a sequence of
+    them, each the law of one arm.
     """
     if isinstance(arms, Law):
         return arms

@@ -63,8 +63,7 @@ class BatchFunction(ContextSampler):
 
     Args:
         function: takes a `numpy.random.Generator` and `size`, and returns an array `[*size, dim]`,
-            which is copied.
-        dim, dtype: as for `ContextSampler`; what is drawn is converted.
+            which is copied and converted.
 
     >>> signs = BatchFunction(lambda rng, size: rng.choice([-1, 1], (*size, 3)), dim=3)
     >>> signs(np.random.default_rng(0), (2, 5)).dtype
@@ -96,7 +95,6 @@ class RowFunction(ContextSampler):
 
     Args:
         function: returns a vector: an array, list or tuple; or a number, a vector of one.
-        name: what to call it in messages.
 
     >>> RowFunction(lambda: [1, 2])(np.random.default_rng(0), (3,)).shape
     (3, 2)

@@ -38,11 +38,7 @@ class Normal(ContextSampler):
 
 
 class Uniform(ContextSampler):
-    """Independent features, uniform from `low` to `high`, in float32.
-
-    Args:
-        low: the smallest value.
-        high: the end of the interval; rounding may reach it.
+    """Independent features, uniform from `low` to `high`, which rounding may reach, in float32.
 
     >>> contexts = Uniform(3, -1.0, 1.0)(np.random.default_rng(0), (1000,))
     >>> contexts.shape, bool(abs(contexts).max() <= 1.0)
@@ -87,10 +83,6 @@ class Integers(ContextSampler):
     """Independent integer features, uniform from `low` to `high - 1`, in int32.
 
     `Integers(1, low, high)` can also draw how many actions each row has.
-
-    Args:
-        low: the smallest value.
-        high: one more than the largest value.
 
     >>> contexts = Integers(2, -10, 10)(np.random.default_rng(0), (1000,))
     >>> int(contexts.min()), int(contexts.max())

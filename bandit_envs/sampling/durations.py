@@ -24,7 +24,6 @@ class Durations:
     returns is kept, so that earlier pieces can be returned to.
 
     Args:
-        name: the argument's name, for messages.
         durations: an iterator, a sequence, an integer, or a `ContextSampler` of one integer.
 
     >>> durations, start = Durations("durations", [2, 0, 5]), np.zeros(1, np.int64)

@@ -101,10 +101,6 @@ class RandomActionMask(MaskingWrapper):
     Actions that are unavailable in the wrapped environment stay so. The wrapper's `mask` takes the
     place of a `mask` in the observation, and precedence over `num_actions`.
 
-    Args:
-        env: a bandit whose action is one integer.
-        action_probability: p.
-
     Source: TF-Agents' `BernoulliActionMaskTFEnvironment`; Kleinberg et al. (2010).
 
     >>> from bandit_envs import KArmedTestbed

@@ -58,12 +58,9 @@ class TransformObservation(Wrapper):
 
 
 class AddActionMask(Wrapper):
-    """Adds a mask of the available actions to an observation with `num_actions`.
+    """Adds a mask of the available actions to an observation, a dict with `num_actions` [B].
 
         action_mask[b, a] = a < num_actions[b]
-
-    Args:
-        env: a bandit whose observation is a dict with `num_actions` [B].
 
     Source: the masks of TF-Agents' `observation_and_action_constraint_splitter`.
 

@@ -17,7 +17,8 @@ from bandit_envs.wrappers.wrapper import Wrapper
 class RescaleReward(Wrapper):
     """Maps rewards into a bounded range from any range.
 
-    With (x0, x1) = env.reward_range, a reward x becomes (1 - z) * low + z * high, where
+    With (low, high) = reward_range, the new range, and (x0, x1) = env.reward_range, a reward x
+    becomes (1 - z) * low + z * high, where
 
         z = (x - x0) / (x1 - x0)                   if both bounds are finite
         z = 2 / (1 + exp(-(x - x0))) - 1           if only x0 is
@@ -26,9 +27,6 @@ class RescaleReward(Wrapper):
 
     Nothing is clipped: a reward outside its declared range is mapped outside the new one. The
     expected rewards are known in the first case only.
-
-    Args:
-        reward_range: low and high, the new range.
 
     Source: rlberry's `RescaleRewardWrapper`.
 
@@ -78,10 +76,6 @@ class AffineReward(Wrapper):
 
     The optimal actions stay the same, and the expected rewards are known if they were.
 
-    Args:
-        scale: the factor.
-        shift: the summand.
-
     Source: Gymnasium's `TransformReward`, restricted to functions that commute with the mean.
 
     >>> from bandit_envs import KArmedTestbed
@@ -110,12 +104,9 @@ class AffineReward(Wrapper):
 
 
 class ClipReward(Wrapper):
-    """Replaces rewards outside a range by its nearer end.
+    """Replaces rewards outside `reward_range`, two numbers, by its nearer end.
 
     The expected rewards are unknown: the clipped part depends on the rewards' whole distribution.
-
-    Args:
-        reward_range: the smallest and the largest reward returned.
 
     Source: Gymnasium's `ClipReward`.
 
