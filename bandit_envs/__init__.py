@@ -102,4 +102,4 @@ from bandit_envs.wrappers import RescaleReward as RescaleReward
 from bandit_envs.wrappers import TransformObservation as TransformObservation
 from bandit_envs.wrappers import Wrapper as Wrapper
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -45,9 +45,10 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
 def test_the_address_of_the_repository_is_the_same_everywhere():
     setup_cfg = ConfigParser()
     setup_cfg.read(ROOT / "setup.cfg")
-    for text in [*TEXTS, *sorted((ROOT / "colab").glob("*.ipynb"))]:
+    for text in [*TEXTS, ROOT / "CITATION.cff", *sorted((ROOT / "colab").glob("*.ipynb"))]:
         addresses = re.findall(r"https://github\.com/[\w./-]*\w", text.read_text(encoding="utf-8"))
-        assert set(addresses) <= {setup_cfg["metadata"]["url"]}, text
+        url = setup_cfg["metadata"]["url"]
+        assert all(f"{address}/".startswith(f"{url}/") for address in addresses), text
 
 
 def test_the_map_in_contributing_is_the_real_tree():

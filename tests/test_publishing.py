@@ -1,0 +1,44 @@
+"""What a release needs: one version, all files of the package, and jobs for all checks."""
+
+import re
+from configparser import ConfigParser
+from fnmatch import fnmatch
+from pathlib import Path
+
+import bandit_envs
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "bandit_envs"
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_the_version_is_the_same_everywhere():
+    version = bandit_envs.__version__
+    assert re.search(r"^version: (.+)$", text("CITATION.cff"), re.MULTILINE)[1] == version
+    assert re.search(r"version = \{(.+)\}", text("README.md"))[1] == version
+    assert re.search(r"^## (\d\S*)", text("CHANGELOG.md"), re.MULTILINE)[1] == version
+
+
+def test_the_wheel_has_every_file_of_the_package():
+    setup_cfg = ConfigParser()
+    setup_cfg.read(ROOT / "setup.cfg")
+    patterns = setup_cfg["options.package_data"]["bandit_envs"].split()
+    for file in PACKAGE.rglob("*"):
+        if file.is_file() and file.suffix != ".py" and "__pycache__" not in file.parts:
+            name = file.relative_to(PACKAGE).as_posix()
+            assert any(fnmatch(name, pattern) for pattern in patterns), name
+
+
+def test_the_workflow_has_every_job_with_the_python_that_it_needs():
+    script = text(".ci/run")
+    listed = re.search(r"^jobs=\((.*?)\)", script, re.MULTILINE | re.DOTALL)[1]
+    needed = {}
+    for job in re.findall(r'"([^"]+)"', listed):
+        name, function, *version = job.split()
+        body = re.search(rf"^{function}\(\) .*?^\}}", script, re.MULTILINE | re.DOTALL)[0]
+        needed[name] = version[0] if version else re.search(r"venv (3\.\d+)", body)[1]
+    found = re.findall(r'job: (\S+), python: "(\S+)"', text(".github/workflows/ci.yml"))
+    assert dict(found) == needed
