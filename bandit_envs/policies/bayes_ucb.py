@@ -8,29 +8,36 @@ import typing
 import numpy as np
 
 from bandit_envs.policies.beta import BetaPolicy
-from bandit_envs.policies.beta_quantiles import beta_quantiles, log_beta
-from bandit_envs.policies.policy import Floats, IndexPolicy
+from bandit_envs.policies.beta_quantiles import Tails, lower_bounds, upper_quantiles
+from bandit_envs.policies.policy import Actions, Floats, IndexPolicy
+from bandit_envs.policies.unit_rewards import check_unit_rewards
+from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Quantiles(typing.NamedTuple):
-    """The posteriors and their quantiles, [B, K] and updated in place, and the steps so far.
+    """The posteriors and what is known of their quantiles, and the steps so far.
+
+    The arrays are [B, K] and updated in place.
 
     Fields:
         successes: the first parameter of the posterior.
         failures: the second one.
-        log_betas: ln B(successes, failures).
-        log_odds: ln(q / (1 - q)) of the quantile q.
-        slopes: how fast the log odds rise with ln t.
+        tails: where a tail of the posterior is known.
+        bounds: log odds, of the quantile for the row's largest one, and at least that for others.
         steps: the number of steps.
     """
 
     successes: Floats
     failures: Floats
-    log_betas: Floats
-    log_odds: Floats
-    slopes: Floats
+    tails: Tails
+    bounds: Floats
     steps: int
+
+    @property
+    def level(self) -> float:
+        """The level of the quantiles, ln t."""
+        return math.log(self.steps + 1)
 
 
 class BayesUCBPolicy(IndexPolicy, BetaPolicy):
@@ -39,7 +46,7 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         A_t = argmax_a q(1 - 1 / t, Beta(prior_successes + S(a), prior_failures + F(a)))
 
     Here q(p, law) is the quantile of p, S the sum of the action's rewards and F that of 1 - R.
-    Rewards are numbers from 0 to 1. The quantiles are exact to 1e-9.
+    Rewards are numbers from 0 to 1. Quantiles are compared exactly, to 1e-10.
 
     Args:
         prior_successes, prior_failures: as for `BetaPolicy`.
@@ -53,19 +60,77 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
 
     def _initial(self) -> Quantiles:
         successes, failures = super()._initial()
-        log_betas = log_beta(successes, failures)
-        log_odds, slopes = np.zeros((2, *self._table_shape))  # at first, all quantiles are 0
-        return Quantiles(successes, failures, log_betas, log_odds, slopes, 0)
+        level, prior = math.log(2.0), (successes[0, :1], failures[0, :1])
+        start = Tails(np.log(prior[0] / prior[1]), np.zeros(1), np.full(1, level))
+        quantile, tails = upper_quantiles(level, *prior, start)
+        tables = [np.full(self._table_shape, value) for value in (*tails, quantile)]
+        return Quantiles(successes, failures, Tails(*tables[:3]), tables[3], 0)
 
     def _scores(self, learned: Quantiles, time_step: TimeStep) -> Floats:
-        return learned.log_odds
+        available = self._available(time_step.observation)
+        if available is None:
+            return learned.bounds
+        learned = map_structure(np.copy, learned)
+        learned.bounds[~available] = -np.inf
+        best = self._row_offsets + learned.bounds.argmax(axis=1)
+        self._decide(learned, lower_bounds(learned.level, *_taken(learned, best)), best[:0])
+        return learned.bounds
 
     def _learn(self, learned: Quantiles, trajectory: Trajectory) -> Quantiles:
-        super()._learn(learned, trajectory)
+        reward = check_unit_rewards(trajectory.reward)
         chosen = self._row_offsets + trajectory.action
-        a, b, log_b, log_odds, slopes = (table.reshape(-1) for table in learned[:5])
-        log_b[chosen] = log_beta(a[chosen], b[chosen])
-        t = learned.steps + 2
-        near = log_odds + slopes * math.log(t / (t - 1))
-        log_odds[...], slopes[...] = beta_quantiles(-math.log(t), a, b, log_b, near)
-        return learned._replace(steps=learned.steps + 1)
+        a, b, (y, ratio, log) = _taken(learned, chosen)
+        x = 1.0 / (1.0 + np.exp(-y))
+        # A reward of 1 adds density / a to the tail; a reward of 0 takes density / b from it.
+        success, failure = reward / a, (1.0 - reward) / b
+        tail = 1.0 + (success - failure) / ratio
+        exact = ((reward == 0.0) | (reward == 1.0)) & (tail > 1e-3)
+        log -= np.log(np.maximum(tail, 1e-3))
+        ratio *= tail / ((a + b) * (success * x + failure * (1.0 - x)))
+        a += reward
+        b += 1.0 - reward
+        tables = *learned.tails[1:], *learned[:2]
+        for table, values in zip(tables, (ratio, log, a, b)):
+            table.reshape(-1)[chosen] = values
+        learned = learned._replace(steps=learned.steps + 1)
+        bounds = np.subtract(learned.level, learned.tails.log, out=learned.bounds)
+        bounds *= learned.tails.ratio
+        bounds += learned.tails.at
+        lower = lower_bounds(learned.level, a, b, Tails(y, ratio, log))
+        if not exact.all():
+            rows = np.flatnonzero(~exact)
+            lower[rows] = self._sharpen(learned, chosen[rows])
+        self._decide(learned, lower, chosen[exact & (learned.level - log > 1.0)])
+        return learned
+
+    def _decide(self, learned: Quantiles, lower: Floats, also: Actions) -> None:
+        """Makes bounds exact where that takes to know the largest quantile of each row.
+
+        Args:
+            learned: changed.
+            lower: lower bounds of the largest quantile of each row, [B]; changed.
+            also: [n], where bounds become exact, too.
+        """
+        above = np.flatnonzero(learned.bounds >= lower[:, np.newaxis])
+        rivals = self._of_rows_with_several(above)
+        rows = rivals // self._num_actions
+        np.maximum.at(lower, rows, lower_bounds(learned.level, *_taken(learned, rivals)))
+        rivals = rivals[learned.bounds.reshape(-1).take(rivals) >= lower.take(rows)]
+        self._sharpen(learned, np.concatenate([self._of_rows_with_several(rivals), also]))
+
+    def _of_rows_with_several(self, places: Actions) -> Actions:
+        rows = places // self._num_actions
+        return places[np.bincount(rows, minlength=self._batch_size).take(rows) > 1]
+
+    def _sharpen(self, learned: Quantiles, places: Actions) -> Floats:
+        """Makes the bounds at `places` [n] exact and returns them."""
+        quantiles, tails = upper_quantiles(learned.level, *_taken(learned, places))
+        for table, values in zip((*learned.tails, learned.bounds), (*tails, quantiles)):
+            table.reshape(-1)[places] = values
+        return quantiles
+
+
+def _taken(learned: Quantiles, places: Actions) -> tuple[Floats, Floats, Tails]:
+    """Returns the parameters and the tails of the posteriors at `places`, [n]."""
+    a, b, *tails = (table.reshape(-1).take(places) for table in (*learned[:2], *learned.tails))
+    return a, b, Tails(*tails)

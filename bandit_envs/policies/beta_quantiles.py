@@ -2,89 +2,152 @@
 
 from __future__ import annotations
 
+import typing
+
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.policies.policy import Floats
 
-BLOCK = 4096
-"""How many tails are computed at once: their arrays stay in the cache."""
+
+class Tails(typing.NamedTuple):
+    """Where tails of Beta laws are known, in log odds Y = ln(X / (1 - X)); arrays of one shape.
+
+    Fields:
+        at: a number y.
+        ratio: P(Y > y) / density of Y at y.
+        log: -ln P(Y > y).
+    """
+
+    at: Floats
+    ratio: Floats
+    log: Floats
 
 
-def log_beta(a: Floats, b: Floats) -> Floats:
-    """Returns ln B(a, b), for positive `a` and `b`."""
-    return _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
-
-
-def beta_quantiles(
-    log_tail: float, a: Floats, b: Floats, log_b: Floats, start: Floats
-) -> NDArray[np.float64]:
-    """Returns the log odds y that X ~ Beta(a, b) exceeds with a probability, and -dy / d log_tail.
-
-        P(ln(X / (1 - X)) > y) = exp(log_tail)
+def upper_quantiles(level: float, a: Floats, b: Floats, near: Tails) -> tuple[Floats, Tails]:
+    """Returns the log odds q with P(Y > q) = exp(-level), and tails of the laws close to q.
 
     Args:
-        log_tail: below 0.
+        level: above 0.
         a: [n], at least 0.1.
         b: [n], at least 0.1.
-        log_b: ln B(a, b), [n].
-        start: numbers near y, [n].
-
-    Shapes:
-        returns: [2, n]
+        near: tails of the laws, of [n], or of laws close to them.
     """
-    found, rows, y = np.empty((2, len(a))), np.arange(len(a)), np.maximum(start, np.log(a / b))
+    found, rows, log_b = np.empty((4, len(a))), np.arange(len(a)), log_beta(a, b)
+    y = np.maximum(_approached(level, a, b, near), np.log(a / b))
     while rows.size:
-        # The logarithm of the tail is concave in y, so Newton's method comes back from anywhere.
-        # Halley's correction makes its last step precise.
-        odds = np.exp(y)
-        rest = 1.0 / (1.0 + odds)
-        ratio = np.empty(len(y))
-        for first in range(0, len(y), BLOCK):
-            block = slice(first, first + BLOCK)
-            ratio[block] = _tail_over_density(rest[block], a[block], b[block])
-        log_density = a * y + (a + b) * np.log(rest) - log_b
-        newton = ratio * (log_density + np.log(ratio) - log_tail)
-        slope = a - (a + b) * odds * rest  # of the logarithm of the density
-        bend = np.clip(0.5 * newton * (1.0 / ratio + slope), -0.5, 0.5)
-        y = y + newton / (1.0 + bend)
-        found[:, rows] = y, ratio
-        rough = np.abs(newton) > 1e-3 * ratio
-        rows, y, a, b, log_b = rows[rough], y[rough], a[rough], b[rough], log_b[rough]
-    return found
+        tails = _tails_at(y, a, b, log_b)
+        found[:, rows] = _extrapolated(level, a, b, tails), *tails
+        rough = np.abs(level - tails.log) * np.maximum(5.0 * tails.ratio, 1.0) > 0.03
+        rows, a, b, log_b = rows[rough], a[rough], b[rough], log_b[rough]
+        y = _approached(level, a, b, Tails(*(column[rough] for column in tails)))
+    return found[0], Tails(*found[1:])
+
+
+def lower_bounds(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:
+    """Returns lower bounds of what `upper_quantiles` returns.
+
+    The second derivative of -ln P(Y > y) is at least 0 and at most that of the density's, of which
+    (a + b) / 4 is a bound.
+    """
+    bend, slope = 0.25 * (a + b), 1.0 / tails.ratio
+    square = slope * slope + 2.0 * bend * (level - tails.log)
+    lower = tails.at + (np.sqrt(np.maximum(square, 0.0)) - slope) / bend
+    lower[square < 0.0] = -np.inf
+    return np.asarray(lower)
+
+
+def _approached(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:
+    """Returns log odds closer to the quantile, from where Newton's method comes back.
+
+    In v = -ln(1 - x), the derivative of -ln P(V > v) is almost linear, and rises.
+    """
+    y, ratio, log = tails
+    odds = np.exp(y)
+    rest = 1.0 / (1.0 + odds)
+    change, bend = level - log, (b + rest - (a + b) * rest) * ratio - 1.0
+    root = np.sqrt(np.maximum(1.0 - 2.0 * change * bend, 0.0))
+    v = np.log1p(odds)
+    v = np.maximum(v + 2.0 * odds * rest * ratio * change / (1.0 + root), v / 9.0)
+    return np.asarray(v + np.log(-np.expm1(-v)))
+
+
+def _extrapolated(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:
+    """Returns the log odds where -ln P(Y > y) is `level`, by a series to the fourth order."""
+    y, ratio, log = tails
+    x = 1.0 / (1.0 + np.exp(-y))
+    change, total = level - log, a + b
+    slope = a - total * x  # of the logarithm of the density
+    bend = total * x * (1.0 - x)
+    first = -1.0 - slope * ratio  # derivatives of the ratio
+    second = bend * ratio - slope * first
+    third = bend * (1.0 - 2.0 * x) * ratio + 2.0 * bend * first - slope * second
+    series = first * (4.0 * ratio * second + first * first) + ratio * ratio * third
+    series = first * first + ratio * second + change / 4.0 * series
+    series = 1.0 + change / 2.0 * (first + change / 3.0 * series)
+    return y + ratio * change * series
+
+
+def _tails_at(y: Floats, a: Floats, b: Floats, log_b: Floats) -> Tails:
+    """Returns the tails of the log odds of Beta(a, b) at y, where log_b is ln B(a, b)."""
+    rest = 1.0 / (1.0 + np.exp(y))
+    log_density = a * y + (a + b) * np.log(rest) - log_b
+    low = rest * (a + b + 2.0) > b + 1.0
+    if low.any():  # the other tail's fraction converges faster
+        x = np.where(low, 1.0 - rest, rest)
+        ratio = _tail_over_density(x, np.where(low, b, a), np.where(low, a, b))
+        ratio = np.where(low, np.exp(-log_density) - ratio, ratio)
+    else:
+        ratio = _tail_over_density(rest, a, b)
+    return Tails(y, ratio, -log_density - np.log(ratio))
 
 
 def _tail_over_density(rest: Floats, a: Floats, b: Floats) -> Floats:
     """Returns P(Y > y) / density(y) of the log odds Y of X ~ Beta(a, b), where rest = 1 - x.
 
-    Source: the continued fraction of the incomplete beta function, DLMF 8.17.22, by the modified
-    Lentz method.
+    Source: the continued fraction of the incomplete beta function, DLMF 8.17.22.
     """
-    total = a + b
-    c = np.ones_like(rest)
-    d = 1.0 / (1.0 - total * rest / (b + 1.0))
-    ratio: Floats = d / b
+    # The ratio is 1 / (b + n1 / (b + 1 + n2 / (b + 2 + ...))). Of its convergents, `now` has the
+    # denominators and the numerators, and `before` those of one term less.
+    now, before = np.ones((2, 2, len(a)))
+    now[0], before[1] = b, 0.0
+    factors = np.stack([b - 1.0, (a + b - 1.0) * rest, a * rest, b - 1.0, b])
+    growth = np.multiply.outer([1.0, 0.0, 0.0, 2.0, 2.0], np.ones(len(a)))
+    growth[1], growth[2] = rest, -rest
+    left, right, even, odd_place, even_place = factors
+    term, product, ratio = np.empty(len(a)), np.empty_like(now), np.zeros(len(a))
+    change = np.ones(len(a))
     for m in range(1, 100_000):
-        end = b + 2.0 * m
-        scaled = rest / end
-        part = (a - m) * m * scaled / (end - 1.0)
-        d = 1.0 / (1.0 + part * d)
-        c = 1.0 + part / c
-        ratio *= c * d
-        part = (b + m) * (total + m) * scaled / (end + 1.0)
-        d = 1.0 / (1.0 - part * d)
-        c = 1.0 - part / c
-        change = c * d
-        ratio *= change
-        if m % 3 == 0 and np.abs(change - 1.0).max() < 1e-12:
-            break
+        factors += growth
+        np.multiply(left, right, out=term)  # (b + m - 1) (a + b + m - 1) rest
+        before *= term
+        np.multiply(now, odd_place, out=product)
+        product -= before
+        np.multiply(even, m, out=term)  # m (a - m) rest
+        now *= term
+        np.multiply(product, even_place, out=before)
+        now += before
+        before, product = product, before
+        if m % 3 == 0:
+            scale = 1.0 / now[0]
+            now *= scale
+            before *= scale
+            last_change, last, ratio = change, ratio, now[1].copy()
+            change = np.abs(ratio - last) / ratio
+            # The changes fall as a geometric series does, or faster.
+            if (change * change <= 1e-12 * np.maximum(last_change - change, 1e-13)).all():
+                break
     return ratio
 
 
+def log_beta(a: Floats, b: Floats) -> Floats:
+    """Returns ln B(a, b), for positive `a` and `b`."""
+    log_gammas = _log_gamma(np.stack([a, b, a + b]))
+    return np.asarray(log_gammas[0] + log_gammas[1] - log_gammas[2])
+
+
 def _log_gamma(z: Floats) -> Floats:
-    product = z.copy()
-    for k in range(1, 8):
-        product *= z + k
+    pairs = z * (z + 7.0)
+    product = pairs * (pairs + 6.0) * (pairs + 10.0) * (pairs + 12.0)  # z (z + 1) ... (z + 7)
     z = z + 8.0  # Stirling's series, where it is exact to 1e-13
     i = 1.0 / (z * z)
     series = (1 / 12 - i * (1 / 360 - i * (1 / 1260 - i * (1 / 1680 - i / 1188)))) / z

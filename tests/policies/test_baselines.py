@@ -31,8 +31,9 @@ from bandit_envs import (
     rewards,
 )
 from bandit_envs.policies.beta_odds import draw_beta_odds
-from bandit_envs.policies.beta_quantiles import beta_quantiles, log_beta
+from bandit_envs.policies.beta_quantiles import Tails, log_beta, lower_bounds, upper_quantiles
 from bandit_envs.policies.kl_ucb import BELOW_1, kl_upper_bounds
+from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 K, B = 4, 4
@@ -343,14 +344,15 @@ def test_rewards_beyond_0_and_1_are_refused_and_nothing_changes(name, wrong, tea
     before = policy.get_state().content.learned
     with pytest.raises(ValueError, match="reward"):
         teach(policy, [np.array([0, 1, 1])], [np.array([0.0, wrong, 1.0])])
-    for one, other in zip(before, learned(policy)):
+    for one, other in zip(tables(before), tables(learned(policy))):
         np.testing.assert_array_equal(one, other)
 
 
 def tables(learned):
     """Returns the arrays of what a policy has learned."""
-    tables = learned if isinstance(learned, tuple) else [learned]
-    return [table for table in tables if np.ndim(table)]
+    found = []
+    map_structure(lambda leaf: found.append(leaf) if np.ndim(leaf) else None, learned)
+    return found
 
 
 @pytest.mark.parametrize("name", UNIT)
@@ -361,7 +363,7 @@ def test_rows_with_rewards_from_0_to_1_learn_by_themselves(name, teach, learned)
     teach(straight, actions, seen)
     teach(permuted, actions[:, order], seen[:, order])
     for one, other in zip(tables(learned(straight)), tables(learned(permuted))):
-        np.testing.assert_allclose(one[order], other, rtol=1e-12)
+        np.testing.assert_allclose(one[order], other, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", UNIT)
@@ -429,10 +431,36 @@ def test_quantiles_of_beta_laws_are_exact(t):
     special = pytest.importorskip("scipy.special")
     rng = np.random.default_rng(2)
     a, b = np.exp(rng.uniform(np.log(0.1), np.log(1e3), (2, 500)))
-    start = np.log(a / b) + rng.normal(size=500)
-    found, _ = beta_quantiles(-math.log(t), a, b, log_beta(a, b), start)
+    near = Tails(np.log(a / b) + rng.normal(size=500), 1.0 / b, np.full(500, 1.0))
+    found, tails = upper_quantiles(math.log(t), a, b, near)
     np.testing.assert_allclose(log_beta(a, b), special.betaln(a, b), rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(special.expit(found), special.betaincinv(a, b, 1 - 1 / t), atol=1e-9)
+    exact = special.betaincinv(a, b, 1 - 1 / t)
+    np.testing.assert_allclose(special.expit(found), exact, rtol=1e-9, atol=1e-10)
+    known = special.betainc(b, a, special.expit(-tails.at))
+    np.testing.assert_allclose(np.exp(-tails.log), known, rtol=1e-9)
+    lower = lower_bounds(math.log(10 * t), a, b, tails)
+    beyond = special.betainc(b, a, special.expit(-lower))
+    assert (beyond >= 0.1 / t * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (0.1, 5.0), (300.0, 50.0)])
+@pytest.mark.parametrize("binary", [True, False])
+def test_bayes_ucb_chooses_by_exact_quantiles_in_long_runs(learned, prior, binary):
+    special = pytest.importorskip("scipy.special")
+    rng, means = np.random.default_rng(4), np.linspace(0.1, 0.9, 5)
+    policy = BayesUCBPolicy(*prior, num_actions=5, batch_size=50, seed=0)
+    before = restart(np.ones((50, 1)), 50)
+    for t in range(1, 401):
+        action = policy.action(before)
+        if t > 1 and (t < 20 or t % 20 == 0):
+            successes, failures, _, bounds, _ = learned(policy)
+            exact = special.betaincinv(successes, failures, 1 - 1 / t)
+            assert (exact.take(np.arange(50) * 5 + action) >= exact.max(axis=1) - 1e-10).all()
+            assert (special.expit(bounds) >= exact - 1e-10).all()
+        reward = rng.random(50) < means[action]
+        reward = np.where(binary, reward, rng.beta(1.0, 1.0 / means[action]))
+        after = termination(before.observation, reward, np.float64)
+        policy(Trajectory.from_transition(before, action, after))
 
 
 def test_a_huge_reward_leaves_no_trace_in_a_later_window(teach, learned):
