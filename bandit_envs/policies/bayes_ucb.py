@@ -10,7 +10,6 @@ import numpy as np
 from bandit_envs.policies.beta import BetaPolicy
 from bandit_envs.policies.beta_quantiles import Tails, lower_bounds, upper_quantiles
 from bandit_envs.policies.policy import Actions, Floats, IndexPolicy
-from bandit_envs.policies.unit_rewards import check_unit_rewards
 from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -77,7 +76,7 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         return learned.bounds
 
     def _learn(self, learned: Quantiles, trajectory: Trajectory) -> Quantiles:
-        reward = check_unit_rewards(trajectory.reward)
+        reward = trajectory.reward
         chosen = self._row_offsets + trajectory.action
         a, b, (y, ratio, log) = _taken(learned, chosen)
         x = 1.0 / (1.0 + np.exp(-y))
