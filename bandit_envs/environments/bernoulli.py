@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.state import Seed
+from bandit_envs.base.checks import check_integer, check_positive
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.k_armed_bandit import KArmedBandit
 from bandit_envs.rewards.arms import Bernoulli, check_parameters
 from bandit_envs.specs import ArraySpec
@@ -44,3 +47,23 @@ class BernoulliPyEnvironment(KArmedBandit):
         )
         self._observation_spec = ArraySpec((), np.float32, "observation")
         self._constant_feature = np.ones(self._batch_size, np.float32)
+
+
+def beta_bernoulli(
+    num_actions: int = 3,
+    successes: float = 1.0,
+    failures: float = 1.0,
+    batch_size: int = 1,
+    **options: Any,
+) -> BernoulliPyEnvironment:
+    """Arms that pay 1 or 0, whose means are drawn for each row from Beta(successes, failures).
+
+    They are drawn from `seed`, once.
+
+    Source: Russo et al., A Tutorial on Thompson Sampling (2018), example 3.1.
+    """
+    rng, options["seed"] = split_seed(options.get("seed"))
+    rows = check_integer("batch_size", batch_size, minimum=1)
+    shape = rows, check_integer("num_actions", num_actions, minimum=1)
+    a, b = check_positive("successes", successes), check_positive("failures", failures)
+    return BernoulliPyEnvironment(rng.beta(a, b, shape), rows, **options)

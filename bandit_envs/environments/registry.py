@@ -12,7 +12,7 @@ from typing import Any
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry
 from bandit_envs.environments.adversarial import adversarial
-from bandit_envs.environments.bernoulli import BernoulliPyEnvironment
+from bandit_envs.environments.bernoulli import BernoulliPyEnvironment, beta_bernoulli
 from bandit_envs.environments.classification import breast_cancer, digits, wine
 from bandit_envs.environments.click_models import CascadeBandit, PositionBasedBandit
 from bandit_envs.environments.drifting_linear import drifting_linear
@@ -76,6 +76,7 @@ class EnvironmentEntry(Entry):
 ENVIRONMENTS = EnvironmentEntry.table(
     ("testbed", "k-armed testbed", KArmedTestbed),
     ("bernoulli", "Bernoulli bandit", BernoulliPyEnvironment),
+    ("beta_bernoulli", "Bernoulli bandit with random means", beta_bernoulli),
     ("k_armed", "k-armed bandit", k_armed),
     ("corrupted_k_armed", "corrupted k-armed bandit", corrupted_k_armed),
     ("piecewise_bernoulli", "piecewise Bernoulli bandit", piecewise_bernoulli),

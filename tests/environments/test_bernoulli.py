@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import ArraySpec, BernoulliPyEnvironment
+from bandit_envs.environments.bernoulli import beta_bernoulli
 from bandit_envs.testing import EnvironmentContract
 
 
@@ -64,3 +65,18 @@ def test_means_are_probabilities(means):
 def test_other_bad_means_are_refused(means):
     with pytest.raises((TypeError, ValueError)):
         BernoulliPyEnvironment(means, 2)
+
+
+def test_beta_bernoulli_draws_the_means_of_every_row_from_the_seed():
+    env = beta_bernoulli(4, successes=3.0, failures=1.0, batch_size=20_000, seed=0)
+    env.reset()
+    means = env.expected_rewards()
+    assert means.shape == (20_000, 4)
+    # Beta(3, 1) has the mean 3 / 4 and the variance 3 / 80.
+    assert abs(means.mean() - 0.75) < 4 * (3 / 80 / means.size) ** 0.5
+    assert abs(means.var() - 3 / 80) < 1e-3
+    again = beta_bernoulli(4, successes=3.0, failures=1.0, batch_size=20_000, seed=0)
+    again.reset()
+    np.testing.assert_array_equal(again.expected_rewards(), means)
+    with pytest.raises(ValueError, match="failures"):
+        beta_bernoulli(failures=0.0)
