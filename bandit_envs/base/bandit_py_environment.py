@@ -335,6 +335,8 @@ class BanditPyEnvironment(PyEnvironment):
         if self._takes_indices:
             return check_indices(action, self._batch_size, self._num_actions or 0)
         size = self._batch_size
+        if self._takes_slates:
+            return check_indices(action, size, self.num_actions, self._action_spec.shape)
         return map_structure(lambda s, leaf: check_action(leaf, s, size), self._action_spec, action)
 
     def _check_available(self, action: Any) -> None:

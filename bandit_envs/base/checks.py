@@ -110,16 +110,18 @@ def check_action(action: Any, spec: ArraySpec, batch_size: int) -> NDArray[Any]:
     return array.astype(INTP if integers else spec.dtype)
 
 
-def check_indices(action: Any, batch_size: int, num_actions: int) -> NDArray[np.intp]:
-    """Returns actions from 0 to `num_actions` - 1 as a new array [batch_size] of intp.
+def check_indices(
+    action: Any, batch_size: int, num_actions: int, shape: tuple[int, ...] = ()
+) -> NDArray[np.intp]:
+    """Returns actions from 0 to `num_actions` - 1 as a new array [batch_size, *shape] of intp.
 
-    This is `check_action` for one integer a row, which every step of most bandits calls.
+    This is `check_action` for what every step of most bandits calls.
     """
     array = as_numbers("action is", action, "iu")
-    if array.shape != (batch_size,):
-        array = _with_rows(array, (batch_size,))
+    if array.shape != (batch_size, *shape):
+        array = _with_rows(array, (batch_size, *shape))
     checked = array.astype(INTP)
-    if batch_size == 1:
+    if checked.size == 1:
         inside = 0 <= checked.item() < num_actions
     else:  # as unsigned numbers, negative ones are huge: one comparison finds both ends
         unsigned = checked.view(np.uintp)
@@ -139,7 +141,11 @@ def check_available(action: NDArray[np.intp], available: NDArray[np.bool_]) -> N
 
 def check_distinct(action: NDArray[np.intp], num_items: int) -> NDArray[np.intp]:
     """Returns slates [B, S] of items from 0 to `num_items` - 1; ValueError if one repeats one."""
-    size = len(action)
+    size, num_slots = action.shape
+    if num_slots <= 32:  # for more, the pairs are so many that what follows is faster
+        slots = action.T.astype(np.min_scalar_type(num_items), order="C")
+        if np.count_nonzero(slots[:, np.newaxis] == slots) == action.size:
+            return action
     is_shown = np.zeros(size * num_items, np.bool_)
     is_shown[action + np.arange(0, size * num_items, num_items)[:, np.newaxis]] = True
     if np.count_nonzero(is_shown) < action.size:

@@ -11,7 +11,7 @@ from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
-from bandit_envs.environments.slates import best_slate, chosen, slate_spec
+from bandit_envs.environments.slates import best_slate, slate_spec
 from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.specs import ArraySpec
 
@@ -34,7 +34,7 @@ class ClickModelBandit(BanditPyEnvironment):
         if table.ndim not in (1, 2) or (table.ndim == 2 and len(table) != size):
             raise ValueError(f"attractions has shape {table.shape}; expected [K] or [{size}, K]")
         num_items = table.shape[-1]
-        self._attractions: Floats = np.array(np.broadcast_to(table, (size, num_items)))
+        self._attractions: Floats = table.copy()
         self._num_slots = check_integer(slots, num_slots, 1, num_items)
         clicks = ArraySpec((self._num_slots,), np.float32, "clicks")
         slates = slate_spec(num_items, self._num_slots)
@@ -42,6 +42,16 @@ class ClickModelBandit(BanditPyEnvironment):
 
     def _initial_state(self, rng: Rng) -> None:
         return None
+
+    def _attractions_of(self, slates: Indices) -> Floats:
+        """Returns the attractions of the items of slates [B, S]: [B, S]."""
+        if self._attractions.ndim == 1:
+            return self._attractions.take(slates)
+        return self._of_action(self._attractions, slates)
+
+    def _best_slates(self, slots: int | Floats) -> Indices:
+        best = best_slate(np.atleast_2d(self._attractions), slots)
+        return np.broadcast_to(best, (self._batch_size, self._num_slots))
 
 
 class CascadeBandit(ClickModelBandit):
@@ -78,19 +88,21 @@ class CascadeBandit(ClickModelBandit):
         options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
         super().__init__(attractions, num_slots, "num_slots", batch_size, **options)
 
-    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.float32]:
-        attracts = rng.random(action.shape) < chosen(self._attractions, action)
-        first = attracts.argmax(axis=1)
-        rows = np.arange(len(action))
-        clicks = np.zeros(action.shape, np.float32)
-        clicks[rows, first] = attracts[rows, first]
-        return clicks
+    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
+        clicks = rng.random(action.shape) < self._attractions_of(action)
+        slots = clicks.T.copy()  # an array for each slot
+        was_clicked = slots[0]
+        for slot in slots[1:]:
+            is_clicked = was_clicked | slot
+            np.not_equal(is_clicked, was_clicked, out=slot)
+            was_clicked = is_clicked
+        return slots.T
 
     def _expected_reward(self, state: None, action: Indices) -> Array:
-        return np.asarray(1.0 - (1.0 - chosen(self._attractions, action)).prod(axis=1))
+        return np.asarray(1.0 - (1.0 - self._attractions_of(action)).prod(axis=1))
 
     def _optimal_action(self, state: None) -> Indices:
-        return best_slate(self._attractions, self._num_slots)
+        return self._best_slates(self._num_slots)
 
 
 class PositionBasedBandit(ClickModelBandit):
@@ -129,13 +141,13 @@ class PositionBasedBandit(ClickModelBandit):
         count, slots = len(self._looks), "the length of observation_probs"
         options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
         super().__init__(attractions, count, slots, batch_size, **options)
+        self._row_looks = np.tile(self._looks, (self._batch_size, 1))  # faster than broadcasting
 
-    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.float32]:
-        probabilities = self._looks * chosen(self._attractions, action)
-        return np.asarray(rng.random(action.shape) < probabilities, np.float32)
+    def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
+        return rng.random(action.shape) < self._row_looks * self._attractions_of(action)
 
     def _expected_reward(self, state: None, action: Indices) -> Array:
-        return np.asarray((self._looks * chosen(self._attractions, action)).sum(axis=1))
+        return np.asarray(self._attractions_of(action) @ self._looks)
 
     def _optimal_action(self, state: None) -> Indices:
-        return best_slate(self._attractions, self._looks)
+        return self._best_slates(self._looks)
