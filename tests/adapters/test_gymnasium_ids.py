@@ -1,6 +1,7 @@
 """What `gymnasium.make` and `gymnasium.make_vec` make, and river's testbed among it."""
 
 import copy
+import functools
 import pickle
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Normal
 
 TESTBED, PER_ARM = "bandit_envs/KArmedTestbed-v0", "bandit_envs/StationaryStochasticPerArm-v0"
+POSITIONAL_BIAS = "ExplicitPositionalBiasRankingEnvironment"
 VALUES = {"means": [0.1, 0.9]}  # of parameters without a default
 BEST_ARM, REWARD = 3, 1.1841150546172599  # of `river.bandit.envs.KArmedTestbed`, from seed 42
 
@@ -331,12 +333,22 @@ def test_a_seeded_reset_starts_anew_what_goes_on_through_other_resets():
     assert first[1] == again[1]
 
 
-def test_spaces_of_slates_sample_what_is_accepted_and_can_be_pickled():
-    env = gymnasium.make_vec("bandit_envs/CascadeBandit-v0", num_envs=3)
+@pytest.mark.parametrize(
+    "make", [gymnasium.make, functools.partial(gymnasium.make_vec, num_envs=3)]
+)
+@pytest.mark.parametrize(
+    "name", ["CascadeBandit", "PositionBasedBandit", "Ranking", POSITIONAL_BIAS]
+)
+def test_slates_are_multi_discrete_and_their_items_are_distinct(name, make):
+    env = make(f"bandit_envs/{name}-v0")
     env.reset(seed=0)
     space = pickle.loads(pickle.dumps(env.action_space))
+    assert isinstance(space, gymnasium.spaces.MultiDiscrete)
     for _ in range(20):
         action = space.sample()
         assert space.contains(action)
         env.step(action)
-    assert not space.contains(np.zeros((3, space.shape[1]), space.dtype))
+    action[..., 1] = action[..., 0]
+    assert not space.contains(action)
+    with pytest.raises(ValueError, match="action"):
+        env.step(action)
