@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
+Mask: TypeAlias = NDArray[np.bool_]
 Rng: TypeAlias = "np.random.Generator"
 
 NUMBERS = "biuf"

@@ -17,6 +17,7 @@ from bandit_envs.policies.disjoint_linear import (
     DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
 )
 from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as DisjointLinUCBPolicy
+from bandit_envs.policies.draws import argmax_random_ties as argmax_random_ties
 from bandit_envs.policies.elimination import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies.elimination import (
     SuccessiveEliminationPolicy as SuccessiveEliminationPolicy,
@@ -30,6 +31,7 @@ from bandit_envs.policies.exp3 import Exp3SPolicy as Exp3SPolicy
 from bandit_envs.policies.forgetting_ucb import DiscountedUCBPolicy as DiscountedUCBPolicy
 from bandit_envs.policies.forgetting_ucb import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy as GradientBanditPolicy
+from bandit_envs.policies.index_policy import IndexPolicy as IndexPolicy
 from bandit_envs.policies.kl_ucb import IMEDPolicy as IMEDPolicy
 from bandit_envs.policies.kl_ucb import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
@@ -40,9 +42,7 @@ from bandit_envs.policies.linear import RegressionPolicy as RegressionPolicy
 from bandit_envs.policies.logistic import (
     LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy,
 )
-from bandit_envs.policies.policy import IndexPolicy as IndexPolicy
 from bandit_envs.policies.policy import Policy as Policy
-from bandit_envs.policies.policy import argmax_random_ties as argmax_random_ties
 from bandit_envs.policies.random import RandomPolicy as RandomPolicy
 from bandit_envs.policies.slates import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies.slates import PBMUCBPolicy as PBMUCBPolicy

@@ -8,8 +8,10 @@ import typing
 
 import numpy as np
 
+from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
-from bandit_envs.policies.policy import Floats, IndexPolicy, Policy, Sizes
+from bandit_envs.policies.index_policy import IndexPolicy
+from bandit_envs.policies.policy import Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.policies.policy import Floats, Rng
+from bandit_envs.base.arrays import Floats, Rng
 
 BLOCK = 8192
 """How many numbers are drawn at once: their arrays stay in the cache."""

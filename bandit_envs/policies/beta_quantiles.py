@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from bandit_envs.policies.policy import Floats
+from bandit_envs.base.arrays import Floats
 
 
 class Tails(typing.NamedTuple):

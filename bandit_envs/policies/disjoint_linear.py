@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Floats
+from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.linear import (
     EpsilonGreedyRegression,
     RegressionPolicy,
     as_finite,
     shape_of_joined,
 )
-from bandit_envs.policies.policy import Floats, IndexPolicy
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
 from bandit_envs.specs import Nest

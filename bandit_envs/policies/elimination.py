@@ -6,8 +6,10 @@ import typing
 
 import numpy as np
 
+from bandit_envs.base.arrays import Floats, Mask
 from bandit_envs.base.checks import check_integer, check_positive
-from bandit_envs.policies.policy import Floats, IndexPolicy, Mask, Sizes
+from bandit_envs.policies.index_policy import IndexPolicy
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
-from bandit_envs.policies.policy import (
-    Actions,
-    Floats,
-    IndexPolicy,
-    Mask,
-    Rng,
-    Sizes,
-    argmax_random_ties,
-)
+from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.index_policy import IndexPolicy
+from bandit_envs.policies.policy import Actions, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

@@ -7,9 +7,10 @@ import typing
 
 import numpy as np
 
+from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.averages import AverageIndexPolicy, Averages
-from bandit_envs.policies.policy import Floats, Sizes
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.trajectories import TimeStep
 
 BELOW_1 = np.nextafter(1.0, 0.0)

@@ -11,17 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.arrays import NUMBERS, Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_number, check_positive
-from bandit_envs.policies.policy import (
-    Floats,
-    IndexPolicy,
-    Parts,
-    Policy,
-    Rng,
-    Sizes,
-    argmax_random_ties,
-)
+from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.index_policy import IndexPolicy
+from bandit_envs.policies.policy import Parts, Policy, Sizes
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.rewards.contextual import joined
 from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure

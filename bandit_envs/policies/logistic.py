@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import sigmoid
+from bandit_envs.base.arrays import Floats, sigmoid
 from bandit_envs.policies.disjoint_linear import ContextPolicy
-from bandit_envs.policies.policy import Floats, Sizes
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.policies.ridge import add_rows
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
 from bandit_envs.specs import Nest

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import as_numbers
+from bandit_envs.base.arrays import Floats, Mask, Rng, as_numbers
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     check_indices,
@@ -21,16 +21,12 @@ from bandit_envs.base.checks import (
     shown,
 )
 from bandit_envs.base.state import Memo, Seed, Stateful, Transient, check_fields, generator
+from bandit_envs.policies.draws import draw_indices, normalized
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
-Floats: TypeAlias = NDArray[np.float64]
-Mask: TypeAlias = NDArray[np.bool_]
-Rng: TypeAlias = "np.random.Generator"
 Parts: TypeAlias = "Sequence[tuple[Trajectory, Mask]]"
-
-_NO_ROWS = np.zeros(0, np.intp)
 
 
 class Sizes(TypedDict, total=False):
@@ -180,13 +176,9 @@ class Policy(Stateful, abc.ABC):
     def learn_rows(self, parts: Parts) -> None:
         """Learns from some rows of several trajectories, in this order and all in one step.
 
-        Numbers that rows share, such as a count of steps, advance as for one trajectory.
-
-        Args:
-            parts: pairs of a trajectory and the rows to learn from, [B] bool.
-
-        Raises:
-            ValueError: the policy can only learn from all rows.
+        Each of the `parts` is a trajectory and the rows to learn from, [B] bool. Numbers that rows
+        share, such as a count of steps, advance as for one trajectory. A policy that can only learn
+        from all rows raises ValueError.
         """
         checked = []
         for trajectory, rows in parts:
@@ -263,16 +255,14 @@ class Policy(Stateful, abc.ABC):
         weights = np.where(available, probabilities, 0.0)
         rounded_to_zero = ~weights.any(axis=1)
         weights[rounded_to_zero] = available[rounded_to_zero]
-        return _normalized(weights)
+        return normalized(weights)
 
     def _checked_mask(self, observation: Nest) -> Mask | None:
         mask = available_actions(observation, self._num_actions)
         if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
             return mask
-        raise ValueError(
-            f"observation makes actions {shown(mask)} available; "
-            f"expected shape {self._table_shape} and at least one action in each row"
-        )
+        expected = f"expected shape {self._table_shape} and at least one action in each row"
+        raise ValueError(f"observation makes actions {shown(mask)} available; {expected}")
 
     def _choose(self, rng: Rng, time_step: TimeStep) -> Actions:
         """Returns what `_select` chose; TypeError or ValueError if it is not integers [B]."""
@@ -304,115 +294,6 @@ class Policy(Stateful, abc.ABC):
         shape, expected = np.shape(value.step_type), self._table_shape[:1]
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")
-
-
-class IndexPolicy(Policy):
-    """Chooses the available action with the largest score; ties are broken uniformly at random.
-
-    A subclass implements `_scores`. If it sets `_epsilon`, it chooses any available action, all
-    equally likely, with that probability; if epsilon changes, it overrides `_exploration`.
-    """
-
-    _epsilon = 0.0
-
-    @abc.abstractmethod
-    def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
-        """Returns the score of every action, available or not: [B, K], above -inf."""
-
-    def _exploration(self, learned: Any) -> float:
-        """Returns the probability of choosing any action, from 0 to 1."""
-        return self._epsilon
-
-    def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
-        scores = self._scores(learned, time_step)
-        best, tied = _argmax(rng, scores, available)
-        self._chosen_by.value = self._state, time_step, best, tied, scores
-        return best
-
-    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
-        available = self._available(time_step.observation)
-        actions = self._best(rng, learned, time_step, available)
-        epsilon = self._exploration(learned)
-        if epsilon > 0.0:
-            drawn = rng.random(self._batch_size)
-            rows = (drawn < epsilon).nonzero()[0]
-            actions = actions.copy()
-            if available is not None:
-                actions[rows] = draw_indices(rng, available[rows])
-            else:  # of the numbers below epsilon, drawn / epsilon is uniform
-                actions[rows] = drawn[rows] / epsilon * self._num_actions
-        return actions
-
-    def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
-        available = self._available(time_step.observation)
-        if available is None:
-            available = np.ones(self._table_shape, np.bool_)
-        scores = np.where(available, self._scores(learned, time_step), -np.inf)
-        best = scores == scores.max(axis=1, keepdims=True)
-        epsilon = self._exploration(learned)
-        return (1.0 - epsilon) * _normalized(best) + epsilon * _normalized(available)
-
-    def _probability_of(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
-        last = self._chosen_by.value
-        if not last or last[0] is not self._state or last[1] is not time_step:
-            table = self._probabilities(learned, time_step)
-            return np.asarray(table.take(self._row_offsets + action))
-        _, _, best, tied, scores = last
-        found: Floats = (action == best).astype(np.float64)
-        if tied.size:
-            rows = scores[tied]
-            is_largest = rows == rows.max(axis=1, keepdims=True)
-            chosen = is_largest[np.arange(tied.size), action[tied]]
-            found[tied] = chosen / is_largest.sum(axis=1)
-        epsilon = self._exploration(learned)
-        if epsilon > 0.0:
-            found *= 1.0 - epsilon
-            found += epsilon * (1.0 / self._num_actions)
-        return found
-
-
-def argmax_random_ties(
-    rng: Rng, values: NDArray[Any], available: Mask | None = None
-) -> NDArray[np.intp]:
-    """Returns the index of each row's largest value; of several, one uniformly at random: [B].
-
-    Args:
-        rng: breaks the ties; drawn from only if there are any.
-        values: [B, K], without NaN.
-        available: [B, K], which indices may be returned; None for all.
-    """
-    return _argmax(rng, values, available)[0]
-
-
-def _argmax(
-    rng: Rng, values: NDArray[Any], available: Mask | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Returns what `argmax_random_ties` does, and the rows with ties."""
-    if available is not None:
-        values = np.where(available, values, -np.inf)
-    best: NDArray[np.intp] = values.argmax(axis=1)
-    rows, num_actions = values.shape
-    largest = values.reshape(-1).take(np.arange(0, values.size, num_actions) + best)
-    is_largest = values == largest[:, np.newaxis]
-    if np.count_nonzero(is_largest) == rows:
-        return best, _NO_ROWS
-    places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
-    candidates = np.bincount(places // num_actions, minlength=rows)
-    first = candidates.cumsum() - candidates
-    best = places[first + rng.integers(candidates)] % num_actions
-    return best, (candidates > 1).nonzero()[0]
-
-
-def draw_indices(rng: Rng, weights: NDArray[Any]) -> NDArray[np.intp]:
-    """Returns an index of each row, drawn in proportion to `weights` [B, K]: [B]."""
-    cumulative = weights.cumsum(axis=1)
-    # Below the last sum even where rounding leaves that sum below 1.
-    drawn = rng.random(len(weights)) * cumulative[:, -1]
-    return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
-
-
-def _normalized(weights: NDArray[Any]) -> Floats:
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _merged(rows: Mask, keeps_numbers: bool, old: Any, new: Any) -> Any:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.policies.policy import Actions, Floats
+from bandit_envs.base.arrays import Floats
+from bandit_envs.policies.policy import Actions
 
 
 class RidgeModels(NamedTuple):

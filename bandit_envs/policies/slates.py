@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Floats, Rng
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
     check_action,
@@ -20,7 +21,7 @@ from bandit_envs.base.checks import (
     check_rewards,
 )
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
-from bandit_envs.policies.policy import Floats, Policy, Rng, Sizes
+from bandit_envs.policies.policy import Policy, Sizes
 from bandit_envs.specs import BoundedArraySpec, Nest
 from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
 

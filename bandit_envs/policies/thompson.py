@@ -7,8 +7,10 @@ import typing
 
 import numpy as np
 
+from bandit_envs.base.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
-from bandit_envs.policies.policy import Actions, Floats, Policy, Rng, Sizes, argmax_random_ties
+from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.policy import Actions, Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

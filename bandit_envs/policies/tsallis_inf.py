@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.policies.policy import Actions, Floats, Policy
+from bandit_envs.base.arrays import Floats
+from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 SMALLEST = 1e-9

@@ -8,8 +8,10 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
-from bandit_envs.policies.policy import Floats, IndexPolicy, Sizes
+from bandit_envs.policies.index_policy import IndexPolicy
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

@@ -1,0 +1,50 @@
+"""Choices of an index in every row of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bandit_envs.base.arrays import Array, Floats, Indices, Mask, Rng
+
+NO_ROWS = np.zeros(0, np.intp)
+
+
+def argmax_random_ties(rng: Rng, values: Array, available: Mask | None = None) -> Indices:
+    """Returns the index of each row's largest value; of several, one uniformly at random: [B].
+
+    Args:
+        rng: breaks the ties; drawn from only if there are any.
+        values: [B, K], without NaN.
+        available: [B, K], which indices may be returned; None for all.
+    """
+    return argmax(rng, values, available)[0]
+
+
+def argmax(rng: Rng, values: Array, available: Mask | None) -> tuple[Indices, Indices]:
+    """Returns what `argmax_random_ties` does, and the rows with ties."""
+    if available is not None:
+        values = np.where(available, values, -np.inf)
+    best: Indices = values.argmax(axis=1)
+    rows, num_actions = values.shape
+    largest = values.reshape(-1).take(np.arange(0, values.size, num_actions) + best)
+    is_largest = values == largest[:, np.newaxis]
+    if np.count_nonzero(is_largest) == rows:
+        return best, NO_ROWS
+    places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
+    candidates = np.bincount(places // num_actions, minlength=rows)
+    first = candidates.cumsum() - candidates
+    best = places[first + rng.integers(candidates)] % num_actions
+    return best, (candidates > 1).nonzero()[0]
+
+
+def draw_indices(rng: Rng, weights: Array) -> Indices:
+    """Returns an index of each row, drawn in proportion to `weights` [B, K]: [B]."""
+    cumulative = weights.cumsum(axis=1)
+    # Below the last sum even where rounding leaves that sum below 1.
+    drawn = rng.random(len(weights)) * cumulative[:, -1]
+    return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
+
+
+def normalized(weights: Array) -> Floats:
+    """Returns weights [B, K] divided by the sums of their rows."""
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
