@@ -37,8 +37,6 @@ class ArraySpec:
         dtype: anything `numpy.dtype` takes.
         name: what the array holds, for error messages.
 
-    Source: TF-Agents' `ArraySpec`.
-
     >>> spec = ArraySpec((2,), np.float32, name="context")
     >>> spec.check_array(np.zeros(2, np.float32)), spec.check_array(np.zeros(2))
     (True, False)
@@ -96,8 +94,6 @@ class BoundedArraySpec(ArraySpec):
         shape, dtype, name: as for `ArraySpec`; the dtype is integer, floating or boolean.
         minimum: smallest value allowed, broadcast to `shape`; None or -inf for the dtype's.
         maximum: largest value allowed, broadcast to `shape`; None or inf for the dtype's.
-
-    Source: TF-Agents' `BoundedArraySpec`.
 
     >>> spec = BoundedArraySpec((), np.int32, minimum=0, maximum=4, name="action")
     >>> spec.check_array(np.array(4, np.int32)), spec.check_array(np.array(5, np.int32))

@@ -50,8 +50,6 @@ class _GymnasiumAdapter(Adapter):
 class GymnasiumEnv(_GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """An environment with a batch of one, in Gymnasium's interface; see `Adapter`.
 
-    Source: Gymnasium's `Env`.
-
     >>> from bandit_envs import KArmedTestbed
     >>> env = GymnasiumEnv(KArmedTestbed(k=3, horizon=100), expected_rewards=True)
     >>> observation, info = env.reset(seed=0)
@@ -84,8 +82,6 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
         env, expected_rewards: as for `Adapter`, with a batch of any size.
         autoreset_mode: an `AutoresetMode`, or its value.
         render_mode: "rgb_array" or "ansi"; None to show nothing.
-
-    Source: Gymnasium's `VectorEnv` and its page on autoreset modes.
 
     >>> from bandit_envs import KArmedTestbed
     >>> env = GymnasiumVectorEnv(KArmedTestbed(k=3, batch_size=2, horizon=100))
@@ -190,7 +186,6 @@ class KArmedTestbed(GymnasiumEnv):
     state of `env` is that of the last reset.
 
     Args:
-        k, render_mode, expected_rewards: as for the environment and the adapter.
         **kwargs: `observe_best_arm`, to observe the best arm in place of 0; and the arguments of
             `bandit_envs.KArmedTestbed`, with float64 as the default `dtype`.
 

@@ -12,7 +12,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import gin
 import numpy as np
@@ -175,18 +175,13 @@ class _MovieLens(TFAgentsBanditEnvironment):
     """What TF-Agents' MovieLens environments have beside their signature."""
 
     def compute_optimal_action(self) -> Any:
-        """Returns the optimal actions of the last step: [B]."""
         return self.get_info()["optimal_action"]
 
     def compute_optimal_reward(self) -> Any:
-        """Returns the optimal rewards of the last step: [B]."""
         return self.get_info()["optimal_reward"]
 
 
-def drop_in(
-    core_class: type[BanditPyEnvironment],
-    base: type[TFAgentsBanditEnvironment] = TFAgentsBanditEnvironment,
-) -> type[TFAgentsBanditEnvironment]:
+def drop_in(core_class: type[BanditPyEnvironment], base: Any = TFAgentsBanditEnvironment) -> Any:
     """Returns the replacement of TF-Agents' environment of the same name and signature.
 
     gin configures it under its bare name. As in TF-Agents, unavailable actions are rewarded too,
@@ -197,7 +192,7 @@ def drop_in(
         def _check_available(self, action: Any) -> None:
             """Accepts it."""
 
-    replacement: type[TFAgentsBanditEnvironment] = _replacement(core_class.__name__, Core, base)
+    replacement = _replacement(core_class.__name__, Core, base)
     replacement.core = Core
     Core.__name__ = core_class.__name__
     Core.__qualname__ = f"{core_class.__name__}.core"  # where pickle looks for it
@@ -209,6 +204,7 @@ def _replacement(name: str, make: Callable[..., Any], base: Any) -> Any:
     signature = inspect.signature(make)
     parameters = [p for p in signature.parameters.values() if p.name != "horizon"]
     signature = signature.replace(parameters=parameters)
+    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters]
 
     class DropIn(base):
         __module__ = None  # type: ignore[assignment]  # so that gin takes the bare name
@@ -219,9 +215,8 @@ def _replacement(name: str, make: Callable[..., Any], base: Any) -> Any:
             base.__init__(self, make(**arguments))
             self._name: Any = arguments.get("name", self._env.name)
 
-        __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]  # for gin
-            parameters=[inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters]
-        )
+        # For gin.
+        __init__.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
 
     DropIn.__name__ = DropIn.__qualname__ = name
     gin.configurable(DropIn)
@@ -243,8 +238,10 @@ compute_optimal_action = wheel.compute_optimal_action
 compute_optimal_reward = wheel.compute_optimal_reward
 ClickModel, FeedbackModel = ranking.ClickModel, ranking.FeedbackModel
 
+Baseline: TypeAlias = Callable[[Nest], tf.Tensor]
 
-def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
+
+def optimal_reward_fn(env: Any) -> Baseline:
     """Returns the baseline of TF-Agents' `RegretMetric`: the largest expected reward of each row.
 
     The bandit, adapted or not, has no horizon and known expected rewards. The baseline is a
@@ -255,17 +252,14 @@ def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     return _baseline(env, "optimal_reward", np.float32, lambda means: means.max(axis=1))
 
 
-def optimal_action_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
+def optimal_action_fn(env: Any) -> Baseline:
     """Returns the same of TF-Agents' `SuboptimalArmsMetric`: the first optimal action of a row."""
     return _baseline(env, "optimal_action", np.int32, lambda means: means.argmax(axis=1))
 
 
-def _baseline(
-    env: Any, key: str, dtype: Any, best: Callable[[Any], Any]
-) -> Callable[[Nest], tf.Tensor]:
-    env = env.wrapped_env() if isinstance(env, TFAgentsEnvironment) else env
-    bandit: Any = env
-    if not isinstance(env, PyEnvironment):
+def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Baseline:
+    bandit: Any = env.wrapped_env() if isinstance(env, TFAgentsEnvironment) else env
+    if not isinstance(bandit, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected an environment of bandit_envs, adapted or not")
     if not _is_endless(bandit):
         raise ValueError(f"{bandit.name} has a horizon; expected a bandit without one")

@@ -101,9 +101,6 @@ class ParetoRegretMetric(Metric):
     This is the smallest number for which no action is better in all rewards, if it is added to
     every mean of the action taken. It is in the unit of the rewards, and never negative.
 
-    Args:
-        env: as for `RegretMetric`, with rewards that are vectors.
-
     Source: Drugan & Nowe, Designing multi-objective multi-armed bandits algorithms (2013).
 
     >>> from bandit_envs import StationaryStochasticPyEnvironment, rewards, sampling
@@ -135,11 +132,7 @@ class ConstraintViolationMetric(Metric):
     """Share of rows whose constraint is violated: 1 for a row where it is, else 0.
 
     The rewards of the environment are dicts of `reward` and `constraint`. A constraint is violated
-    if it, or one of its numbers, is below a threshold.
-
-    Args:
-        env: the environment that the trajectories come from.
-        threshold: the smallest number that satisfies a constraint.
+    if it, or one of its numbers, is below `threshold`.
 
     Source: TF-Agents' `ConstraintViolationsMetric`, with constraints observed, not predicted.
 

@@ -45,25 +45,15 @@ METRICS: dict[str, Callable[[Any], Metric]] = {
 
 
 class Quantity(NamedTuple):
-    """A statistic of a metric, as studies show it: in panels of figures and in the summary.
+    """A statistic of a metric, as studies show it: in panels of figures and in the summary."""
 
-    Fields:
-        metric: its name in `METRICS`.
-        statistics: returns the statistics, [T] or of the mean over all T steps.
-        axis: the title of the panel's axis; "" if there is no panel.
-        heading: of the column of the summary, which has the last step; "" for no column.
-        form: how the summary writes a number.
-        limits: of the panel's axis; None to fit the curves.
-        of_runs: returns the quantity of each run [B], if it is one of whole runs; else None.
-    """
-
-    metric: str
-    statistics: Callable[[MetricResult], Statistics]
-    axis: str = ""
-    heading: str = ""
-    form: str = "{:.3f}"
-    limits: tuple[float, float] | None = None
-    of_runs: Callable[[MetricResult], NDArray[np.float64]] | None = None
+    metric: str  # its name in `METRICS`
+    statistics: Callable[[MetricResult], Statistics]  # [T], or of the mean over all T steps
+    axis: str = ""  # the title of the panel's axis; "" if there is no panel
+    heading: str = ""  # of the column of the summary, of the last step; "" for no column
+    form: str = "{:.3f}"  # how the summary writes a number
+    limits: tuple[float, float] | None = None  # of the panel's axis; None to fit the curves
+    of_runs: Callable[[MetricResult], NDArray[np.float64]] | None = None  # [B], of whole runs
 
 
 def _run_means(result: MetricResult) -> NDArray[np.float64]:
