@@ -258,8 +258,9 @@ def optimal_action_fn(env: Any) -> Baseline:
 
 
 def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Baseline:
-    bandit: Any = env.wrapped_env() if isinstance(env, TFAgentsEnvironment) else env
-    if not isinstance(bandit, PyEnvironment):
+    env = env.wrapped_env() if isinstance(env, TFAgentsEnvironment) else env
+    bandit: Any = env
+    if not isinstance(env, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected an environment of bandit_envs, adapted or not")
     if not _is_endless(bandit):
         raise ValueError(f"{bandit.name} has a horizon; expected a bandit without one")
