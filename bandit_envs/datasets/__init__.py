@@ -1,4 +1,7 @@
-"""Data sets for `ClassificationBandit` and `RatingsBandit`; the extra `datasets` installs all."""
+"""Data sets for `ClassificationBandit` and `RatingsBandit`; the extra `datasets` installs all.
+
+Logged data have readers in `bandit_envs.logged`, such as `read_open_bandit_dataset`.
+"""
 
 from bandit_envs.datasets.dataset import Dataset as Dataset
 from bandit_envs.datasets.dataset import from_bunch as from_bunch

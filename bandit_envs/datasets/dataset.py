@@ -108,12 +108,22 @@ def read_dataset(
     import pandas  # noqa: PLC0415
 
     name = Path(path).name
+    is_parquet = name.endswith(".parquet")
     try:
-        frame = pandas.read_parquet(path) if name.endswith(".parquet") else pandas.read_csv(path)
+        if is_parquet:
+            frame = pandas.read_parquet(path)
+        else:  # with the blank lines, row i is on line i + 2
+            frame = pandas.read_csv(path, skip_blank_lines=False)
     except (ValueError, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{name} cannot be read: {error}") from error
+    used = frame if features is None else frame.filter([label, *features])
+    missing = np.argwhere(used.isna().to_numpy())
+    if len(missing):
+        row, column = missing[0]
+        place = f"row {row}" if is_parquet else f"line {row + 2}"
+        raise ValueError(f"{name}, {place}, column {used.columns[column]} has no value")
     columns = {column: frame[column].to_numpy() for column in frame.columns}
     return from_columns(columns, label, features, where=name)
 

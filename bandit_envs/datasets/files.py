@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 import os
 import zipfile
 from pathlib import Path
@@ -78,10 +79,14 @@ def load_mushroom(path: PathLike | None = None) -> Dataset:
         ValueError: the file is malformed, as for all loaders; the message names file, line and
             column.
     """
-    dataset = _table(_file("mushroom", path), MUSHROOM.split(), "edibility")
-    if dataset.label_names != ("e", "p"):
-        raise ValueError(f"edibility is one of {dataset.label_names}; expected e and p")
-    return dataset._replace(labels=1 - dataset.labels, label_names=("poisonous", "edible"))
+    file = _file("mushroom", path)
+    dataset = _table(file, MUSHROOM.split(), "edibility")
+    kinds = [dataset.label_names[label] for label in dataset.labels]
+    for line, kind in enumerate(kinds, 1):
+        if kind not in ("e", "p"):
+            raise ValueError(f"{file.name}, line {line}, column 1 is {kind!r}; expected e or p")
+    labels = np.array([kind == "e" for kind in kinds], np.intp)
+    return dataset._replace(labels=labels, label_names=("poisonous", "edible"))
 
 
 def mushroom_rewards(
@@ -137,8 +142,7 @@ def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArr
         delimiter: between the columns of user, item, rating and timestamp.
     """
     file = _file("movielens", path)
-    rows = _rows(file, 4, delimiter, member="ml-100k/u.data")
-    table = _floats(file, rows)
+    table = _floats(file, 4, delimiter, member="ml-100k/u.data")
     users_and_items = table[:, :2]
     bad = (users_and_items < 1) | (users_and_items != np.floor(users_and_items))
     if bad.any():
@@ -175,69 +179,83 @@ def _file(name: str, path: PathLike | None) -> Path:
     source = SOURCES[name]
     cache = Path(pooch.os_cache("bandit_envs"))
     file = source.url.rpartition("/")[2] if name != "covertype" else "covtype.data.gz"
-    if not (cache / file).exists():
+    known = cache / file
+    if not known.exists() or pooch.file_hash(str(known)) != source.sha256:
         print(f"Downloading {source.url}: {source.megabytes} MB, licence: {source.licence}")
     found: str = pooch.retrieve(source.url, f"sha256:{source.sha256}", file, cache)
     return Path(found)
 
 
-def _rows(path: Path, columns: int, delimiter: str = ",", member: str = "") -> list[list[str]]:
-    """Reads the lines of a file without header, which may be zipped and may end in empty lines."""
+def _lines(path: Path, member: str = "") -> list[str]:
+    """Reads the lines of a file, or of a `member` of a zip, without the empty ones at the end."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             lines = archive.read(member).decode().splitlines()
     elif path.suffix == ".gz":
         lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     else:
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
     while lines and not lines[-1].strip():
         lines.pop()
-    rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-    for number, row in enumerate(rows, 1):
-        if len(row) != columns:
-            raise ValueError(
-                f"{path.name}, line {number} has {len(row)} columns; expected {columns}"
-            )
-        if "" in row:
-            raise ValueError(f"{path.name}, line {number}, column {row.index('') + 1} is empty")
-    if not rows:
+    if not lines:
         raise ValueError(f"{path.name} is empty")
+    return lines
+
+
+def _rows(path: Path, lines: list[str], columns: int, delimiter: str = ",") -> list[list[str]]:
+    rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+    for line, row in enumerate(rows, 1):
+        if len(row) != columns:
+            raise ValueError(f"{path.name}, line {line} has {len(row)} columns; expected {columns}")
+        if "" in row:
+            raise ValueError(f"{path.name}, line {line}, column {row.index('') + 1} is empty")
     return rows
 
 
-def _floats(path: Path, rows: list[list[str]]) -> NDArray[np.float64]:
+def _floats(path: Path, columns: int, delimiter: str, member: str = "") -> NDArray[np.float64]:
+    """Reads a table of finite numbers."""
+    lines = _lines(path, member)
     try:
-        table = np.array(rows, np.float64)
+        table = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
     except ValueError:
-        table = np.full((1, 1), np.nan)
-    if np.isfinite(table).all():
+        table = np.empty((0, 0))
+    if table.shape == (len(lines), columns) and np.isfinite(table).all():
         return table
-    for number, row in enumerate(rows, 1):
+    for line, row in enumerate(_rows(path, lines, columns, delimiter), 1):
         for column, text in enumerate(row, 1):
-            try:
-                bad = not np.isfinite(float(text))
-            except ValueError:
-                bad = True
-            if bad:
-                found = f"{path.name}, line {number}, column {column} is {text!r}"
-                raise ValueError(f"{found}; expected a number")
-    return table
+            _check_number(path, line, column, text)
+    return np.array(_rows(path, lines, columns, delimiter), np.float64)
+
+
+def _check_number(path: Path, line: int, column: int, text: str) -> None:
+    try:
+        good = math.isfinite(float(text))
+    except ValueError:
+        good = False
+    if not good:
+        found = f"{path.name}, line {line}, column {column} is {text!r}"
+        raise ValueError(f"{found}; expected a number")
 
 
 def _table(path: Path, names: list[str], label: str) -> Dataset:
     columns: dict[str, NDArray[np.str_] | NDArray[np.float64]] = {}
-    for name, values in zip(names, zip(*_rows(path, len(names)))):
+    rows = _rows(path, _lines(path), len(names))
+    for column, (name, values) in enumerate(zip(names, zip(*rows)), 1):
         text = np.array(values)
         try:
-            columns[name] = text.astype(np.float64)
+            columns[name] = numbers = text.astype(np.float64)
         except ValueError:
             columns[name] = text
+        else:
+            if not np.isfinite(numbers).all():
+                line = int(np.isfinite(numbers).argmin())
+                _check_number(path, line + 1, column, values[line])
     return from_columns(columns, label)
 
 
 def _numbers(path: Path, columns: int, delimiter: str, num_labels: int) -> Dataset:
     """Reads numbers whose last column is a label from 1."""
-    table = _floats(path, _rows(path, columns, delimiter))
+    table = _floats(path, columns, delimiter)
     labels = table[:, -1].astype(np.intp) - 1
     bad = (labels != table[:, -1] - 1) | (labels < 0) | (labels >= num_labels)
     if bad.any():

@@ -1,10 +1,13 @@
 """Data sets of columns, frames and files."""
 
+import socket
+
 import numpy as np
 import pytest
 
 from bandit_envs import ClassificationBandit
 from bandit_envs.datasets import from_bunch, from_columns, from_frame, read_dataset
+from tests.command_line import rows, run
 
 COLUMNS = {"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"], "kind": ["b", "a", "b"]}
 
@@ -52,15 +55,51 @@ def test_frames_and_files_are_read_as_columns(tmp_path, suffix):
         assert data[2:] == expected[2:]
 
 
-def test_a_bad_file_is_named(tmp_path):
-    pandas = pytest.importorskip("pandas")
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        ("1,2\n3,4,5\n", "line 3"),
+        ("1,2\n3\n", "line 3, column b"),
+        ("1,2\n,4\n", "line 3, column a"),
+        ("1,2\n\n3,4\n", "line 3, column a"),
+        ("1,\n3,4\n", "line 2, column b"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, lines, place):
+    pytest.importorskip("pandas")
     path = tmp_path / "data.csv"
-    path.write_text("a,b\n1,2\n3,4,5\n")
-    with pytest.raises(ValueError, match=r"data\.csv"):
+    path.write_text(f"a,b\n{lines}")
+    with pytest.raises(ValueError, match=rf"data\.csv.*{place}"):
         read_dataset(path, "b")
-    pandas.DataFrame({"a": [1.0, None], "b": [0, 1]}).to_csv(path, index=False)
-    with pytest.raises(ValueError, match=r"data\.csv, column a: row 1"):
-        read_dataset(path, "b")
+
+
+def test_what_is_missing_in_a_column_that_is_not_used_does_not_matter(tmp_path):
+    pytest.importorskip("pandas")
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,c\n1,0,\n2,1,x\n")
+    assert read_dataset(path, "b", ["a"]).contexts.tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("kind", ["arrays", "bunch", "frame", "csv", "parquet"])
+def test_a_bandit_is_made_of_it(tmp_path, kind):
+    contexts, labels = np.arange(12.0).reshape(6, 2), np.array([0, 1, 2, 0, 1, 2])
+    if kind == "arrays":
+        data = contexts, labels
+    elif kind == "bunch":
+        data = from_bunch(pytest.importorskip("sklearn.utils").Bunch(data=contexts, target=labels))
+    else:
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame({"a": contexts[:, 0], "b": contexts[:, 1], "label": labels})
+        data, path = from_frame(frame, "label"), tmp_path / f"data.{kind}"
+        if kind == "csv":
+            frame.to_csv(path, index=False)
+        elif kind == "parquet":
+            pytest.importorskip("pyarrow")
+            frame.to_parquet(path)
+        data = data if kind == "frame" else read_dataset(path, "label")
+    env = ClassificationBandit(*data[:2], batch_size=6, seed=0)
+    order = env.reset().observation[:, 0] // 2
+    assert (env.optimal_action() == order % 3).all()
 
 
 @pytest.mark.parametrize(
@@ -80,3 +119,19 @@ def test_bundled_data_sets_pay_their_largest_class(load, size, features, largest
     means = env.expected_rewards().mean(axis=0)  # of an epoch, for each fixed action
     assert means.max() == pytest.approx(largest, abs=1e-6)
     assert means.mean() == pytest.approx(1.0 / env.num_actions)
+
+
+def test_the_command_runs_digits_without_a_network(tmp_path, monkeypatch):
+    for package in ("sklearn", "joblib", "rich", "filelock"):
+        pytest.importorskip(package)
+
+    def no_network(*arguments):
+        raise OSError("there is no network")
+
+    monkeypatch.setattr(socket, "getaddrinfo", no_network)
+    monkeypatch.setattr(socket.socket, "connect", no_network)
+    policies = "--policy", "disjoint_lin_ucb", "--policy", "random"
+    size = "--runs", 2, "--steps", 60, "--workers", 1
+    assert run("run", "digits", *policies, *size, "--output", tmp_path).code == 0
+    lin_ucb, uniform = (float(row["mean_reward"]) for row in rows(tmp_path / "summary.csv"))
+    assert lin_ucb > uniform + 0.3

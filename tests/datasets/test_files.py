@@ -1,5 +1,8 @@
 """Files as their publishers distribute them, in small."""
 
+import hashlib
+import http.server
+import threading
 import zipfile
 
 import numpy as np
@@ -73,11 +76,22 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
     [
         (datasets.load_mushroom, [MUSHROOMS[0], MUSHROOMS[1][:-2]], "line 2 has 22 columns"),
         (datasets.load_mushroom, [MUSHROOMS[0][:-1]], "line 1, column 23 is empty"),
-        (datasets.load_mushroom, MUSHROOMS[:1], "edibility"),
+        (
+            datasets.load_mushroom,
+            [MUSHROOMS[0], "?" + MUSHROOMS[1][1:]],
+            "line 2, column 1 is '\\?'",
+        ),
+        (datasets.load_adult, [ADULTS[0], "nan" + ADULTS[1][2:]], "line 2, column 1 is 'nan'"),
+        (datasets.load_adult, [ADULTS[0], "", ADULTS[1]], "line 2 has 0 columns"),
         (datasets.load_covertype, [",".join(["x"] * 55)], "line 1, column 1 is 'x'"),
         (datasets.load_covertype, [",".join(["1"] * 54 + ["8"])], "line 1, column 55 is 8"),
         (datasets.load_covertype, [",".join(["nan"] * 55)], "line 1, column 1 is 'nan'"),
         (datasets.load_movielens, ["1\t1\t3\t0", "0\t1\t3\t0"], "line 2, column 1: expected ids"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "1\t0\t3\t0"], "line 2, column 2: expected ids"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\tnan\t0"], "line 2, column 3 is 'nan'"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t\t0"], "line 2, column 3 is empty"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "", "1\t1\t3"], "line 2 has 0 columns"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t3"], "line 2 has 3 columns"),
         (datasets.load_statlog_shuttle, [], "is empty"),
     ],
 )
@@ -86,13 +100,55 @@ def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, load, lines, m
         load(write(tmp_path / "some.data", lines))
 
 
-def test_a_download_with_another_checksum_leaves_nothing_behind(tmp_path, monkeypatch):
+@pytest.fixture
+def publisher(tmp_path, monkeypatch):
+    """Publishes files on this machine. Its `body` and `length` are those of the next answer."""
     pooch = pytest.importorskip("pooch")
-    published = write(tmp_path / "agaricus-lepiota.data", MUSHROOMS)
-    source = datasets.files.SOURCES["mushroom"]._replace(url=published.as_uri())
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.requests += 1
+            self.send_response(200)
+            self.send_header("Content-Length", str(self.server.length))
+            self.end_headers()
+            self.wfile.write(self.server.body)
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    server.body = ("\n".join(MUSHROOMS) + "\n").encode()
+    server.length, server.requests = len(server.body), 0
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    source = datasets.files.SOURCES["mushroom"]._replace(
+        url=f"http://127.0.0.1:{server.server_port}/agaricus-lepiota.data",
+        sha256=hashlib.sha256(server.body).hexdigest(),
+    )
     monkeypatch.setitem(datasets.files.SOURCES, "mushroom", source)
-    cache = tmp_path / "cache"
-    monkeypatch.setattr(pooch, "os_cache", lambda name: cache / name)
-    with pytest.raises(ValueError):
+    server.cache = tmp_path / "cache"
+    monkeypatch.setattr(pooch, "os_cache", lambda name: server.cache / name)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_file_is_downloaded_once_and_its_size_and_licence_are_printed(publisher, capsys):
+    for printed in (1, 0):
+        assert datasets.load_mushroom().labels.tolist() == [0, 1, 1]
+        out = capsys.readouterr().out
+        assert out.count("0.4 MB") == out.count("CC BY 4.0") == printed
+    assert publisher.requests == 1
+
+
+@pytest.mark.parametrize("what", ["another checksum", "a broken connection"])
+def test_a_bad_download_leaves_nothing_behind(publisher, what):
+    good = publisher.body
+    if what == "another checksum":
+        publisher.body = good.replace(b"n", b"m")
+    else:
+        publisher.body = good[:50]
+    with pytest.raises((ValueError, OSError)):
         datasets.load_mushroom()
-    assert not [path for path in cache.rglob("*") if path.is_file()]
+    assert not [path for path in publisher.cache.rglob("*") if path.is_file()]
+    publisher.body = good
+    assert datasets.load_mushroom().labels.tolist() == [0, 1, 1]
