@@ -87,6 +87,6 @@ def check_result(
     """Returns what a hook returned as an array of `dtype` and `shape` without NaN."""
     if type(values) is not np.ndarray or values.dtype != dtype:
         if type(values) is np.ndarray and values.dtype == np.bool_ and values.shape == shape:
-            return values.view(np.uint8).astype(dtype)  # as fast as can be, for rewards of 0 or 1
+            return values.astype(dtype)  # rewards of 0 or 1 cannot be NaN
         values = cast(what, values, dtype)
     return check_array(what, values, shape)

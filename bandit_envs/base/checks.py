@@ -24,7 +24,7 @@ MIN_STD = 1e-37
 MAX_REWARD = 1e100
 """The largest reward that a policy or metric accepts, so that no square or sum overflows."""
 
-INTP = np.dtype(np.intp)
+INTP, UINTP = np.dtype(np.intp), np.dtype(np.uintp)
 
 
 def shown(value: Any, width: int = 160) -> str:
@@ -124,7 +124,7 @@ def check_indices(
     if checked.size == 1:
         inside = 0 <= checked.item() < num_actions
     else:  # as unsigned numbers, negative ones are huge: one comparison finds both ends
-        unsigned = checked.view(np.uintp)
+        unsigned = checked.view(UINTP)
         inside = unsigned.item(unsigned.argmax()) < num_actions
     if not inside:
         good = (checked >= 0) & (checked < num_actions)
