@@ -57,14 +57,15 @@ def test_a_step_of_a_large_batch_costs_little_more_than_its_random_numbers(expec
     expect(f"{name} step, batch 20,000 / its random numbers", ratio, 1.6)
 
 
+# The testbed's overhead is 9 microseconds; one pass over a thousand numbers takes half of one.
 @pytest.mark.parametrize(
     ("name", "bound"),
     [
-        ("wheel", 3.0),  # it takes roots, sines and cosines
-        ("stationary_stochastic", 3.0),  # it multiplies contexts by weights, as the next two
-        ("drifting_linear", 4.0),
-        ("piecewise_linear", 3.0),
-        ("structured", 10.0),  # it joins 14 numbers a row, and multiplies them by weights
+        ("wheel", 3.3),  # 25 passes: roots, sines, cosines, quadrants, means and noise
+        ("stationary_stochastic", 2.8),  # the product with the weights takes 5 microseconds
+        ("drifting_linear", 3.2),  # the same, and rotating the weights takes 3
+        ("piecewise_linear", 2.8),
+        ("structured", 10.0),  # joining the features of users and items takes 20 to 30
     ],
 )
 def test_the_overhead_of_a_step_beside_that_of_the_testbed(expect, name, bound):
@@ -107,8 +108,9 @@ def upstream(name):
     return importlib.import_module(f"tf_agents.bandits.environments.{name}")
 
 
-@pytest.mark.parametrize("batch_size", [100, 1000])
-def test_a_stationary_step_costs_a_twentieth_of_tf_agents(expect, batch_size):
+# Half of a step of 100 rows are calls from Python, and a quarter random numbers.
+@pytest.mark.parametrize(("batch_size", "bound"), [(100, 1 / 14), (1000, 1 / 20)])
+def test_a_stationary_step_is_far_cheaper_than_that_of_tf_agents(expect, batch_size, bound):
     theirs, utilities = (
         upstream("stationary_stochastic_py_environment"),
         upstream("environment_utilities"),
@@ -123,7 +125,7 @@ def test_a_stationary_step_costs_a_twentieth_of_tf_agents(expect, batch_size):
         Integers(15, -10, 10), LinearActionReward(thetas, 0.1), batch_size=batch_size, seed=0
     )
     ratio = paired_ratio(stepping(env), stepping(reference), rounds=30, number=5000 // batch_size)
-    expect(f"stationary stochastic step, batch {batch_size} / TF-Agents'", ratio, 1 / 20)
+    expect(f"stationary stochastic step, batch {batch_size} / TF-Agents'", ratio, bound)
 
 
 def user():
