@@ -36,7 +36,13 @@ SMALL = {
         "NUM_ABRUPT_STEPS": 20,
         "NUM_SWEEP_ROWS": 5,
     },
-    "per_arm_bandits_tf_agents": {"NUM_SEEDS": 2, "NUM_STEPS": 4, "BATCH_SIZE": 5, "NUM_ARMS": 6},
+    "per_arm_bandits_tf_agents": {
+        "NUM_SEEDS": 2,
+        "NUM_STEPS": 4,
+        "NUM_LIN_UCB_STEPS": 4,
+        "BATCH_SIZE": 5,
+        "NUM_ARMS": 6,
+    },
     "the_zoo": {"NUM_STEPS": 20, "NUM_SLATE_STEPS": 20},
 }
 LIMIT = 180.0  # seconds
