@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bandit_envs.base.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
 from bandit_envs.environments.contextual import ContextualBandit
@@ -18,7 +19,8 @@ from bandit_envs.logged import estimators
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.models import RewardRegression
 from bandit_envs.policies import Policy
-from bandit_envs.policies.policy import Floats, Rng, Sizes, draw_indices
+from bandit_envs.policies.draws import draw_indices
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.specs import ArraySpec, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
