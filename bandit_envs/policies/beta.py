@@ -9,7 +9,7 @@ import numpy as np
 from bandit_envs.base.arrays import Floats, Rng
 from bandit_envs.base.checks import check_number, check_positive
 from bandit_envs.policies.beta_odds import draw_beta_odds
-from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Actions, Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -79,20 +79,18 @@ class BetaThompsonSamplingPolicy(BetaPolicy):
         return np.asarray(odds.argmax(axis=1))  # continuous draws do not tie
 
 
-class BetaGreedyPolicy(BetaPolicy):
+class BetaGreedyPolicy(IndexPolicy, BetaPolicy):
     """Chooses the action with the largest posterior mean.
 
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), algorithm 3.1.
 
     >>> from bandit_envs import BernoulliPyEnvironment
-    >>> env = BernoulliPyEnvironment([0.1, 0.9])
-    >>> BetaGreedyPolicy(num_actions=2).action(env.reset()).shape
-    (1,)
+    >>> BetaGreedyPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
     """
 
-    def _select(self, rng: Rng, learned: BetaPosterior, time_step: TimeStep) -> Actions:
-        means = learned.successes / (learned.successes + learned.failures)
-        return argmax_random_ties(rng, means, self._available(time_step.observation))
+    def _scores(self, learned: BetaPosterior, time_step: TimeStep) -> Floats:
+        return np.asarray(learned.successes / (learned.successes + learned.failures))
 
 
 class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):

@@ -16,11 +16,8 @@ from bandit_envs.studies.plots import COLORS, STYLES, draw_band, log2_axis, tidy
 from bandit_envs.studies.results import Result, columns
 from bandit_envs.studies.study import Study, Task
 
-MARKERS = {
-    "value": ("x", ""),
-    "at_most": ("v", ": upper bound"),
-    "at_least": ("^", ": lower bound"),
-}
+MARKERS = {"exact": "x", "reference run": "+", "published": "*"}
+BOUNDS = {"at_most": ("v", ": upper bound"), "at_least": ("^", ": lower bound")}
 Rows = Iterable[tuple[Task, Result]]
 
 
@@ -51,8 +48,12 @@ def study_figure(study: Study, results: Rows) -> bytes:
     title = f"the first {len(STYLES)} of {lines}" if lines > len(STYLES) else None
     small = {} if lines <= 12 else {"fontsize": "xx-small", "ncols": 2}
     if is_grid:
-        handles = axes[-1, -1].get_legend_handles_labels()
-        figure.legend(*handles, loc="outside lower center", frameon=False, ncols=3)
+        handles: dict[str, Any] = {}
+        for axis in axes.flat:
+            handles |= {label: line for line, label in zip(*axis.get_legend_handles_labels())}
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=3
+        )
     else:
         axes[-1, 0].legend(loc="best", frameon=False, title=title, **small)
     return _png(figure)
@@ -151,9 +152,11 @@ def _finish_panels(study: Study, axes: Any, name: str, x_of: Callable[[int, int]
             axis = axes[0 if study.over else index, study.panels.index(item["metric"])]
             x = x_of(index, item.get("step", study.steps))
             # Far above the curves, bounds over steps would squeeze them.
-            for key in (MARKERS.keys() if study.over else {"value"}) & item.keys():
-                label = f"{item['source'].partition(':')[0]}{MARKERS[key][1]}"
-                marks.setdefault((axis, MARKERS[key][0], label), []).append((x, item[key]))
+            source = item["source"].partition(":")[0]
+            known = {"value": (MARKERS[source], "")} | (BOUNDS if study.over else {})
+            for key in known.keys() & item.keys():
+                marker, suffix = known[key]
+                marks.setdefault((axis, marker, f"{source}{suffix}"), []).append((x, item[key]))
     for (axis, marker, label), points in marks.items():
         style = {"ls": ":" if study.over else "", "lw": 0.8, "color": "black", "zorder": 3}
         axis.plot(*zip(*points), marker, label=label, **style)

@@ -209,11 +209,12 @@ def test_several_environments_have_a_row_of_axes_each(draw):
     assert titles == ["k-armed testbed, k=2", "", "k-armed testbed, k=3", ""]
     assert {axis.get_xscale() for axis in figure.axes} == {"log"}
     marks = [
-        [tuple(line.get_xydata()[0]) for line in axis.lines if line.get_marker() == "x"]
+        {line.get_marker(): tuple(line.get_xydata()[0]) for line in axis.lines[2:]}
         for axis in figure.axes
     ]
-    assert marks == [[(4, 0.5)], [], [(4, 0.5), (15, 0.25)], []]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["greedy", "UCB, c=2"]
+    assert marks == [{"x": (4, 0.5)}, {}, {"x": (4, 0.5), "*": (15, 0.25)}, {}]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["greedy", "UCB, c=2", "exact", "published"]
 
 
 def test_last_steps_are_drawn_over_what_tells_environments_apart(draw):
