@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.base.arrays import as_numbers
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer
-from bandit_envs.specs import Nest, map_structure
+from bandit_envs.specs import Nest, flatten, map_structure
 
 COLUMNS = {
     "action": ("iu", np.int64, 1),
@@ -115,16 +115,12 @@ class BanditLog:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BanditLog) or self.num_actions != other.num_actions:
             return False
-        equal: list[bool] = []
-
-        def compare(left: NDArray[Any], right: NDArray[Any]) -> None:
-            equal.append(left.dtype == right.dtype and np.array_equal(left, right))
-
+        nests = self._nest(), other._nest()
         try:
-            map_structure(compare, self._nest(), other._nest())
+            equal = map_structure(lambda a, b: a.dtype == b.dtype and np.array_equal(a, b), *nests)
         except (TypeError, ValueError):  # their structures differ
             return False
-        return all(equal)
+        return all(flatten(equal))
 
     def __repr__(self) -> str:
         size = f"BanditLog({len(self)} rows, {self.num_actions} actions"
