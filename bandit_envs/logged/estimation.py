@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.arrays import Floats, Rng
-from bandit_envs.base.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
 from bandit_envs.environments.contextual import ContextualBandit
