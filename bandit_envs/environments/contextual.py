@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from bandit_envs.base.arrays import Array, Rng
+import numpy as np
+
+from bandit_envs.base.arrays import Array, Floats, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.sampling import SamplingFunction, as_sampler
 from bandit_envs.specs import add_outer_dims_nest
 
 Observation = dict[str, Array]
+
+CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
 
 
 class ContextualBandit(BanditPyEnvironment):
@@ -48,3 +52,43 @@ class UsersAndItems:
             "global": self.users.sample(rng, (batch_size,), of_users),
             "per_arm": self.items.sample(rng, (batch_size, self._num_items), of_items),
         }
+
+
+class LinearBandit(BanditPyEnvironment):
+    """A bandit with contexts x [B, d], and weights W [d, K] that all rows share.
+
+    Its states have them as fields `context` and `weights`. Time goes on through `reset`.
+    """
+
+    trusted = True  # the samplers check the contexts
+
+    def __init__(
+        self, contexts: SamplingFunction, weights: SamplingFunction, **options: Any
+    ) -> None:
+        self._sampler = as_sampler(CONTEXT, contexts, (1,))
+        (self._dim,) = self._sampler.spec.shape
+        self._weights_sampler = as_sampler(WEIGHTS, weights, (self._dim,))
+        (num_actions,) = self._weights_sampler.spec.shape
+        super().__init__(self._sampler.spec, num_actions, **options)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights W of the coming reward: [d, K]."""
+        return read_only(self._bandit_state().state.weights)
+
+    def _next_episode(self, rng: Rng, state: Any) -> Any:
+        return state._replace(context=self._contexts(rng))
+
+    def _observe(self, state: Any) -> Array:
+        return state.context  # type: ignore[no-any-return]
+
+    def _contexts(self, rng: Rng) -> Array:
+        return self._sampler.sample(rng, self._batch_shape, CONTEXT)
+
+    def _weights(self, rng: Rng) -> Floats:
+        return self._weights_sampler.sample(rng, (self._dim,), WEIGHTS).astype(np.float64)
+
+    def _products(self, state: Any) -> Array:
+        """Returns x . W [B, K], in float32 if x is."""
+        x, weights = state.context, state.weights
+        return np.asarray(x.dot(weights.astype(np.float32) if x.dtype == np.float32 else weights))

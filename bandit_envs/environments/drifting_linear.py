@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, read_only
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
 from bandit_envs.base.state import Seed
+from bandit_envs.environments.contextual import CONTEXT, LinearBandit
 from bandit_envs.rewards import arms
-from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
-
-CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
+from bandit_envs.sampling import Normal, SamplingFunction
 
 
 class DriftingLinearState(NamedTuple):
@@ -25,7 +23,7 @@ class DriftingLinearState(NamedTuple):
     weights: Floats
 
 
-class DriftingLinearBandit(BanditPyEnvironment):
+class DriftingLinearBandit(LinearBandit):
     """Contextual bandit with linear rewards and drifting weights, the same for all rows.
 
         R_t     = x_t . W_t[:, A_t] + N(additive_mean, additive_std^2)[A_t]
@@ -50,8 +48,6 @@ class DriftingLinearBandit(BanditPyEnvironment):
     ((4, 3), (3, 2))
     """
 
-    trusted = True  # the samplers check the contexts
-
     def __init__(  # noqa: PLR0917 - in the order of TF-Agents
         self,
         context_sampling_fn: SamplingFunction,
@@ -67,25 +63,14 @@ class DriftingLinearBandit(BanditPyEnvironment):
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
-        self._sampler = as_sampler(CONTEXT, context_sampling_fn, (1,))
-        (self._dim,) = self._sampler.spec.shape
+        samplers = context_sampling_fn, weights_sampling_fn
+        super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
         check_integer(f"the number of features of {CONTEXT}", self._dim, minimum=2)
-        self._weights_sampler = as_sampler(WEIGHTS, weights_sampling_fn, (self._dim,))
-        (num_actions,) = self._weights_sampler.spec.shape
-        contexts = self._sampler.spec
-        super().__init__(
-            contexts, num_actions, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
         self._drift_mean = check_number("drift_mean", drift_mean)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
         mean = self._of_actions("additive_mean", additive_mean, -MAX_PARAMETER)
         self._additive = arms.Normal(mean, self._of_actions("additive_std", additive_std, 0.0))
         self._shared_noise = bool(shared_noise)
-
-    @property
-    def weights(self) -> Floats:
-        """The weights W of the coming reward: [d, K]."""
-        return read_only(self._bandit_state().state.weights)
 
     def _of_actions(self, name: str, value: ArrayLike, minimum: float) -> Floats:
         (numbers,) = arms.check_parameters(**{name: (value, minimum, MAX_PARAMETER)})
@@ -94,39 +79,24 @@ class DriftingLinearBandit(BanditPyEnvironment):
         return numbers
 
     def _initial_state(self, rng: Rng) -> DriftingLinearState:
-        context = self._sampler.sample(rng, self._batch_shape, CONTEXT)
-        weights = self._weights_sampler.sample(rng, (self._dim,), WEIGHTS)
-        return DriftingLinearState(context, weights.astype(np.float64))
-
-    def _next_episode(self, rng: Rng, state: DriftingLinearState) -> DriftingLinearState:
-        return state._replace(context=self._sampler.sample(rng, self._batch_shape, CONTEXT))
-
-    def _observe(self, state: DriftingLinearState) -> Array:
-        return state.context
+        return DriftingLinearState(self._contexts(rng), self._weights(rng))
 
     def _expected_rewards(self, state: DriftingLinearState) -> Array:
-        return linear_rewards(state.context, state.weights) + self._additive.mean.astype(np.float32)
+        return self._products(state) + self._additive.mean.astype(np.float32)
 
     def _draw_rewards(self, rng: Rng, state: DriftingLinearState, action: Indices) -> Array:
         if self._shared_noise:
             additive = self._additive.draw(rng, np.arange(self.num_actions)).take(action)
         else:
             additive = self._additive.draw(rng, action)
-        return self._of_action(linear_rewards(state.context, state.weights), action) + additive
+        return self._of_action(self._products(state), action) + additive
 
     def _next_state(
         self, rng: Rng, state: DriftingLinearState, action: Indices
     ) -> DriftingLinearState:
         first = int(rng.random() * (self._dim - 1))
         angle = self._drift_mean + self._drift_std * rng.standard_normal()
-        context = self._sampler.sample(rng, self._batch_shape, CONTEXT)
-        return DriftingLinearState(context, rotated(state.weights, first, angle))
-
-
-def linear_rewards(context: Array, weights: Floats) -> Array:
-    """Returns the products [B, K] of contexts [B, d] and weights [d, K], in float32 if they are."""
-    narrow = context.dtype == np.float32
-    return np.asarray(context.dot(weights.astype(np.float32) if narrow else weights))
+        return DriftingLinearState(self._contexts(rng), rotated(state.weights, first, angle))
 
 
 def rotated(weights: Floats, first: int, angle: float) -> Floats:

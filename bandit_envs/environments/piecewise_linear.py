@@ -6,15 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, read_only
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
-from bandit_envs.environments.drifting_linear import linear_rewards
+from bandit_envs.environments.contextual import WEIGHTS, LinearBandit
 from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
 
-CONTEXT, INTERVAL = "context_sampling_fn", "interval_sampling_fn"
-WEIGHTS, ADDITIVE = "weights_sampling_fn", "additive_sampling_fn"
+INTERVAL, ADDITIVE = "interval_sampling_fn", "additive_sampling_fn"
 
 
 class PiecewiseLinearState(NamedTuple):
@@ -28,7 +26,7 @@ class PiecewiseLinearState(NamedTuple):
     next_change: int  # the time at which the next piece starts
 
 
-class PiecewiseLinearBandit(BanditPyEnvironment):
+class PiecewiseLinearBandit(LinearBandit):
     """Contextual bandit with linear rewards, whose parameters change abruptly.
 
         R_t = x_t . W[:, A_t] + b[A_t]
@@ -52,8 +50,6 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
     ((4, 3), 0)
     """
 
-    trusted = True  # the samplers check the contexts
-
     def __init__(  # noqa: PLR0917 - in the order of TF-Agents
         self,
         context_sampling_fn: SamplingFunction,
@@ -66,30 +62,18 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
-        self._sampler = as_sampler(CONTEXT, context_sampling_fn, (1,))
-        (self._dim,) = self._sampler.spec.shape
-        self._weights_sampler = as_sampler(WEIGHTS, weights_sampling_fn, (self._dim,))
-        (num_actions,) = self._weights_sampler.spec.shape
+        samplers = context_sampling_fn, weights_sampling_fn
+        super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
         self._additive_sampler = as_sampler(ADDITIVE, additive_sampling_fn, (1,))
         self._interval: Any = interval_sampling_fn
         if callable(interval_sampling_fn):
             self._interval = as_sampler(INTERVAL, interval_sampling_fn, (1,))
         else:
             check_integer(INTERVAL, interval_sampling_fn, minimum=1)
-        if self._additive_sampler.spec.shape != (num_actions,):
-            raise ValueError(
-                f"{ADDITIVE} draws {self._additive_sampler.spec.shape[0]} numbers; "
-                f"expected {num_actions}, as {WEIGHTS}"
-            )
-        contexts = self._sampler.spec
-        super().__init__(
-            contexts, num_actions, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
-
-    @property
-    def weights(self) -> Floats:
-        """The weights W of the present piece: [d, K]."""
-        return read_only(self._bandit_state().state.weights)
+        (drawn,) = self._additive_sampler.spec.shape
+        if drawn != self.num_actions:
+            expected = f"expected {self.num_actions}, as {WEIGHTS}"
+            raise ValueError(f"{ADDITIVE} draws {drawn} numbers; {expected}")
 
     @property
     def piece(self) -> int:
@@ -100,18 +84,12 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
     def _initial_state(self, rng: Rng) -> PiecewiseLinearState:
         return self._new_piece(rng, 0, 0)
 
-    def _next_episode(self, rng: Rng, state: PiecewiseLinearState) -> PiecewiseLinearState:
-        return state._replace(context=self._contexts(rng))
-
-    def _observe(self, state: PiecewiseLinearState) -> Array:
-        return state.context
-
     def _expected_rewards(self, state: PiecewiseLinearState) -> Array:
-        return np.asarray(linear_rewards(state.context, state.weights) + state.additive)
+        return np.asarray(self._products(state) + state.additive)
 
     def _draw_rewards(self, rng: Rng, state: PiecewiseLinearState, action: Indices) -> Array:
-        scores = linear_rewards(state.context, state.weights)
-        return np.asarray(self._of_action(scores, action) + state.additive.take(action))
+        scores = self._of_action(self._products(state), action)
+        return np.asarray(scores + state.additive.take(action))
 
     def _next_state(
         self, rng: Rng, state: PiecewiseLinearState, action: Indices
@@ -121,14 +99,11 @@ class PiecewiseLinearBandit(BanditPyEnvironment):
             return state._replace(context=self._contexts(rng), time=time)
         return self._new_piece(rng, state.piece + 1, time)
 
-    def _contexts(self, rng: Rng) -> Array:
-        return self._sampler.sample(rng, self._batch_shape, CONTEXT)
-
     def _new_piece(self, rng: Rng, piece: int, time: int) -> PiecewiseLinearState:
         interval = self._interval
         if isinstance(interval, ContextSampler):
             interval = interval.sample(rng, (1,), INTERVAL).item()
-        weights = self._weights_sampler.sample(rng, (self._dim,), WEIGHTS).astype(np.float64)
+        weights = self._weights(rng)
         additive = self._additive_sampler.sample(rng, (1,), ADDITIVE)[0]
         change = time + check_integer(INTERVAL, interval, minimum=1)
         return PiecewiseLinearState(self._contexts(rng), weights, additive, piece, time, change)
