@@ -241,10 +241,7 @@ def read_only_nest(nest: Nest) -> Nest:
 
 
 def assert_arrays_nest(arrays: Nest, spec: Nest, what: str = "") -> None:
-    """Raises TypeError or ValueError if a nest of arrays does not fit a nest of specs.
-
-    The message starts with `what`.
-    """
+    """Raises TypeError or ValueError, starting with `what`, if arrays do not fit their specs."""
 
     def check(leaf: Any, array: Any) -> None:
         if not _spec(leaf).check_array(array):
