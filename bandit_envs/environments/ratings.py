@@ -54,7 +54,7 @@ class RatingsBandit(ContextualBandit):
     ) -> None:
         users, strengths, items = _factors(ratings, rank)
         check_integer("batch_size", batch_size, 1, len(users))
-        self._users = Catalog(users * np.sqrt(strengths))
+        self._users = users * np.sqrt(strengths)
         self._items = (items * np.sqrt(strengths)).T
         spec = ArraySpec((rank,), np.float64, "observation")
         super().__init__(
@@ -62,7 +62,8 @@ class RatingsBandit(ContextualBandit):
         )
 
     def _initial_state(self, rng: Rng) -> Floats:
-        return np.asarray(self._users(rng, (1, self._batch_size))[0])
+        drawn = rng.choice(len(self._users), self._batch_size, replace=False)
+        return self._users.take(drawn, axis=0)
 
     def _expected_rewards(self, state: Floats) -> Floats:
         return np.asarray(state @ self._items)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Rng, check_array
+from bandit_envs.base.arrays import Array, Indices, Rng, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
 from bandit_envs.sampling.context_sampler import ContextSampler
 
@@ -149,14 +149,19 @@ def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.int64]:
     # Draw again what repeats an earlier number of its row, until nothing does. This depends on
     # which numbers are equal, never on their values: so all outcomes have the same probability.
     chosen = rng.integers(limit, size=(rows, count))
-    while (repeated := _repeats(chosen)).any():
-        chosen[repeated] = rng.integers(limit, size=np.count_nonzero(repeated))
+    unsure = np.arange(rows)
+    while len(unsure):
+        row, column = _repeats(chosen[unsure])
+        repeating = unsure[row]
+        chosen[repeating, column] = rng.integers(limit, size=len(row))
+        unsure = np.unique(repeating)
     return chosen
 
 
-def _repeats(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    order = values.argsort(axis=1, kind="stable")
-    ordered = np.take_along_axis(values, order, axis=1)
-    repeats = np.zeros(values.shape, np.bool_)
-    np.put_along_axis(repeats, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
-    return repeats
+def _repeats(values: NDArray[np.int64]) -> tuple[Indices, Indices]:
+    """Returns the rows and columns of those `values` that are equal to an earlier one of a row."""
+    count = values.shape[1]
+    bits = count.bit_length()  # those below them say the column, so that it is sorted, too
+    ordered = np.sort(values << bits | np.arange(count), axis=1)
+    row, place = np.nonzero((ordered[:, 1:] ^ ordered[:, :-1]) < 1 << bits)
+    return row, ordered[row, place + 1] & (1 << bits) - 1
