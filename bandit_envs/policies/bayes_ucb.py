@@ -11,7 +11,7 @@ from bandit_envs.base.arrays import Floats
 from bandit_envs.policies.beta import BetaPolicy
 from bandit_envs.policies.beta_quantiles import Tails, lower_bounds, upper_quantiles
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Actions
+from bandit_envs.policies.policy import Actions, Parts
 from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -73,8 +73,7 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
             return learned.bounds
         learned = map_structure(np.copy, learned)
         learned.bounds[~available] = -np.inf
-        best = self._row_offsets + learned.bounds.argmax(axis=1)
-        self._decide(learned, lower_bounds(learned.level, *_taken(learned, best)), best[:0])
+        self._find_largest(learned)
         return learned.bounds
 
     def _learn(self, learned: Quantiles, trajectory: Trajectory) -> Quantiles:
@@ -94,15 +93,24 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         for table, values in zip(tables, (ratio, log, a, b)):
             table.reshape(-1)[chosen] = values
         learned = learned._replace(steps=learned.steps + 1)
-        bounds = np.subtract(learned.level, learned.tails.log, out=learned.bounds)
-        bounds *= learned.tails.ratio
-        bounds += learned.tails.at
+        _extend(learned)
         lower = lower_bounds(learned.level, a, b, Tails(y, ratio, log))
         if not exact.all():
             rows = np.flatnonzero(~exact)
             lower[rows] = self._sharpen(learned, chosen[rows])
         self._decide(learned, lower, chosen[exact & (learned.level - log > 1.0)])
         return learned
+
+    def _learn_rows(self, learned: Quantiles, parts: Parts) -> Quantiles:
+        learned = super()._learn_rows(learned, parts)
+        if [rows.all() for _, rows in parts] != [True]:  # some bounds are of another level
+            _extend(learned)
+            self._find_largest(learned)
+        return learned
+
+    def _find_largest(self, learned: Quantiles) -> None:
+        best = self._row_offsets + learned.bounds.argmax(axis=1)
+        self._decide(learned, lower_bounds(learned.level, *_taken(learned, best)), best[:0])
 
     def _decide(self, learned: Quantiles, lower: Floats, also: Actions) -> None:
         """Makes bounds exact where that takes to know the largest quantile of each row.
@@ -129,6 +137,13 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         for table, values in zip((*learned.tails, learned.bounds), (*tails, quantiles)):
             table.reshape(-1)[places] = values
         return quantiles
+
+
+def _extend(learned: Quantiles) -> None:
+    """Makes all bounds at least the quantiles at the level, from where the tails are known."""
+    bounds = np.subtract(learned.level, learned.tails.log, out=learned.bounds)
+    bounds *= learned.tails.ratio
+    bounds += learned.tails.at
 
 
 def _taken(learned: Quantiles, places: Actions) -> tuple[Floats, Floats, Tails]:

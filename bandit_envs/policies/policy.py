@@ -298,11 +298,15 @@ class Policy(Stateful, abc.ABC):
 
 def _merged(rows: Mask, keeps_numbers: bool, old: Any, new: Any) -> Any:
     """Returns a leaf of what is known with the `rows` of `new`, and the others of `old`."""
+    if np.ndim(new) == 0:
+        return old if keeps_numbers else new
+    if rows.all():
+        return new
     if np.shape(new)[:1] == rows.shape:
         return np.where(rows.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old)
-    if np.ndim(new) and not np.array_equal(old, new):
+    if not np.array_equal(old, new):
         raise ValueError("an array of the policy is not [B, ...]; expected batch_size 1")
-    return old if keeps_numbers else new
+    return new
 
 
 def _layout(leaf: Any) -> tuple[bool, np.dtype[Any], tuple[int, ...]]:

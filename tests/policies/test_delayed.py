@@ -248,6 +248,25 @@ def test_a_policy_whose_rows_share_a_window_needs_one_row():
         run_delayed(SlidingWindowUCBPolicy(10, **{**sizes, "batch_size": B}), env, 20)
 
 
+def test_bayes_ucb_compares_quantiles_of_the_current_step_in_every_row():
+    special = pytest.importorskip("scipy.special")
+    bandit = BernoulliPyEnvironment([0.4, 0.5, 0.45, 0.48], 50, seed=0)
+    env = DelayedRewards(bandit, rewards.Geometric(0.3), max_delay=10)
+    policy = policies.BayesUCBPolicy(num_actions=4, batch_size=50, seed=1)
+    levels, most = [], []
+
+    def look(trajectory):
+        known = learned(policy)
+        levels.append(1.0 - 1.0 / (known.steps + 1))
+        chosen = policy.probabilities(env.current_time_step()).argmax(axis=1)
+        quantiles = special.betaincinv(known.successes, known.failures, levels[-1])
+        most.append(quantiles.max(axis=1) - quantiles[np.arange(50), chosen])
+
+    StepDriver(env, policy, [DelayedLearning(env, policy), look], 60).run()
+    assert len(set(levels)) > 50
+    assert np.max(most[5:]) < 1e-8
+
+
 class Sums(policies.RandomPolicy):
     """Keeps an array whose first dimension is not the batch."""
 
@@ -270,6 +289,14 @@ def test_rows_of_arrays_that_are_not_by_row_are_refused_and_nothing_is_learned()
     for bad in (rows[:-1], rows.astype(int)):
         with pytest.raises(ValueError, match="rows"):
             policy.learn_rows([(trajectory, bad)])
+
+
+def test_a_batch_of_one_may_keep_arrays_of_any_shape():
+    env = DelayedRewards(bernoulli(1), [2, 1, 0])
+    policy = Sums(num_actions=K, seed=1)
+    seen = run_delayed(policy, env, 30)
+    assert max(feedback["arrived"].sum() for feedback in seen) > 1
+    assert learned(policy)[0].sum() == sum(feedback["arrived"].sum() for feedback in seen)
 
 
 def test_an_environment_without_delays_is_refused():
