@@ -150,11 +150,8 @@ class LinearPolicy(RegressionPolicy):
         r ~ theta . x,    x = [global, per_arm] of the arm chosen
 
     The observation has the keys `global` [B, G] and `per_arm` [B, K, P], or nests of arrays
-    [B, ...] and [B, K, ...], which are flattened and joined in their order.
-
-    Shapes:
-        K: the arms of an observation, which its spec says.
-        G, P, D: global features, features of an arm, and both: D = G + P.
+    [B, ...] and [B, K, ...], which are flattened and joined in their order. With G global features
+    and P of an arm, x has D = G + P.
     """
 
     @classmethod

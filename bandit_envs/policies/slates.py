@@ -31,12 +31,8 @@ Slates = NDArray[np.intp]
 class SlatePolicy(Policy):
     """Shows the items with the largest scores, best first; ties are broken uniformly at random.
 
-    A subclass implements `_scores`, and learns from actions and rewards [B, S].
-
-    Shapes:
-        B: batch_size.
-        K: num_actions, the number of items.
-        S: num_slots.
+    A subclass implements `_scores`, and learns from actions and rewards [B, S]. Here S is
+    `num_slots`, and K is the number of items.
     """
 
     def __init__(self, num_slots: int, **sizes: Any) -> None:

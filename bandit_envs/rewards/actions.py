@@ -20,14 +20,9 @@ class ActionRewardModel(abc.ABC):
 
     A subclass implements `draw`, and `mean` if it is known; neither changes its arguments.
 
-    Shapes:
-        B: batch size.
-        K: num_actions.
-        R: rewards at a time, where there are several. A single reward has no such axis.
-
     Args:
         num_actions: K.
-        spec: of one reward, of shape () or (R,).
+        spec: of one reward, of shape (), or (R,) for R rewards at a time.
     """
 
     def __init__(self, num_actions: int, spec: ArraySpec) -> None:

@@ -23,11 +23,7 @@ class RewardModel(abc.ABC):
 
     A subclass implements `draw`, and `mean` if it is known; neither changes its arguments.
 
-    Shapes:
-        B: batch size.
-        K: arms.
-        G: features of a user, the context that all arms of a row share.
-        P: features of an item, which is an arm.
+    A user has G features, which all K arms of a row share. An item is an arm, with P features.
     """
 
     @property
@@ -41,9 +37,8 @@ class RewardModel(abc.ABC):
         It is [B] for users [B, G] and one arm in each row, [B, P]; or [B, K] for all arms,
         [B, K, P].
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} has no mean; models such as LinearReward have one"
-        )
+        name = type(self).__name__
+        raise NotImplementedError(f"{name} has no mean; models such as LinearReward have one")
 
     @abc.abstractmethod
     def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:

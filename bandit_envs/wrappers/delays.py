@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Rng
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_action, check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
@@ -37,7 +38,7 @@ class DelayedRewards(Wrapper):
 
     Rewards with a longer delay are lost, and so are those outstanding at a reset. An observation
     that is a dict gets an entry `feedback`; any other becomes a dict of `observation` and
-    `feedback`. In its arrays, column d is of the action taken d steps before the last one:
+    `feedback`. Of its L = max_delay + 1 columns, d is of the action taken d steps before the last:
 
         arrived  [B, L] bool     whether its reward is paid now
         reward   [B, L, ...]     what is paid for it now, or 0
@@ -45,10 +46,6 @@ class DelayedRewards(Wrapper):
 
     Expected rewards and regret are those of an action when it is taken. Policies learn through
     `DelayedLearning`. Wrappers that change rewards go inside. The time of a step grows with B L.
-
-    Shapes:
-        B: batch_size.
-        L: max_delay + 1.
 
     Args:
         env: a bandit whose action is one array, as is its reward.
@@ -144,7 +141,7 @@ class DelayedRewards(Wrapper):
 class _Fixed(Law):
     """A number for each arm, or one for all of them."""
 
-    def draw(self, rng: np.random.Generator, action: Any, row: Any = None) -> NDArray[Any]:
+    def draw(self, rng: Rng, action: Any, row: Any = None) -> NDArray[Any]:
         return self.mean.take(action) if self.mean.ndim else np.full(len(action), self.mean)
 
 
