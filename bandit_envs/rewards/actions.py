@@ -75,11 +75,10 @@ class LinearActionReward(ActionRewardModel):
     def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         # From the means, so that without noise a reward equals its mean exactly.
         means = self.mean(context).reshape(-1, *self._shape[1:])
-        starts = np.arange(0, len(means), self.num_actions)
-        rewards = means.take(starts + action, axis=0, mode="wrap")
-        noise = rng.standard_normal(rewards.shape, np.float32)
+        places = np.arange(0, len(means), self.num_actions) + action
+        noise = rng.standard_normal((len(places), *self._shape[1:]), np.float32)
         noise *= self._noise_std
-        return rewards.astype(np.float32, copy=False) + noise
+        return means.take(places, axis=0, mode="wrap").astype(np.float32, copy=False) + noise
 
 
 class RowActionReward(ActionRewardModel):
