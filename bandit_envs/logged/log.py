@@ -80,7 +80,7 @@ class BanditLog:
                 raise ValueError(f"{name} has shape {column.shape}; expected {expected}")
         _check_values(columns, self.num_actions)
         self._columns = columns
-        self.observation: Nest = map_structure(lambda leaf: _features(leaf, size), observation)
+        self.observation: Nest = map_structure(lambda leaf: features(leaf, size), observation)
         self.action: NDArray[np.int64] = columns["action"]
         self.reward: NDArray[np.float64] = columns["reward"]
         self.propensity: NDArray[np.float64] = columns["propensity"]
@@ -158,7 +158,8 @@ def _column(name: str, value: ArrayLike) -> NDArray[Any]:
     return column
 
 
-def _features(leaf: Any, size: int) -> NDArray[Any]:
+def features(leaf: Any, size: int) -> NDArray[Any]:
+    """Returns a read-only copy of an array of observations; ValueError if they are not `size`."""
     array = np.array(leaf)
     if array.dtype.hasobject:
         raise TypeError(f"observation is {array.dtype}; expected arrays of numbers or strings")

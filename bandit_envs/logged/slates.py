@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import as_numbers
 from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, shown
 from bandit_envs.logged.estimators import LARGE_WEIGHT, Estimate, Floats, warn_of_weights
-from bandit_envs.logged.log import check_each
+from bandit_envs.logged.log import check_each, features
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import SlateProbabilities, Trajectory
 
@@ -41,14 +42,17 @@ class SlateLog:
 
     def __post_init__(self) -> None:
         """Converts and checks the columns."""
-        action = check_numbers("action", self.action, ndim=2)
+        action = as_numbers("action is", check_numbers("action", self.action, ndim=2), "iu")
+        check_each("action", action, action >= 0, "at least 0")
+        seen = map_structure(lambda leaf: features(leaf, len(action)), self.observation)
         reward = _table("reward", self.reward, action.shape, MAX_PARAMETER)
-        tables = self.propensity._asdict()
+        tables = _known("propensity", self.propensity)._asdict()
         for kind, value in tables.items():
             if value is not None:
                 tables[kind] = table = _table(f"propensity.{kind}", value, action.shape)
                 check_each(f"propensity.{kind}", table, table > 0.0, "above 0")
-        vars(self).update(action=action, reward=reward, propensity=SlateProbabilities(**tables))
+        columns = seen, action, reward, SlateProbabilities(**tables)
+        vars(self).update(zip(("observation", "action", "reward", "propensity"), columns))
 
     def __len__(self) -> int:
         return len(self.action)
@@ -86,7 +90,7 @@ class SlateRecorder:
         """Returns all that was recorded."""
         if not self._steps:
             raise ValueError("nothing was recorded yet")
-        return SlateLog(*map_structure(lambda *leaves: np.concatenate(leaves), *self._steps))
+        return SlateLog(*map_structure(_joined, *self._steps))
 
 
 class SlateEstimator:
@@ -106,6 +110,9 @@ class SlateEstimator:
             UserWarning: the effective sample size is below 100, or the mean weight is not 1.
         """
         kind, size = self._kind, len(log)
+        if size < 2:
+            raise ValueError(f"log has {size} rows; expected at least two")
+        _known("probabilities", probabilities)
         new, old = (getattr(each, kind) for each in (probabilities, log.propensity))
         if new is None or old is None:
             raise ValueError(f"{type(self).__name__} needs {kind} of probabilities and propensity")
@@ -154,6 +161,16 @@ class RewardInteractionIPS(SlateEstimator):
     """
 
     _kind = "prefix"
+
+
+def _known(name: str, value: Any) -> SlateProbabilities:
+    if not isinstance(value, SlateProbabilities):
+        raise TypeError(f"{name} is {shown(value)}; expected SlateProbabilities")
+    return value
+
+
+def _joined(*leaves: Any) -> Any:
+    return None if leaves[0] is None else np.concatenate(leaves)
 
 
 def _table(name: str, value: Any, shape: tuple[int, ...], most: float = 1.0) -> Floats:

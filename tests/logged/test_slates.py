@@ -161,13 +161,17 @@ def test_wrong_slate_propensities_are_warned_of():
         ({"propensity": SlateProbabilities(slate=[0.5, 0.0])}, ValueError, r"propensity\.slate"),
         ({"propensity": SlateProbabilities(slot=[0.5, 0.5])}, ValueError, r"propensity\.slot"),
         ({"propensity": SlateProbabilities(slate=["a", "b"])}, TypeError, r"propensity\.slate"),
+        ({"propensity": ([0.5, 0.5],)}, TypeError, "propensity"),
+        ({"action": [[0.5, 1], [1, 0]]}, TypeError, "action"),
+        ({"action": [[0, 1], [-1, 0]]}, ValueError, "action"),
+        ({"observation": np.ones((3, 1))}, ValueError, "observation"),
     ],
 )
 def test_columns_are_checked(columns, error, match):
     good = {"action": [[0, 1], [1, 0]], "reward": [[1, 0], [0, 0]]}
     good["propensity"] = SlateProbabilities([0.5, 0.5])
     with pytest.raises(error, match=match):
-        SlateLog((), **{**good, **columns})
+        SlateLog(**{"observation": (), **good, **columns})
 
 
 def test_an_estimator_names_the_probabilities_that_it_needs():
@@ -177,6 +181,28 @@ def test_an_estimator_names_the_probabilities_that_it_needs():
     bare = SlateLog((), log.action, log.reward, log.propensity._replace(slot=None))
     with pytest.raises(ValueError, match="slot"):
         SlateIndependentIPS().estimate(bare, new)
+
+
+@pytest.mark.filterwarnings("ignore:the effective sample size")
+def test_an_estimate_takes_two_rows_and_slate_probabilities():
+    log, new = by_hand()
+    with pytest.raises(ValueError, match="log"):
+        SlateStandardIPS().estimate(log[:1], SlateProbabilities([0.25]))
+    with pytest.raises(TypeError, match="probabilities"):
+        SlateStandardIPS().estimate(log, new.slate)
+
+
+def test_a_policy_may_know_the_probabilities_of_whole_slates_only():
+    class WholeSlates(RandomSlatePolicy):
+        def info_of(self, time_step, action):
+            return SlateProbabilities(super().info_of(time_step, action).slate)
+
+    policy, recorder = WholeSlates(S, num_actions=K, batch_size=5, seed=1), SlateRecorder()
+    env = CascadeBandit(ATTRACTIONS, S, 5, seed=0)
+    StepDriver(env, policy, [recorder], 3, emit_log_probability=True).run()
+    propensity = recorder.log().propensity
+    assert propensity.slate.shape == (15,)
+    assert propensity.slot is None
 
 
 def test_slates_without_exact_probabilities_are_not_recorded():
