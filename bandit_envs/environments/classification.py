@@ -134,10 +134,10 @@ def breast_cancer(batch_size: int = 32, **options: Any) -> ClassificationBandit:
     return _bandit("breast_cancer", batch_size, **options)
 
 
-def _bandit(name: str, batch_size: int, **options: Any) -> ClassificationBandit:
+def _bandit(data_set: str, batch_size: int, **options: Any) -> ClassificationBandit:
     from bandit_envs import datasets  # noqa: PLC0415 - so that the package starts without it
 
-    data: datasets.Dataset = getattr(datasets, f"load_{name}")()
+    data: datasets.Dataset = getattr(datasets, f"load_{data_set}")()
     features = data.standardized().contexts
     contexts = np.column_stack([features, np.ones(len(features))])
     return ClassificationBandit(contexts, data.labels, batch_size=batch_size, **options)

@@ -60,7 +60,7 @@ def neural_context(
     else:
         parameter = UnitSphere(size)(rng, ()).astype(np.float64)
     reward = FunctionReward(functools.partial(FUNCTIONS[function], parameter), noise_std)
-    options |= {"batch_size": batch_size, "name": "neural_context"}
+    options = {"batch_size": batch_size, "name": "neural_context", **options}
     return StationaryStochasticPerArmPyEnvironment(
         Normal(0), UnitSphere(size), num_actions, reward, **options
     )

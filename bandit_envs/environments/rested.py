@@ -101,7 +101,8 @@ def rotting(
     """
     factors = _counts(pulls) ** -check_number("rate", rate, 0.0)
     means = np.multiply.outer(check_numbers("starts", starts, 1), factors)
-    return RestedBandit(means, std, name="rotting", batch_size=batch_size, **options)
+    options = {"name": "rotting", **options}
+    return RestedBandit(means, std, batch_size=batch_size, **options)
 
 
 def rising(
@@ -121,7 +122,8 @@ def rising(
     if speeds.shape != limits.shape:
         raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
     means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, _counts(pulls)))
-    return RestedBandit(means, std, name="rising", batch_size=batch_size, **options)
+    options = {"name": "rising", **options}
+    return RestedBandit(means, std, batch_size=batch_size, **options)
 
 
 def _counts(pulls: int) -> Floats:

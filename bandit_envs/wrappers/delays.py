@@ -88,7 +88,7 @@ class DelayedRewards(Wrapper):
         length = check_integer("max_delay", max_delay, 0, 2**31) + 1
         self._lags = np.arange(length)
         low, high = self._env.reward_range
-        if length > 1:
+        if length > 1 or self._law.support[1] > 0.0:  # a step may pay for none or several
             low, high = min(length * low, 0.0), max(length * high, 0.0)
         self._reward_spec = reward_spec_within(self._env, low, high)
         columns = {

@@ -47,12 +47,12 @@ def test_every_environment_has_a_contract():
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_it_has_the_rows_and_the_horizon_that_are_asked_for(name):
+def test_it_has_the_rows_the_horizon_and_the_name_that_are_asked_for(name):
     try:
-        env = ENVIRONMENTS[name].make(batch_size=2, horizon=3, seed=0)
+        env = ENVIRONMENTS[name].make(batch_size=2, horizon=3, seed=0, name="mine")
     except ModuleNotFoundError as error:
         pytest.skip(f"{error.name} is not installed")
-    assert (env.batch_size, env.horizon) == (2, 3)
+    assert (env.batch_size, env.horizon, env.name) == (2, 3, "mine")
 
 
 for entry in ENVIRONMENTS.values():

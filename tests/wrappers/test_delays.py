@@ -152,6 +152,9 @@ def test_rewards_without_delay_are_those_of_the_wrapped_environment():
 def test_the_reward_spec_bounds_what_can_arrive_at_once():
     env = DelayedRewards(Coins(seed=0), LAWS[2], max_delay=2)
     assert env.reward_range == (0.0, 3.0)
+    paid = AffineReward(Coins(seed=0), 1.0, 1.0)
+    assert DelayedRewards(paid, LAWS[2], max_delay=0).reward_range == (0.0, 2.0)  # or lost
+    assert DelayedRewards(paid, 0).reward_range == (1.0, 2.0)
 
 
 def test_regret_is_that_of_the_action_taken():
