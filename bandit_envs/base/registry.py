@@ -6,12 +6,21 @@ import importlib
 import inspect
 import operator
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from bandit_envs.base.checks import shown
 
 EntryType = TypeVar("EntryType", bound="Entry")
+
+
+def near_miss(name: Any, known: Iterable[str]) -> str:
+    """Returns "did you mean ...?" with what is known that resembles a name or has it as a part."""
+    text, known = str(name).lower(), list(known)
+    close = difflib.get_close_matches(text, known, n=1) or [
+        each for each in known if text and text in each
+    ]
+    return f"did you mean {' or '.join(close)}?" if close else ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +87,7 @@ class Entry:
             return table[name]
         module, colon, path = name.partition(":")
         if not colon:
-            close = difflib.get_close_matches(name, table, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(table)}"
+            hint = near_miss(name, table) or f"expected one of {', '.join(table)}"
             raise ValueError(f"{cls.what} is {shown(name)}; {hint}")
         if module.endswith(".py"):
             dotted = module.removesuffix(".py").replace("/", ".")

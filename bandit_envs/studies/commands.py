@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import difflib
 import functools
 import itertools
 import sys
@@ -19,6 +18,7 @@ from rich.table import Column, Table
 
 from bandit_envs import metrics
 from bandit_envs.base.checks import shown
+from bandit_envs.base.registry import near_miss
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.metrics import QUANTITIES, Statistics
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
@@ -102,8 +102,7 @@ def _published(name: str) -> dict[str, Any]:
     """Returns a study of the gallery."""
     names = [file.stem for file in GALLERY.glob("*.toml")]
     if name not in names:
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]}?" if close else "reproduce --list shows them"
+        hint = near_miss(name, sorted(names)) or "reproduce --list shows them"
         raise ValueError(f"the gallery has no {shown(name)}; {hint}")
     return parse_toml((GALLERY / f"{name}.toml").read_text("utf-8"))
 
@@ -196,14 +195,9 @@ def _show(results: Results, study: Study) -> bool:
     summed_up = {
         name: q for name, q in QUANTITIES.items() if q.heading and q.metric in study.metrics
     }
-    table = Table(
-        "policy",
-        *(Column(q.heading, justify="right", no_wrap=True) for q in summed_up.values()),
-        title=f"{study.title}\n{study.runs} runs of {study.steps} steps",
-        caption="± one standard error over runs; reward and % optimal are of the last step",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
+    caption = "± one standard error over runs; reward and % optimal are of the last step"
+    table = _table(title, summed_up, caption)
     for task, result in itertools.islice(results, 60):
         so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""
         found = {name: column[-1] for name, column in columns(result, summed_up).items()}
@@ -229,18 +223,20 @@ def _show(results: Results, study: Study) -> bool:
     return any(row.verdict == "missed" for row in comparison)
 
 
+def _table(title: str, names: Iterable[str], caption: str | None = None) -> Table:
+    """Returns an empty table with a column for each quantity."""
+    headings = (QUANTITIES[name].heading or name for name in names)
+    columns = (Column(heading, justify="right", no_wrap=True) for heading in headings)
+    style: Any = {"box": SIMPLE_HEAD, "pad_edge": False}
+    return Table("policy", *columns, title=title, caption=caption, **style)
+
+
 def _show_differences(results: Results) -> None:
     """Prints how the runs of each policy differ from those of the first policy."""
     study, firsts = results.study, {}
     shown = [name for name, quantity in QUANTITIES.items() if quantity.of_runs and quantity.heading]
-    table = Table(
-        "policy",
-        *(Column(QUANTITIES[name].heading, justify="right", no_wrap=True) for name in shown),
-        title=f"Differences to {', '.join(study.policy[0].parts())} on the same problems",
-        caption="with 95% confidence intervals of the mean over runs",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    title = f"Differences to {', '.join(study.policy[0].parts())} on the same problems"
+    table = _table(title, shown, "with 95% confidence intervals of the mean over runs")
     for task, result in itertools.islice(results, 60):
         environment = str(task.environment)
         if task.runs < study.runs:
@@ -258,16 +254,7 @@ def _show_quantiles(results: Results) -> None:
     """Prints medians over runs, with quantiles."""
     summed_up = [name for name, quantity in QUANTITIES.items() if quantity.of_runs]
     shown = [name for name in summed_up if QUANTITIES[name].metric in results.study.metrics]
-    table = Table(
-        "policy",
-        *(
-            Column(QUANTITIES[name].heading or name, justify="right", no_wrap=True)
-            for name in shown
-        ),
-        title="Medians over runs, with the 10% and 90% quantiles",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    table = _table("Medians over runs, with the 10% and 90% quantiles", shown)
     for task, result in itertools.islice(results, 60):
         found, cells = metrics.of_runs(result), []
         for name in shown:

@@ -19,8 +19,9 @@ LIMITS = {"value": "", "at_most": "≤ ", "at_least": "≥ "}
 class Row(NamedTuple):
     """An expectation beside what was measured.
 
-    `verdict` is met, missed or not measured; or undecided, if there is one run, or if an order is
-    not that of the means, but is within 4 standard errors of the differences.
+    `measured` has the standard errors that decided. `verdict` is met, missed or not measured; or
+    undecided, if there is one run, or if an order is not that of the means, but is within 4
+    standard errors of the differences.
     """
 
     policy: str
@@ -100,8 +101,11 @@ class Expected:
         """Returns what was expected and what was measured as text, and the verdict."""
         means = [float(statistics.mean) for statistics in measured]
         errors = [float(statistics.standard_error) for statistics in measured]
+        if self.standard_deviation is not None:
+            errors = [self.standard_deviation / statistics.count**0.5 for statistics in measured]
+        texts = [_with_error(mean, error) for mean, error in zip(means, errors)]
         if not isinstance(self.policy, str):
-            expected, texts = "in this order", [f"{mean:.5g}" for mean in means]
+            expected = "in this order"
             offs = [a - b for a, b in itertools.pairwise(means)]
             allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
             is_met = all(off < 0.0 for off in offs)
@@ -109,11 +113,8 @@ class Expected:
             (name,) = (name for name in LIMITS if getattr(self, name) is not None)
             value = float(getattr(self, name))
             expected = LIMITS[name] + _with_error(value, self.standard_error)
-            texts = [_with_error(mean, error) for mean, error in zip(means, errors)]
             sides = {"value": (1.0, -1.0), "at_most": (1.0,), "at_least": (-1.0,)}[name]
             offs = [side * (mean - value) for mean in means for side in sides]
-            if self.standard_deviation is not None:
-                errors = [self.standard_deviation / s.count**0.5 for s in measured]
             error = math.hypot(*errors, self.standard_error)
             allowed = [STANDARD_ERRORS * error + self.tolerance] * len(offs)
             is_met = True

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, QUANTITIES
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
@@ -135,8 +136,11 @@ def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
 
 
 def _names(what: str, names: Any, allowed: Iterable[str]) -> tuple[str, ...]:
-    if not isinstance(names, list) or not all(name in allowed for name in names):
-        raise ValueError(f"{what} is {shown(names)}; expected a list of {', '.join(allowed)}")
+    given = names if isinstance(names, list) else [names]
+    if unknown := [name for name in given if given is not names or name not in allowed]:
+        hint = near_miss(unknown[0], allowed)
+        expected = f"expected a list of {', '.join(allowed)}"
+        raise ValueError(f"{what} is {shown(names)}; {expected}{hint and f'; {hint}'}")
     return tuple(dict.fromkeys(names))
 
 

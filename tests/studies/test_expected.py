@@ -24,14 +24,18 @@ def statistics(*values):
     return Statistics.of(np.array(values, float)[:, np.newaxis] * np.ones(3))
 
 
-def verdicts(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
+def compared(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
     """Compares with policies of these rewards in each of three steps; standard errors are 1."""
     one = study(policies=TWO, steps=3, expected=[{"source": "exact", **e} for e in expected])
     results = [
         (task, {"reward": MetricResult(statistics(*rewards), statistics(*np.cumsum(rewards)), ())})
         for task, rewards in zip(one.tasks(), measured)
     ]
-    return [row.verdict for row in compare(one, results)]
+    return compare(one, results)
+
+
+def verdicts(*expected, **values):
+    return [row.verdict for row in compared(*expected, **values)]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +67,16 @@ def test_an_order_is_that_of_the_means():
     expected = {"policy": [*TWO], "metric": "reward"}
     for second, verdict in ((20, "met"), (9, "undecided"), (4, "missed")):
         assert verdicts(expected, measured=[(9, 11), (second - 1, second + 1)]) == [verdict]
+
+
+def test_what_was_measured_is_shown_with_the_standard_errors_that_decide():
+    one = {"policy": "greedy", "metric": "reward", "value": 10}
+    (row,) = compared(one)
+    assert row.measured == "10 ±1"
+    (row,) = compared(one | {"standard_deviation": 3})
+    assert row.measured == "10 ±2.1"
+    (row,) = compared({"policy": [*TWO], "metric": "reward"})
+    assert row.measured == "10 ±1 < 20 ±1"
 
 
 def test_what_has_not_run_is_not_measured():
@@ -120,7 +134,14 @@ def test_the_gallery_is_listed_and_misspelt_names_are_corrected():
 
 
 GALLERY = sorted(file.name.removesuffix(".toml") for file in gallery().iterdir())
-RUNS = {"wheel": 10, "lin-ucb-alpha": 2}
+RUNS = {
+    "lattimore-szepesvari-6.1": 2000,
+    "garivier-moulines-2011": 300,
+    "wheel": 10,
+    "lin-ucb-alpha": 2,
+}
+
+DECIDED = ("lattimore-szepesvari-6.1", "garivier-moulines-2011")  # by so many runs
 
 
 @pytest.mark.parametrize("name", GALLERY)
@@ -137,6 +158,9 @@ def test_a_figure_of_the_gallery_is_reproduced_with_fewer_runs(tmp_path, name):
     options = ("--runs", RUNS.get(name, 100), "--output", tmp_path / "results")
     outcome = run("reproduce", name, *options)
     assert outcome.code == 0, outcome.out
+    if name in DECIDED:
+        verdicts = {row["verdict"] for row in rows(tmp_path / "results" / "comparison.csv")}
+        assert verdicts == {"met"}
 
 
 def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
