@@ -69,7 +69,7 @@ class UCB1TunedPolicy(AverageIndexPolicy):
     Q is the mean and V the variance of the action's rewards, which should be from 0 to 1: their
     variance is at most 1/4.
 
-    Source: Auer, Cesa-Bianchi & Fischer (2002), section 4.
+    Source: Auer, Cesa-Bianchi & Fischer (2002).
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> UCB1TunedPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())

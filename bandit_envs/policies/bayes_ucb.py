@@ -52,7 +52,7 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
     Args:
         prior_successes, prior_failures: as for `BetaPolicy`.
 
-    Source: Kaufmann, Cappé & Garivier (2012), algorithm 1, without its factor (ln T)^c.
+    Source: Kaufmann, Cappé & Garivier (2012), without the factor (ln T)^c.
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> BayesUCBPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())

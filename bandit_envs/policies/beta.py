@@ -62,7 +62,7 @@ class BetaPolicy(Policy):
 class BetaThompsonSamplingPolicy(BetaPolicy):
     """Draws a success probability for every action from its posterior and chooses the largest.
 
-    Source: Thompson (1933); Chapelle & Li (2011), algorithm 2.
+    Source: Thompson (1933); Chapelle & Li (2011).
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> env = BernoulliPyEnvironment([0.1, 0.9])
@@ -82,7 +82,7 @@ class BetaThompsonSamplingPolicy(BetaPolicy):
 class BetaGreedyPolicy(IndexPolicy, BetaPolicy):
     """Chooses the action with the largest posterior mean.
 
-    Source: Russo et al., A Tutorial on Thompson Sampling (2018), algorithm 3.1.
+    Source: Russo et al., A Tutorial on Thompson Sampling (2018), section 3.
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> BetaGreedyPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
@@ -104,7 +104,7 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
     Args:
         gamma: above 0, at most 1.
 
-    Source: Raj & Kalyani, Taming Non-stationary Bandits: A Bayesian Approach (2017), algorithm 1.
+    Source: Raj & Kalyani, Taming Non-stationary Bandits: A Bayesian Approach (2017).
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> env = BernoulliPyEnvironment([0.1, 0.9])

@@ -26,7 +26,7 @@ class ExploreThenCommitPolicy(IndexPolicy):
     It learns from the first m rewards of an action only. Its first steps choose uniformly among the
     actions chosen fewer than m times.
 
-    Source: Lattimore & Szepesvári (2020), algorithm 1, which explores the actions in turn.
+    Source: Lattimore & Szepesvári (2020), chapter 6, which explores the actions in turn.
 
     >>> from bandit_envs import KArmedTestbed
     >>> ExploreThenCommitPolicy(10, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
@@ -70,7 +70,7 @@ class SuccessiveEliminationPolicy(IndexPolicy):
     to 1, it never drops the best action, with a probability of at least 1 - delta. A row whose
     available actions are all dropped takes these in turn.
 
-    Source: Even-Dar, Mannor & Mansour (2006), algorithm 3.
+    Source: Even-Dar, Mannor & Mansour (2006).
 
     >>> from bandit_envs import KArmedTestbed
     >>> SuccessiveEliminationPolicy(0.1, num_actions=4).probabilities(KArmedTestbed(k=4).reset())

@@ -110,7 +110,7 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
     With c large enough, and d at most the gap between the best and the second-best action, its
     regret is logarithmic.
 
-    Source: Auer, Cesa-Bianchi & Fischer (2002), figure 3, there epsilon_n-greedy.
+    Source: Auer, Cesa-Bianchi & Fischer (2002), there epsilon_n-greedy.
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> policy = DecayingEpsilonGreedyPolicy(0.1, 0.8, num_actions=2)

@@ -21,7 +21,7 @@ class Exp3Policy(Policy):
 
     Rewards are numbers from 0 to 1, and may be chosen by an adversary.
 
-    Source: Auer, Cesa-Bianchi, Freund & Schapire (2002), figure 1.
+    Source: Auer, Cesa-Bianchi, Freund & Schapire (2002).
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> Exp3Policy(0.1, num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())

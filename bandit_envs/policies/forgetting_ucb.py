@@ -41,7 +41,7 @@ class DiscountedUCBPolicy(IndexPolicy):
         xi: how much it explores, above 0.
         reward_range: the largest reward, if the smallest is 0.
 
-    Source: Garivier & Moulines (2011), section 2.
+    Source: Garivier & Moulines (2011).
 
     >>> from bandit_envs import KArmedTestbed
     >>> DiscountedUCBPolicy(0.99, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
@@ -108,7 +108,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         xi: how much it explores, above 0.
         reward_range: the largest reward, if the smallest is 0.
 
-    Source: Garivier & Moulines (2011), section 2.
+    Source: Garivier & Moulines (2011).
 
     >>> from bandit_envs import KArmedTestbed
     >>> SlidingWindowUCBPolicy(100, num_actions=4).probabilities(KArmedTestbed(k=4).reset())

@@ -27,7 +27,7 @@ class KLUCBPolicy(AverageIndexPolicy):
     Args:
         c: at least 0; the theory asks for 3, and 0 does best in practice.
 
-    Source: Garivier & Cappé (2011), algorithm 1.
+    Source: Garivier & Cappé (2011).
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> KLUCBPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
@@ -56,7 +56,7 @@ class IMEDPolicy(AverageIndexPolicy):
     The maximum is over the available actions. Actions never chosen come first. Rewards are numbers
     from 0 to 1. IMED stands for indexed minimum empirical divergence.
 
-    Source: Honda & Takemura (2015), algorithm 1, for Bernoulli laws.
+    Source: Honda & Takemura (2015), for Bernoulli laws.
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> IMEDPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())

@@ -33,7 +33,7 @@ class TsallisINFPolicy(Policy):
     The number x, less than every L, makes the sum of pi equal 1. Rewards are numbers from 0 to 1,
     stochastic or chosen by an adversary.
 
-    Source: Zimmert & Seldin (2021), algorithm 1 with alpha = 1/2 and importance-weighted losses.
+    Source: Zimmert & Seldin (2021), with alpha = 1/2 and importance-weighted losses.
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> TsallisINFPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
@@ -92,7 +92,7 @@ class ReducedVarianceTsallisINFPolicy(TsallisINFPolicy):
 
     Here eta = 4 / sqrt(t). All else is as in `TsallisINFPolicy`.
 
-    Source: Zimmert & Seldin (2021), algorithm 1 with alpha = 1/2 and reduced-variance losses.
+    Source: Zimmert & Seldin (2021), with alpha = 1/2 and reduced-variance losses.
 
     >>> from bandit_envs import BernoulliPyEnvironment
     >>> policy = ReducedVarianceTsallisINFPolicy(num_actions=2)
