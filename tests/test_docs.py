@@ -19,6 +19,8 @@ SLOW = (
     "coming_from_rlberry",
     "gallery",
     "logged_data",
+    "pytorch_policy",
+    "start_here",
     "studies",
     "write_a_policy",
 )

@@ -1,6 +1,7 @@
 """Settings of the documentation; CONTRIBUTING.md says how to build it."""
 
 import csv
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -13,7 +14,9 @@ DOCS = ROOT / "colab" / "docs"
 sys.path[:0] = [str(ROOT), str(DOCS / "_ext")]
 
 import command_reference
+import notebooks
 import registry_tables
+import repository_texts
 
 import bandit_envs
 from bandit_envs.environments.registry import ENVIRONMENTS
@@ -28,16 +31,27 @@ author = "the bandit_envs authors"
 copyright = author  # noqa: A001 - Sphinx's name
 
 extensions = [
-    "myst_parser",
+    "mathml",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build"]
-myst_enable_extensions = ["deflist", "substitution"]
+myst_enable_extensions = ["deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+html_math_renderer = "mathml"
 
+os.environ["PYTHONPATH"] = str(ROOT)  # the kernels of notebooks import the package
+os.environ.pop("MPLBACKEND", None)  # and draw into the notebooks
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / "build" / "notebooks" / notebooks.version(ROOT / "bandit_envs"))
+nb_execution_excludepatterns = notebooks.copy(ROOT / "colab", DOCS / "notebooks")
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_output_stderr = "remove"
 
 PRESETS = [entry.make for entry in ENVIRONMENTS.values() if entry.make is not entry.environment]
 myst_substitutions = {
@@ -68,10 +82,13 @@ def figures() -> str:
 
 
 WRITTEN: dict[str, Callable[[], str]] = {
+    "changelog": repository_texts.changelog,
     "command": command_reference.command,
     "environments": lambda: registry_tables.environments(DOCS / "_generated" / "environments"),
+    "faq": repository_texts.citation,
     "gallery": figures,
     "policies": registry_tables.policies,
+    "promises": lambda: repository_texts.readme("Promises", "Speed"),
 }
 """The pages with a part that is written when the site is built."""
 
@@ -131,5 +148,6 @@ def no_way_back(app: Any, name: str, template: str, context: dict[str, Any], tre
 def setup(app: Any) -> None:
     """Connects the hooks: to autodoc, ahead of napoleon, and to the pages."""
     app.connect("html-page-context", no_way_back)
+    app.connect("doctree-read", notebooks.describe_figures)
     app.connect("autodoc-process-docstring", rest_markup, priority=400)
     app.connect("source-read", add_written)

@@ -1,0 +1,28 @@
+"""Formulas as MathML, which browsers show without a script."""
+
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+
+def _visit(translator: Any, node: nodes.Element, display: str) -> None:
+    translator.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
+def visit_inline(translator: Any, node: nodes.Element) -> None:
+    """Writes a formula in a sentence."""
+    _visit(translator, node, "inline")
+
+
+def visit_block(translator: Any, node: nodes.Element) -> None:
+    """Writes a formula of its own, which scrolls where it is wider than the page."""
+    translator.body.append(translator.starttag(node, "div", CLASS="math"))
+    translator.body.append(f"{convert(node.astext(), display='block')}</div>")
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    """Adds the renderer."""
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
