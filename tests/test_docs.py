@@ -15,6 +15,9 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 SLOW = (
+    "add_your_own_environment",
+    "command",
+    "faq",
     "coming_from_tf_agents",
     "coming_from_rlberry",
     "gallery",

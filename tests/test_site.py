@@ -13,7 +13,7 @@ import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from types import FunctionType, ModuleType
-from urllib.parse import unquote, urldefrag
+from urllib.parse import unquote, urldefrag, urlencode
 
 import pytest
 
@@ -22,7 +22,7 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
 
 ROOT = Path(__file__).parents[1]
-NEEDED = ("furo", "matplotlib", "myst_parser", "sklearn", "sphinx", "sphinx_copybutton")
+NEEDED = ["furo", "latex2mathml", "matplotlib", "myst_nb", "sklearn", "sphinx", "sphinx_copybutton"]
 NAMED = (type, FunctionType)
 WIDTHS = {"desktop": (1280, 800), "phone": (390, 844)}
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -171,3 +171,23 @@ def test_a_browser_shows_every_page_without_errors_or_horizontal_scrolling(
         if found:
             faults[name] = found
     assert faults == {}
+
+
+ANSWERS = {
+    "regret curve": "faq.html",
+    "Thompson": "policies.html",
+    "CSV": "logged_data.html",
+    "torch": "pytorch_policy.html",
+    "seed": "concepts.html",
+    "GPU": "faq.html",
+}
+FOUND = "return [...document.querySelectorAll('ul.search li > a')].map(e => e.pathname.slice(1))"
+IS_OVER = "return document.querySelector('.search-summary')?.textContent.startsWith('Search finished')"
+
+
+@pytest.mark.parametrize("words", ANSWERS)
+def test_the_search_finds_the_page_that_answers_among_the_first_ten(browser, address, words):
+    wait = importlib.import_module("selenium.webdriver.support.ui").WebDriverWait
+    browser.get(f"{address}/search.html?{urlencode({'q': words})}")
+    wait(browser, 20).until(lambda shown: shown.execute_script(IS_OVER))
+    assert ANSWERS[words] in browser.execute_script(FOUND)[:10]

@@ -14,6 +14,7 @@ DOCS = ROOT / "colab" / "docs"
 sys.path[:0] = [str(ROOT), str(DOCS / "_ext")]
 
 import command_reference
+import first_uses
 import notebooks
 import registry_tables
 import repository_texts
@@ -46,7 +47,9 @@ html_math_renderer = "mathml"
 os.environ["PYTHONPATH"] = str(ROOT)  # the kernels of notebooks import the package
 os.environ.pop("MPLBACKEND", None)  # and draw into the notebooks
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(ROOT / "build" / "notebooks" / notebooks.version(ROOT / "bandit_envs"))
+nb_execution_cache_path = str(
+    ROOT / "build" / "notebooks" / notebooks.version(ROOT / "bandit_envs")
+)
 nb_execution_excludepatterns = notebooks.copy(ROOT / "colab", DOCS / "notebooks")
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
@@ -82,6 +85,8 @@ def figures() -> str:
 
 
 WRITTEN: dict[str, Callable[[], str]] = {
+    "api/environments": registry_tables.reference_of_environments,
+    "api/policies": registry_tables.reference_of_policies,
     "changelog": repository_texts.changelog,
     "command": command_reference.command,
     "environments": lambda: registry_tables.environments(DOCS / "_generated" / "environments"),
@@ -149,5 +154,6 @@ def setup(app: Any) -> None:
     """Connects the hooks: to autodoc, ahead of napoleon, and to the pages."""
     app.connect("html-page-context", no_way_back)
     app.connect("doctree-read", notebooks.describe_figures)
+    app.connect("doctree-read", first_uses.link)
     app.connect("autodoc-process-docstring", rest_markup, priority=400)
     app.connect("source-read", add_written)

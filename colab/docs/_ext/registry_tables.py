@@ -11,12 +11,15 @@ import re
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 from matplotlib.image import imsave
 
 from bandit_envs import RandomPolicy, RandomSlatePolicy, StepDriver
+from bandit_envs import environments as environments_package
+from bandit_envs import policies as policies_package
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
 from bandit_envs.specs import SlateSpec, flatten
@@ -53,6 +56,53 @@ def _examples() -> list[tuple[str, Any, Trajectory]]:
         StepDriver(env, _random_policy(env), [trajectories.append]).run()
         examples.append((_context(entry, env), env, trajectories[0]))
     return examples
+
+
+def reference_of_environments() -> str:
+    """Returns the reference of the environments' classes, in groups, as Markdown."""
+    groups: dict[str, list[str]] = {}
+    for entry, (context, env, _) in zip(ENVIRONMENTS.values(), _examples(), strict=True):
+        if _has_slates(env):
+            group = "Slates"
+        elif context == "none":
+            group = "Bandits that do not change" if is_stationary(env) else "Bandits that change"
+        else:
+            group = "Contextual bandits"
+        groups.setdefault(group, []).append(entry.environment.__name__)
+    return _reference(environments_package, groups)
+
+
+def reference_of_policies() -> str:
+    """Returns the reference of the policies' classes, in groups, as Markdown."""
+    groups: dict[str, list[str]] = {}
+    for entry in POLICIES.values():
+        fits = [example for example in _examples() if _learns(entry, example, 0.0)]
+        if _has_slates(fits[0][1]):
+            group = "Slates"
+        elif "observation_spec" in entry.make.sizes(fits[0][1]):
+            group = "With contexts"
+        elif _learns(entry, fits[0], -1.0):
+            group = "Without contexts"
+        else:
+            group = "Without contexts, for rewards from 0 to 1"
+        groups.setdefault(group, []).append(entry.make.__name__)
+    return _reference(policies_package, groups)
+
+
+def _reference(package: ModuleType, groups: dict[str, list[str]]) -> str:
+    """Returns the members of groups, each once, and then the other public ones of a package."""
+    grouped = {name for names in groups.values() for name in names}
+    kinds = type, FunctionType
+    others = [key for key, value in vars(package).items() if isinstance(value, kinds)]
+    parts = []
+    for heading, names in {**groups, "Others": [n for n in others if n not in grouped]}.items():
+        parts.append(f"## {heading}")
+        for name in dict.fromkeys(names):
+            kind = "autoclass" if isinstance(getattr(package, name), type) else "autofunction"
+            options = "\n   :members:" if kind == "autoclass" else ""
+            directive = f".. {kind}:: {package.__name__}.{name}{options}"
+            parts.append(f"```{{eval-rst}}\n{directive}\n```")
+    return "\n\n".join(parts)
 
 
 def _environment_row(entry: EnvironmentEntry, pictures: Path) -> list[str]:
