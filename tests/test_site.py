@@ -182,7 +182,9 @@ ANSWERS = {
     "GPU": "faq.html",
 }
 FOUND = "return [...document.querySelectorAll('ul.search li > a')].map(e => e.pathname.slice(1))"
-IS_OVER = "return document.querySelector('.search-summary')?.textContent.startsWith('Search finished')"
+IS_OVER = (
+    "return document.querySelector('.search-summary')?.textContent.startsWith('Search finished')"
+)
 
 
 @pytest.mark.parametrize("words", ANSWERS)
