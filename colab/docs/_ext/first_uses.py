@@ -11,7 +11,7 @@ TERMS = {
     "context": "contexts?",
     "horizon": "horizons?",
     "policy": "policy|policies",
-    "probability": "probability|probabilities",
+    "probability": "(?:probability|probabilities)(?= of (?:[a-z]+ )?(?:actions?|new policy))",
     "propensity": "propensity|propensities",
     "regret": "regret",
     "slate": "slates?",
@@ -20,7 +20,7 @@ TERMS = {
 }
 NOT_PROSE = (
     *(nodes.literal, nodes.literal_block, nodes.math, nodes.raw, nodes.reference, nodes.title),
-    *(nodes.comment, nodes.term, nodes.thead, addnodes.desc, addnodes.glossary),
+    *(nodes.comment, nodes.term, nodes.table, addnodes.desc, addnodes.glossary),
     addnodes.pending_xref,
 )
 

@@ -23,6 +23,7 @@ def visit_block(translator: Any, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
-def setup(app: Any) -> None:
+def setup(app: Any) -> dict[str, bool]:
     """Adds the renderer."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
