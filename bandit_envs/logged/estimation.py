@@ -12,7 +12,6 @@ import numpy as np
 
 from bandit_envs.base.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.logged import estimators
@@ -37,6 +36,7 @@ class EstimationBandit(ContextualBandit):
 
     Args:
         log_size: decisions in a log, n.
+        options: those of `BanditPyEnvironment`.
 
     Source: Saito et al., Open Bandit Dataset and Pipeline (2021), for the law and the policies.
 
@@ -45,29 +45,14 @@ class EstimationBandit(ContextualBandit):
     ((1, 100, 10), (1,))
     """
 
-    def __init__(
-        self,
-        log_size: int = 1000,
-        batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "estimation",
-    ) -> None:
+    def __init__(self, log_size: int = 1000, batch_size: int = 1, **options: Any) -> None:
         size = check_integer("log_size", log_size, minimum=2)
         columns = dict.fromkeys(("reward", "propensity"), ArraySpec((size,), np.float64))
         columns["action"] = ArraySpec((size,), np.int64)
         columns["context"] = ArraySpec((size, 5), np.float64)
         columns["probabilities"] = ArraySpec((size, 10), np.float64)
-        super().__init__(
-            columns,
-            reward_spec=ArraySpec((), np.float64, "reward"),
-            action_spec=ArraySpec((), np.float64, "estimate"),
-            batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
-            name=name,
-        )
+        rest = {"reward_spec": ArraySpec((), np.float64), "batch_size": batch_size, **options}
+        super().__init__(columns, action_spec=ArraySpec((), np.float64, "estimate"), **rest)
         self._size, self._value = size, _law()[1]
 
     def _initial_state(self, rng: Rng) -> Any:

@@ -72,13 +72,11 @@ class LogRecorder:
     def __call__(self, trajectory: Trajectory) -> None:
         """Records a step."""
         action, info = trajectory.action, trajectory.policy_info
-        if np.ndim(action) != 1:
-            found = f"action has shape {np.shape(action)}"
-            raise ValueError(f"{found}; expected one a row, as slates take a SlateRecorder")
         chance: Any = getattr(info, "log_probability", None)
-        if chance is None or np.shape(chance) != np.shape(action):
+        if np.shape(chance) != np.shape(action) or np.ndim(action) > 1:
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
-            raise ValueError(f"policy_info is {shown(info)}; expected {expected}")
+            hint = "; SlateRecorder records slates" * (np.ndim(action) > 1)
+            raise ValueError(f"policy_info is {shown(info)}; expected {expected}{hint}")
         known = None if self._env is None else self._env._last_choice()
         means = () if known is None else known[0]
         self._pending.append((trajectory.observation, action, trajectory.reward, chance, means))
