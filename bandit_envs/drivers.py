@@ -43,9 +43,6 @@ class StepDriver(Stateful):
         emit_log_probability: whether the `policy_info` of a trajectory is the policy's `info_of`
             the action taken, with its log probability; `()` otherwise.
 
-    Raises:
-        NotImplementedError: log probabilities are wanted of a policy that does not know them.
-
     Source: TF-Agents' `PyDriver` and `DynamicStepDriver`; there, steps of all rows are added up.
 
     >>> from bandit_envs import KArmedTestbed, AverageRewardMetric, UCBPolicy

@@ -155,22 +155,20 @@ def check_distinct(action: NDArray[np.intp], num_items: int) -> NDArray[np.intp]
     return action
 
 
-def check_rewards(reward: Any, batch_size: int) -> NDArray[Any]:
-    """Returns `reward` as an array [batch_size] of numbers from -1e100 to 1e100."""
+def check_rewards(
+    reward: Any, batch_size: int, low: float = -MAX_REWARD, high: float = MAX_REWARD
+) -> NDArray[Any]:
+    """Returns `reward` as an array [batch_size] of numbers from `low` to `high`."""
     array = as_numbers("reward is", reward)
     if array.shape != (batch_size,):
         raise ValueError(f"reward has shape {array.shape}; expected {(batch_size,)}")
-    # A sum of squares within bounds proves all of them good.
-    if array.dtype.kind != "f" or not float(np.vdot(array, array)) < MAX_REWARD:
-        good = np.abs(array.astype(np.float64)) <= MAX_REWARD
-        _require("reward", array, good, f"expected a number of size {MAX_REWARD:g} or less")
+    # A sum of squares within the widest bounds proves all of them good.
+    proves = high == MAX_REWARD and array.dtype.kind == "f"
+    if not proves or not float(np.vdot(array, array)) < MAX_REWARD:
+        floats = array.astype(np.float64, copy=False)
+        good = (floats >= low) & (floats <= high)
+        _require("reward", array, good, f"expected a number from {low:g} to {high:g}")
     return array
-
-
-def check_unit_rewards(reward: NDArray[Any]) -> NDArray[Any]:
-    """Returns an array `reward` of numbers from 0 to 1."""
-    _require("reward", reward, (reward >= 0.0) & (reward <= 1.0), "expected a number from 0 to 1")
-    return reward
 
 
 def _with_rows(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

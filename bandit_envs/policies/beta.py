@@ -34,7 +34,7 @@ class BetaPolicy(Policy):
         prior_failures: from 0.1 to 1e6.
     """
 
-    takes_unit_rewards = True
+    reward_range = 0.0, 1.0
 
     def __init__(
         self,

@@ -109,9 +109,6 @@ class DisjointLinearEpsilonGreedyPolicy(EpsilonGreedyRegression, DisjointLinearP
 
         argmax_a  theta[a] . x    with probability 1 - epsilon
 
-    Args:
-        epsilon: probability of a uniformly random action, from 0 to 1.
-
     Source: Sutton & Barto, 2nd ed., section 2.2.
 
     >>> from bandit_envs import ArraySpec

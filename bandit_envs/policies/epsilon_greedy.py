@@ -33,7 +33,6 @@ class EpsilonGreedyPolicy(IndexPolicy):
     With epsilon 0 the policy is greedy; with a large initial value as well, it is optimistic.
 
     Args:
-        epsilon: probability of a uniformly random action.
         initial_value: Q of an action before its first reward.
         step_size: alpha, above 0 and at most 1; None for the sample average.
 

@@ -28,7 +28,7 @@ class Exp3Policy(Policy):
     array([[0.5, 0.5]])
     """
 
-    takes_unit_rewards = True
+    reward_range = 0.0, 1.0
     _shared = 1e-300  # what every weight gets at a step; this little only keeps it above 0
 
     def __init__(self, gamma: float, **sizes: typing.Unpack[Sizes]) -> None:

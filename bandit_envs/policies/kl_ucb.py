@@ -34,7 +34,7 @@ class KLUCBPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    takes_unit_rewards = True
+    reward_range = 0.0, 1.0
 
     def __init__(self, c: float = 0.0, **sizes: typing.Unpack[Sizes]) -> None:
         self._c = check_number("c", c, 0.0, 1e6)
@@ -63,7 +63,7 @@ class IMEDPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    takes_unit_rewards = True
+    reward_range = 0.0, 1.0
 
     def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
         p, available = learned.values, self._available(time_step.observation)

@@ -252,9 +252,6 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
 class LinearEpsilonGreedyPolicy(EpsilonGreedyRegression, LinearPolicy):
     """Chooses the arm with the largest theta . x, or with probability epsilon any arm.
 
-    Args:
-        epsilon: probability of a uniformly random arm.
-
     Source: Sutton & Barto, 2nd ed., section 2.2, with the model of `LinearPolicy`.
 
     >>> from bandit_envs import ArraySpec

@@ -42,9 +42,6 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
     which approximates the posterior by Laplace's method. At first m is 0 and q is tikhonov_weight.
     The rewards must be from 0 to 1: P(r | s) = sigma(s)^r (1 - sigma(s))^(1 - r).
 
-    Args:
-        alpha: scale of the posterior's standard deviation, at least 0.
-
     Source: Chapelle & Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3.
 
     >>> from bandit_envs import ArraySpec
@@ -53,7 +50,7 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
     4
     """
 
-    takes_unit_rewards = True
+    reward_range = 0.0, 1.0
 
     def __init__(
         self,

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import Floats, Mask, Rng, as_numbers
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import (
-    check_indices,
-    check_integer,
-    check_rewards,
-    check_unit_rewards,
-    shown,
-)
+from bandit_envs.base.checks import MAX_REWARD, check_indices, check_integer, check_rewards, shown
 from bandit_envs.base.state import Memo, Seed, Stateful, Transient, check_fields, generator
 from bandit_envs.policies.draws import draw_indices, normalized
 from bandit_envs.specs import Nest, map_structure
@@ -73,8 +67,8 @@ class Policy(Stateful, abc.ABC):
     Whatever else is known must not depend on rewards, such as a count of steps.
     """
 
-    takes_unit_rewards: ClassVar[bool] = False
-    """Whether rewards must be from 0 to 1; subclasses inherit it."""
+    reward_range: ClassVar[tuple[float, float]] = (-MAX_REWARD, MAX_REWARD)
+    """The smallest and the largest reward that it takes; subclasses inherit it."""
 
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
@@ -107,10 +101,7 @@ class Policy(Stateful, abc.ABC):
     def is_untrained(self) -> bool:
         """Whether it can learn, and has learned nothing yet."""
         initial, same = self._initial(), [self._initial() is not None]
-        try:
-            map_structure(lambda *both: same.append(np.array_equal(*both)), initial, self._state[1])
-        except (TypeError, ValueError):  # the structure has changed
-            return False
+        map_structure(lambda *both: same.append(np.array_equal(*both)), initial, self._state[1])
         return all(same)
 
     @classmethod
@@ -275,8 +266,7 @@ class Policy(Stateful, abc.ABC):
     def _checked(self, action: Any, reward: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns what was done and paid as `_learn` takes it, or raises TypeError, ValueError."""
         indices = check_indices(action, *self._table_shape)
-        rewards = check_rewards(reward, self._batch_size)
-        return indices, check_unit_rewards(rewards) if self.takes_unit_rewards else rewards
+        return indices, check_rewards(reward, self._batch_size, *self.reward_range)
 
     def _sizes(self) -> dict[str, int | None]:
         return {"num_actions": self._num_actions, "batch_size": self._batch_size}

@@ -40,7 +40,7 @@ class TsallisINFPolicy(Policy):
     array([[0.5, 0.5]])
     """
 
-    takes_unit_rewards = True
+    reward_range = 0.0, 1.0
     _rate = 2.0
 
     def _initial(self) -> Estimates:
