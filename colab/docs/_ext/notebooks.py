@@ -39,10 +39,12 @@ def version(package: Path) -> str:
 
 
 def imports(text: str) -> set[str]:
-    """Returns the top-level modules that a notebook imports."""
+    """Returns the top-level modules that a notebook imports and does not write."""
     cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     code = "\n".join("".join(cell["source"]) for cell in cells)
-    return set(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)) - {"bandit_envs"}
+    written = set(re.findall(r"^%%writefile (\w+)\.py", code, re.MULTILINE))
+    imported = set(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE))
+    return imported - written - {"bandit_envs"}
 
 
 def describe_figures(app: Any, document: nodes.document) -> None:
