@@ -81,9 +81,7 @@ def cast(what: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     return converted
 
 
-def check_result(
-    what: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]
-) -> NDArray[Any]:
+def check_result(what: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """Returns what a hook returned as an array of `dtype` and `shape` without NaN."""
     if type(values) is not np.ndarray or values.dtype != dtype:
         if type(values) is np.ndarray and values.dtype == np.bool_ and values.shape == shape:

@@ -20,19 +20,12 @@ class Quantiles(typing.NamedTuple):
     """The posteriors and what is known of their quantiles, and the steps so far.
 
     The arrays are [B, K] and updated in place.
-
-    Fields:
-        successes: the first parameter of the posterior.
-        failures: the second one.
-        tails: where a tail of the posterior is known.
-        bounds: log odds, of the quantile for the row's largest one, and at least that for others.
-        steps: the number of steps.
     """
 
-    successes: Floats
-    failures: Floats
-    tails: Tails
-    bounds: Floats
+    successes: Floats  # the first parameter of the posterior
+    failures: Floats  # the second one
+    tails: Tails  # where a tail of the posterior is known
+    bounds: Floats  # log odds of the quantile for the row's largest; at least that for others
     steps: int
 
     @property
@@ -48,9 +41,6 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
 
     Here q(p, law) is the quantile of p, S the sum of the action's rewards and F that of 1 - R.
     Rewards are numbers from 0 to 1. Quantiles are compared exactly, to 1e-10.
-
-    Args:
-        prior_successes, prior_failures: as for `BetaPolicy`.
 
     Source: Kaufmann, Cappé & Garivier (2012), without the factor (ln T)^c.
 

@@ -10,27 +10,18 @@ from bandit_envs.base.arrays import Floats
 
 
 class Tails(typing.NamedTuple):
-    """Where tails of Beta laws are known, in log odds Y = ln(X / (1 - X)); arrays of one shape.
+    """Where tails of Beta laws are known, in log odds Y = ln(X / (1 - X)); arrays of one shape."""
 
-    Fields:
-        at: a number y.
-        ratio: P(Y > y) / density of Y at y.
-        log: -ln P(Y > y).
-    """
-
-    at: Floats
-    ratio: Floats
-    log: Floats
+    at: Floats  # a number y
+    ratio: Floats  # P(Y > y) / density of Y at y
+    log: Floats  # -ln P(Y > y)
 
 
 def upper_quantiles(level: float, a: Floats, b: Floats, near: Tails) -> tuple[Floats, Tails]:
     """Returns the log odds q with P(Y > q) = exp(-level), and tails of the laws close to q.
 
-    Args:
-        level: above 0.
-        a: [n], at least 0.1.
-        b: [n], at least 0.1.
-        near: tails of the laws, of [n], or of laws close to them.
+    The level is above 0, `a` and `b` [n] are at least 0.1, and `near` has tails of the laws, or of
+    laws close to them.
     """
     found, rows, log_b = np.empty((4, len(a))), np.arange(len(a)), log_beta(a, b)
     y = np.maximum(_approached(level, a, b, near), np.log(a / b))

@@ -115,10 +115,7 @@ class Policy(Stateful, abc.ABC):
         return self._choose(self._state.rng, time_step).astype(np.int32)
 
     def probabilities(self, time_step: TimeStep) -> Floats:
-        """Returns the probability with which `action` chooses each action: [B, K].
-
-        It raises NotImplementedError where there is no closed form.
-        """
+        """Returns the probability with which `action` chooses each action, if known: [B, K]."""
         self._check_rows("time_step", time_step, TimeStep)
         tell = type(self)._probabilities if self.knows_probabilities else Policy._probabilities
         table = tell(self, self._state.learned, time_step)
