@@ -11,8 +11,10 @@ from bandit_envs import (
     ParetoRegretMetric,
     Policy,
     RandomActionMask,
+    RandomPolicy,
     RegretMetric,
     StationaryStochasticPyEnvironment,
+    StepDriver,
     rewards,
     sampling,
 )
@@ -151,11 +153,13 @@ class Always(Policy):
     def _select(self, rng, learned, time_step):
         return np.full(self.batch_size, self._action)
 
-    def _checked(self, action, reward):
-        return action, reward
-
     def _learn(self, learned, trajectory):
         return None
+
+
+def test_a_policy_that_learns_nothing_takes_any_rewards():
+    for env, policy in ((Pairs(), Always(num_actions=3)), (constrained(), RandomPolicy(3))):
+        assert StepDriver(env, policy, [policy], num_steps=3).run().is_last().all()
 
 
 def test_studies_of_vector_rewards_show_pareto_regret():

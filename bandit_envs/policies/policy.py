@@ -263,6 +263,8 @@ class Policy(Stateful, abc.ABC):
     def _checked(self, action: Any, reward: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns what was done and paid as `_learn` takes it, or raises TypeError, ValueError."""
         indices = check_indices(action, *self._table_shape)
+        if self._state.learned is None and (isinstance(reward, dict) or np.ndim(reward) > 1):
+            return indices, reward  # vectors and nests: nothing is learned from them
         return indices, check_rewards(reward, self._batch_size, *self.reward_range)
 
     def _sizes(self) -> dict[str, int | None]:
