@@ -77,9 +77,10 @@ def figures() -> str:
         lines = (IMAGES / f"{file.stem}.csv").read_text(encoding="utf-8").splitlines()
         rows = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in csv.reader(lines)]
         rows.insert(1, " | ".join("---" for _ in rows[0].split(" | ")))
-        parts += [f"## {parse_toml(text)['title']}", about]
+        title = parse_toml(text)["title"]
+        parts += [f"## {title}", about]
         parts += [f"```sh\nbandit-envs reproduce {file.stem}\n```"]
-        parts += [f"![{file.stem}](../images/gallery/{file.stem}.png)"]
+        parts += [f"![{title}: the measured curves](../images/gallery/{file.stem}.png)"]
         parts += ["\n".join(f"| {row} |" for row in rows)]
     return "\n\n".join(parts)
 
