@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-import typing
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.models import RewardRegression
 from bandit_envs.policies import Policy
 from bandit_envs.policies.draws import draw_indices
-from bandit_envs.policies.policy import Sizes
 from bandit_envs.specs import ArraySpec, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -80,15 +78,9 @@ class EstimationBandit(ContextualBandit):
 
 
 class EstimatePolicy(Policy):
-    """Takes an estimate as its action, with rewards predicted by ridge regression.
+    """Takes an estimate as its action, with rewards predicted by ridge regression."""
 
-    Args:
-        by: the name of an estimator in `bandit_envs.logged`.
-    """
-
-    def __init__(self, by: str, **sizes: typing.Unpack[Sizes]) -> None:
-        super().__init__(**sizes)
-        self._estimator: estimators.Estimator = getattr(estimators, by)()
+    _estimator: ClassVar[estimators.Estimator]
 
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
@@ -115,6 +107,30 @@ class EstimatePolicy(Policy):
 
     def _learn(self, learned: None, trajectory: Trajectory) -> None:
         return None
+
+
+class IPS(EstimatePolicy):
+    """Estimates by inverse propensity scoring."""
+
+    _estimator = estimators.InversePropensityScoring()
+
+
+class SNIPS(EstimatePolicy):
+    """Estimates by self-normalised inverse propensity scoring."""
+
+    _estimator = estimators.SelfNormalizedIPS()
+
+
+class DM(EstimatePolicy):
+    """Estimates by the direct method."""
+
+    _estimator = estimators.DirectMethod()
+
+
+class DR(EstimatePolicy):
+    """Estimates by the doubly robust method."""
+
+    _estimator = estimators.DoublyRobust()
 
 
 @functools.cache

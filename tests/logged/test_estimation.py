@@ -3,7 +3,7 @@ import pytest
 
 from bandit_envs import RegretMetric, StepDriver
 from bandit_envs.logged import BanditLog, InversePropensityScoring
-from bandit_envs.logged.estimation import EstimatePolicy, EstimationBandit
+from bandit_envs.logged.estimation import IPS, EstimationBandit
 from bandit_envs.testing import EnvironmentContract
 
 
@@ -15,7 +15,7 @@ class TestEstimation(EnvironmentContract):
 
 def test_the_mean_squared_error_of_inverse_propensity_scoring_is_its_variance():
     env = EstimationBandit(100, 400, seed=0)
-    policy = EstimatePolicy("InversePropensityScoring", num_actions=1, batch_size=400)
+    policy = IPS(num_actions=1, batch_size=400)
     metric = RegretMetric(env)
     StepDriver(env, policy, [policy, metric]).run()
     error = metric.result().per_step.at(0)
@@ -31,8 +31,3 @@ def test_logs_are_those_of_the_policy_that_is_said_to_make_them():
     assert abs(weights.mean() - 1) < 4 * weights.std() / np.sqrt(len(new))
     estimate = InversePropensityScoring().estimate(BanditLog(context, **log), new)
     assert abs(estimate.value - 0.61235) < 4 * estimate.standard_error
-
-
-def test_an_estimate_names_an_estimator():
-    with pytest.raises(AttributeError, match="Nothing"):
-        EstimatePolicy("Nothing", num_actions=1)
