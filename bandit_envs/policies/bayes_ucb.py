@@ -88,7 +88,7 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         if not exact.all():
             rows = np.flatnonzero(~exact)
             lower[rows] = self._sharpen(learned, chosen[rows])
-        self._decide(learned, lower, chosen[exact & (learned.level - log > 1.0)])
+        self._decide(learned, lower, chosen[exact & (learned.level - log > 4.0)])
         return learned
 
     def _learn_rows(self, learned: Quantiles, parts: Parts) -> Quantiles:
