@@ -70,13 +70,14 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         reward = trajectory.reward
         chosen = self._row_offsets + trajectory.action
         a, b, (y, ratio, log) = _taken(learned, chosen)
-        x = 1.0 / (1.0 + np.exp(-y))
+        x, rest = 1.0 / (1.0 + np.exp(-y)), 1.0 / (1.0 + np.exp(y))
         # A reward of 1 adds density / a to the tail; a reward of 0 takes density / b from it.
         success, failure = reward / a, (1.0 - reward) / b
         tail = 1.0 + (success - failure) / ratio
         exact = ((reward == 0.0) | (reward == 1.0)) & (tail > 1e-3)
-        log -= np.log(np.maximum(tail, 1e-3))
-        ratio *= tail / ((a + b) * (success * x + failure * (1.0 - x)))
+        tail = np.maximum(tail, 1e-3)
+        log -= np.log(tail)
+        ratio *= tail / ((a + b) * (success * x + failure * rest))
         a += reward
         b += 1.0 - reward
         tables = *learned.tails[1:], *learned[:2]
@@ -88,7 +89,7 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         if not exact.all():
             rows = np.flatnonzero(~exact)
             lower[rows] = self._sharpen(learned, chosen[rows])
-        self._decide(learned, lower, chosen[exact & (learned.level - log > 4.0)])
+        self._decide(learned, lower, chosen[exact & (np.abs(learned.level - log) > 1.0)])
         return learned
 
     def _learn_rows(self, learned: Quantiles, parts: Parts) -> Quantiles:

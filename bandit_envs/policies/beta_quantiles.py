@@ -24,7 +24,9 @@ def upper_quantiles(level: float, a: Floats, b: Floats, near: Tails) -> tuple[Fl
     laws close to them.
     """
     found, rows, log_b = np.empty((4, len(a))), np.arange(len(a)), log_beta(a, b)
-    y = np.maximum(_approached(level, a, b, near), np.log(a / b))
+    middle = np.log(a / b)
+    is_close = (near.ratio > 0.0) & (near.ratio < 1e3)
+    y = np.where(is_close, np.maximum(_approached(level, a, b, near), middle), middle)
     while rows.size:
         tails = _tails_at(y, a, b, log_b)
         found[:, rows] = _extrapolated(level, a, b, tails), *tails
@@ -43,7 +45,7 @@ def lower_bounds(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:
     bend, slope = 0.25 * (a + b), 1.0 / tails.ratio
     square = slope * slope + 2.0 * bend * (level - tails.log)
     lower = tails.at + (np.sqrt(np.maximum(square, 0.0)) - slope) / bend
-    lower[square < 0.0] = -np.inf
+    lower[square < 0.0] = -1e300  # above -inf, the bound of what is not available
     return np.asarray(lower)
 
 

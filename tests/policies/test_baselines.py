@@ -449,13 +449,16 @@ def test_bayes_ucb_chooses_by_exact_quantiles_in_long_runs(learned, prior, binar
     special = pytest.importorskip("scipy.special")
     rng, means = np.random.default_rng(4), np.linspace(0.1, 0.9, 5)
     policy = BayesUCBPolicy(*prior, num_actions=5, batch_size=50, seed=0)
-    before = restart(np.ones((50, 1)), 50)
     for t in range(1, 401):
+        mask = rng.random((50, 5)) < (0.6 if t % 3 == 0 else 1.0)
+        mask[:, 0] |= ~mask.any(axis=1)
+        before = restart({"observation": np.ones((50, 1)), "mask": mask}, 50)
         action = policy.action(before)
-        if t > 1 and (t < 20 or t % 20 == 0):
+        if t > 1 and (t < 20 or t % 10 == 0):
             successes, failures, _, bounds, _ = learned(policy)
             exact = special.betaincinv(successes, failures, 1 - 1 / t)
-            assert (exact.take(np.arange(50) * 5 + action) >= exact.max(axis=1) - 1e-10).all()
+            best = np.where(mask, exact, 0.0).max(axis=1)
+            assert (exact.take(np.arange(50) * 5 + action) >= best - 1e-10).all()
             assert (special.expit(bounds) >= exact - 1e-10).all()
         reward = rng.random(50) < means[action]
         reward = np.where(binary, reward, rng.beta(1.0, 1.0 / means[action]))
