@@ -44,7 +44,7 @@ def lower_bounds(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:
     """
     bend, slope = 0.25 * (a + b), 1.0 / tails.ratio
     square = slope * slope + 2.0 * bend * (level - tails.log)
-    lower = tails.at + (np.sqrt(np.maximum(square, 0.0)) - slope) / bend
+    lower = tails.at + (np.sqrt(np.maximum(square, 0.0)) - slope) / bend - 1e-9  # for rounding
     lower[square < 0.0] = -1e300  # above -inf, the bound of what is not available
     return np.asarray(lower)
 
