@@ -163,7 +163,7 @@ def check_rewards(
     if array.shape != (batch_size,):
         raise ValueError(f"reward has shape {array.shape}; expected {(batch_size,)}")
     # A sum of squares within the widest bounds proves all of them good.
-    proves = high == MAX_REWARD and array.dtype.kind == "f"
+    proves = -low == high == MAX_REWARD and array.dtype.kind == "f"
     if not proves or not float(np.vdot(array, array)) < MAX_REWARD:
         floats = array.astype(np.float64, copy=False)
         good = (floats >= low) & (floats <= high)

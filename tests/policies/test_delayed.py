@@ -24,7 +24,7 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import map_structure
 from bandit_envs.testing import assert_identical
-from bandit_envs.trajectories import restart, termination
+from bandit_envs.trajectories import SlateProbabilities, restart, termination
 
 B, K = 6, 3
 ARGUMENTS = {
@@ -265,6 +265,23 @@ def test_bayes_ucb_compares_quantiles_of_the_current_step_in_every_row():
     StepDriver(env, policy, [DelayedLearning(env, policy), look], 60).run()
     assert len(set(levels)) > 50
     assert np.max(most[5:]) < 1e-8
+
+
+class WholeSlates(policies.RandomSlatePolicy):
+    """Knows the probabilities of whole slates only."""
+
+    def info_of(self, time_step, action):
+        return SlateProbabilities(super().info_of(time_step, action).slate)
+
+
+def test_what_a_policy_tells_of_its_choices_may_have_empty_fields():
+    bandit = ENVIRONMENTS["cascade"].make(num_slots=2, batch_size=B, seed=0)
+    env = DelayedRewards(bandit, rewards.Poisson(1.0), max_delay=3)
+    policy, told = WholeSlates(2, num_actions=10, batch_size=B, seed=1), []
+    policy.learn_rows = lambda parts: told.extend(seen.policy_info for seen, _ in parts)
+    StepDriver(env, policy, [DelayedLearning(env, policy)], 8, emit_log_probability=True).run()
+    assert all(info.slot is None and info.slate.shape == (B,) for info in told)
+    assert len(told) > 8
 
 
 class Sums(policies.RandomPolicy):

@@ -133,6 +133,15 @@ def test_a_policy_may_learn_any_array():
     assert_identical(same.get_state(), policy.get_state(), "what was learned")
 
 
+@pytest.mark.parametrize("bounds", [(0.0, 1e100), (-1e100, 0.0)])
+def test_rewards_outside_the_range_of_a_policy_are_refused(monkeypatch, bounds):
+    monkeypatch.setattr(Counts, "reward_range", bounds)
+    policy, sign = Counts(num_actions=K, batch_size=B), 1.0 if bounds[1] else -1.0
+    policy(step(np.full(B, sign)))
+    with pytest.raises(ValueError, match="reward"):
+        policy(step(np.full(B, -sign)))
+
+
 @pytest.mark.parametrize("name", [*POLICIES, "counts"])
 def test_a_state_of_another_size_or_kind_is_refused_and_nothing_changes(name):
     make = Counts if name == "counts" else POLICIES[name]
