@@ -61,7 +61,8 @@ def _approached(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:
     root = np.sqrt(np.maximum(1.0 - 2.0 * change * bend, 0.0))
     v = np.log1p(odds)
     v = np.maximum(v + 2.0 * odds * rest * ratio * change / (1.0 + root), v / 9.0)
-    return np.asarray(v + np.log(-np.expm1(-v)))
+    y = v + np.log(-np.expm1(-v))
+    return np.asarray(np.minimum(y, 600.0))  # whose exponential is finite
 
 
 def _extrapolated(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:

@@ -22,6 +22,7 @@ from bandit_envs import (
     KArmedBandit,
     KLUCBPolicy,
     MOSSPolicy,
+    RandomActionMask,
     ReducedVarianceTsallisINFPolicy,
     SlidingWindowUCBPolicy,
     StepDriver,
@@ -464,6 +465,32 @@ def test_bayes_ucb_chooses_by_exact_quantiles_in_long_runs(learned, prior, binar
         reward = np.where(binary, reward, rng.beta(1.0, 1.0 / means[action]))
         after = termination(before.observation, reward, np.float64)
         policy(Trajectory.from_transition(before, action, after))
+
+
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 3.0), (1e6, 0.1)])
+@pytest.mark.parametrize("fractions", [True, False])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.filterwarnings("error")
+def test_bayes_ucb_chooses_the_largest_quantile_of_the_available_actions(
+    learned, prior, fractions, share
+):
+    special = pytest.importorskip("scipy.special")
+    means = np.array([0.4, 0.5, 0.45, 0.99])
+    law = rewards.Beta(3 * means, 3 * (1 - means)) if fractions else rewards.Bernoulli(means)
+    env = RandomActionMask(KArmedBandit(law, 30, seed=0), share)
+    policy = BayesUCBPolicy(*prior, num_actions=4, batch_size=30, seed=1)
+    time_step, worst = env.reset(), []
+    for t in range(1, 181):
+        action = policy.action(time_step)
+        if t > 1:
+            successes, failures = learned(policy)[:2]
+            exact = special.betaincinv(successes, failures, 1 - 1 / t)
+            exact[~time_step.observation["mask"]] = -1.0
+            worst.append((exact.max(axis=1) - exact[np.arange(30), action]).max())
+        after = env.step(action)
+        policy(Trajectory.from_transition(time_step, action, after))
+        time_step = after
+    assert max(worst) < 1e-10
 
 
 def test_a_huge_reward_leaves_no_trace_in_a_later_window(teach, learned):
