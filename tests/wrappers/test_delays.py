@@ -187,6 +187,7 @@ def test_expected_rewards_of_an_observation_are_known_as_without_delays():
         (lambda: DelayedRewards(Coins(), 1, -1), ValueError, "max_delay"),
         (lambda: DelayedRewards(CascadeBandit(), [1] * 10), ValueError, "delay"),
         (lambda: DelayedRewards(Payer([1.0]), 1), TypeError, "env"),
+        (lambda: DelayedRewards(DelayedRewards(Coins(), 1), 1), ValueError, "feedback"),
     ],
 )
 def test_bad_arguments_are_refused(make, error, name):
