@@ -77,8 +77,8 @@ class DelayedRewards(Wrapper):
         taken = env.action_spec()
         if not is_bandit(env) or not isinstance(taken, ArraySpec):
             raise TypeError(f"env is {env.name}; expected a bandit whose action is one array")
-        if "feedback" in with_entries(env.observation_spec()):
-            raise ValueError(f"env is {env.name}, whose observation has feedback already")
+        if "feedback" in with_entries(self._env.observation_spec()):
+            raise ValueError(f"env is {self._env.name}, whose observation has feedback already")
         self._law = _as_law(delay)
         arms = self._law.mean.shape
         if arms and (taken.shape or arms != (env.num_actions,)):
