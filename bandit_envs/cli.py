@@ -15,6 +15,7 @@ from bandit_envs.metrics import QUANTITIES
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.choice import printable, written
 
+DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 EXAMPLES = """examples:
   bandit-envs testbed --figure 2.6
   bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1
@@ -32,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.command == "list":
-            print(f"environments, with defaults (give a value for ?):\n{_listing(ENVIRONMENTS)}\n")
+            note = "give a value for ?; parameters after 'Also' have no default and may be left out"
+            print(f"environments, with defaults ({note}):\n{_listing(ENVIRONMENTS)}\n")
             print(f"policies:\n{_listing(POLICIES)}")
             return 0
         from bandit_envs.studies import commands, evaluate  # noqa: PLC0415 - need more than NumPy
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     style: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": EXAMPLES}
-    parser = argparse.ArgumentParser("bandit-envs", description="Compare policies.", **style)
+    parser = argparse.ArgumentParser("bandit-envs", description=DESCRIPTION, **style)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(required=True, dest="command", metavar="COMMAND")
 

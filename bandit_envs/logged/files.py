@@ -212,7 +212,7 @@ def _read_csv(file: Path) -> tuple[Any, dict[str, NDArray[np.str_]]]:
     with file.open(encoding="utf-8", newline="") as lines:
         first = lines.readline()
         if not first.startswith("# {"):
-            raise ValueError("its first line is not a layout; use from_frame(pandas.read_csv(...))")
+            raise ValueError("write_log did not write it; use from_frame(pandas.read_csv(...))")
         return json.loads(first[2:]), csv_columns(lines)
 
 

@@ -227,7 +227,7 @@ class LinUCBPolicy(IndexPolicy, LinearPolicy):
 
 
 class LinearThompsonSamplingPolicy(LinearPolicy):
-    """Draws a linear model for every row and chooses the arm that it likes best.
+    """Draws a linear model for every row and chooses the arm of which it predicts most.
 
         argmax_a  theta' . x_a,    theta' ~ N(theta, alpha^2 A^-1)
 

@@ -180,7 +180,8 @@ class StepProgress(Progress):
         columns = TextColumn("{task.description}"), BarColumn(), counts, TimeRemainingColumn()
         super().__init__(*columns, console=ERR, refresh_per_second=2)
         self._files = files
-        self.add_task(f"{len(tasks)} tasks", total=sum(task.batches * task.steps for task in tasks))
+        text = f"{len(tasks)} task{'s' if len(tasks) > 1 else ''}"
+        self.add_task(text, total=sum(task.batches * task.steps for task in tasks))
 
     def get_renderables(self) -> Iterable[RenderableType]:
         for task in self.tasks:
@@ -196,7 +197,8 @@ def _show(results: Results, study: Study) -> bool:
         name: q for name, q in QUANTITIES.items() if q.heading and q.metric in study.metrics
     }
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
-    caption = "± one standard error over runs; reward and % optimal are of the last step"
+    at_last = ", ".join(q.heading for name, q in summed_up.items() if name == q.metric)
+    caption = f"± one standard error over runs{at_last and f'; at the last step: {at_last}'}"
     table = _table(title, summed_up, caption)
     for task, result in itertools.islice(results, 60):
         so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""

@@ -82,10 +82,10 @@ class DelayedRewards(Wrapper):
         self._law = _as_law(delay)
         arms = self._law.mean.shape
         if arms and (taken.shape or arms != (env.num_actions,)):
-            raise ValueError(f"delay has shape {arms}; expected one, or one for each action")
+            raise ValueError(f"delay has shape {arms}; expected () or ({env.num_actions},)")
         if max_delay is None:
             if np.isinf(self._law.support[1]):
-                raise ValueError("max_delay is None; expected an integer, as delay has no largest")
+                raise ValueError("max_delay is None; expected an integer, as delay is unbounded")
             max_delay = int(np.ceil(self._law.support[1]))
         length = check_integer("max_delay", max_delay, 0, 2**31) + 1
         self._lags = np.arange(length)
