@@ -45,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logged = dict.fromkeys(("pandas", "pyarrow", "sklearn"), "logged")
         extra = {"distributed": "dask", "ray": "ray", **logged}.get(str(error.name), "cli")
         problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
+    except BrokenPipeError:  # the reader has enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (TypeError, ValueError, OSError) as error:
         problem = printable(error)
     except KeyboardInterrupt:

@@ -537,3 +537,10 @@ def test_the_list_and_help_start_without_what_only_running_needs():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.endswith("\n[]\n")
+
+
+def test_a_reader_that_has_enough_is_no_error():
+    command = [sys.executable, "-m", "bandit_envs", "list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -197,8 +197,8 @@ def _show(results: Results, study: Study) -> bool:
         name: q for name, q in QUANTITIES.items() if q.heading and q.metric in study.metrics
     }
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
-    at_last = ", ".join(q.heading for name, q in summed_up.items() if name == q.metric)
-    caption = f"± one standard error over runs{at_last and f'; at the last step: {at_last}'}"
+    at_last = " and ".join(q.heading for name, q in summed_up.items() if name == q.metric)
+    caption = f"± one standard error over runs{at_last and f'; {at_last}: at the last step'}"
     table = _table(title, summed_up, caption)
     for task, result in itertools.islice(results, 60):
         so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""
