@@ -82,10 +82,15 @@ def run(page: Path) -> None:
 
     The test is skipped at the first import of a framework that is not installed.
     """
-    for example in BLOCKS.parse(page):
-        try:
+    known = set(sys.modules)
+    try:
+        for example in BLOCKS.parse(page):
             example.evaluate()
-        except ImportError as error:
-            if str(error.name).partition(".")[0] in FRAMEWORKS:
-                pytest.skip(str(error))
-            raise
+    except ImportError as error:
+        if str(error.name).partition(".")[0] in FRAMEWORKS:
+            pytest.skip(str(error))
+        raise
+    finally:
+        for name in set(sys.modules) - known:  # another page may write a file of the same name
+            if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == Path.cwd():
+                del sys.modules[name]
