@@ -142,8 +142,10 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("package", "extra"),
     [
-        *(("rich", "cli"), ("threadpoolctl", "cli")),
-        *(("distributed", "dask"), ("ray", "ray")),
+        ("rich", "cli"),
+        pytest.param("threadpoolctl", "cli", marks=pytest.mark.slow),
+        pytest.param("distributed", "dask", marks=pytest.mark.slow),
+        ("ray", "ray"),
     ],
 )
 def test_a_missing_package_is_named_with_what_to_install(package, extra, tmp_path):

@@ -216,7 +216,7 @@ def content(small, tmp_path_factory):
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("bits", [0x01, 0xFF])
+@pytest.mark.parametrize("bits", [0x01, pytest.param(0xFF, marks=pytest.mark.slow)])
 def test_whichever_byte_is_flipped_it_is_refused_or_changes_nothing(tmp_path, small, content, bits):
     """Some bytes of a zip file say nothing, such as when it was written."""
     path, refused = tmp_path / "state.npz", 0

@@ -19,16 +19,12 @@ ARGUMENTS = {
 """Arguments of the environments by id, where the defaults are large or missing."""
 
 
-NUM_REWARDS = {"ranking": 400}
-"""Rewards to draw, where each takes long to be expected."""
-
-
 def add_contract(name, make, slow):
     """Puts a class of tests into this module, where other processes find it."""
 
     class Contract(EnvironmentContract):
         num_steps = 7
-        num_rewards = NUM_REWARDS.get(name, 2000)
+        num_rewards = 2000 if slow else 400
 
         def make_environment(self, seed):
             try:
