@@ -154,12 +154,10 @@ class Policy(Stateful, abc.ABC):
         return counts / samples
 
     def __call__(self, trajectory: Trajectory) -> None:
-        """Learns from the rewards [B], from -1e100 to 1e100, of the actions [B] of a trajectory."""
-        self._check_rows("trajectory", trajectory, Trajectory)
-        action, reward = self._checked(trajectory.action, trajectory.reward)
+        """Learns from the rewards [B], in `reward_range`, of the actions [B] of a trajectory."""
+        checked = self._checked_trajectory(trajectory)
         rng, learned = self._state
-        learned = self._learn(learned, trajectory._replace(action=action, reward=reward))
-        self._state = PolicyState(rng, learned)
+        self._state = PolicyState(rng, self._learn(learned, checked))
 
     def learn_rows(self, parts: Parts) -> None:
         """Learns from some rows of several trajectories, in this order and all in one step.
@@ -170,11 +168,9 @@ class Policy(Stateful, abc.ABC):
         """
         checked = []
         for trajectory, rows in parts:
-            self._check_rows("trajectory", trajectory, Trajectory)
-            action, reward = self._checked(trajectory.action, trajectory.reward)
             if np.shape(rows) != self._table_shape[:1] or rows.dtype != np.bool_:
                 raise ValueError(f"rows is {shown(rows)}; expected a bool for each row")
-            checked.append((trajectory._replace(action=action, reward=reward), rows))
+            checked.append((self._checked_trajectory(trajectory), rows))
         rng, learned = self._state
         self._state = PolicyState(rng, self._learn_rows(learned, checked))
 
@@ -259,6 +255,12 @@ class Policy(Stateful, abc.ABC):
         if action.shape != self._table_shape[:1]:
             action = check_indices(action, *self._table_shape)
         return action  # the environment refuses actions that it does not have
+
+    def _checked_trajectory(self, trajectory: Trajectory) -> Trajectory:
+        """Returns a trajectory as `_learn` takes it, or raises TypeError or ValueError."""
+        self._check_rows("trajectory", trajectory, Trajectory)
+        action, reward = self._checked(trajectory.action, trajectory.reward)
+        return trajectory._replace(action=action, reward=reward)
 
     def _checked(self, action: Any, reward: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns what was done and paid as `_learn` takes it, or raises TypeError, ValueError."""
