@@ -113,7 +113,10 @@ def taught(name, rng, available="all"):
     return policy
 
 
-@pytest.mark.parametrize("available", AVAILABLE)
+@pytest.mark.parametrize(
+    "available",
+    ["all", *(pytest.param(n, marks=pytest.mark.slow) for n in AVAILABLE if n != "all")],
+)
 @pytest.mark.parametrize("name", EXACT)
 def test_actions_are_as_frequent_as_their_probabilities(name, available):
     rng = np.random.default_rng(5)
