@@ -1,7 +1,4 @@
-"""Data sets for `ClassificationBandit` and `RatingsBandit`; the extra `datasets` installs all.
-
-Logged data have readers in `bandit_envs.logged`, such as `read_open_bandit_dataset`.
-"""
+"""Data sets of labelled examples, ratings and decisions; the extra `datasets` installs all."""
 
 from bandit_envs.datasets.dataset import Dataset as Dataset
 from bandit_envs.datasets.dataset import from_bunch as from_bunch
@@ -11,10 +8,12 @@ from bandit_envs.datasets.dataset import load_breast_cancer as load_breast_cance
 from bandit_envs.datasets.dataset import load_digits as load_digits
 from bandit_envs.datasets.dataset import load_wine as load_wine
 from bandit_envs.datasets.dataset import read_dataset as read_dataset
+from bandit_envs.datasets.files import LoggedDecisions as LoggedDecisions
 from bandit_envs.datasets.files import load_adult as load_adult
 from bandit_envs.datasets.files import load_covertype as load_covertype
 from bandit_envs.datasets.files import load_movielens as load_movielens
 from bandit_envs.datasets.files import load_mushroom as load_mushroom
+from bandit_envs.datasets.files import load_open_bandit as load_open_bandit
 from bandit_envs.datasets.files import load_statlog_shuttle as load_statlog_shuttle
 from bandit_envs.datasets.files import mushroom_rewards as mushroom_rewards
 from bandit_envs.datasets.files import ratings_matrix as ratings_matrix

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import math
 import os
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.checks import check_numbers, shown
+from bandit_envs.datasets.cells import Cells
 from bandit_envs.datasets.dataset import Dataset, from_columns
 from bandit_envs.rewards import Discrete
 
@@ -59,10 +56,10 @@ SOURCES = {
 
 ADULT = """
 age workclass fnlwgt education education-num marital-status occupation relationship race sex
-capital-gain capital-loss hours-per-week native-country income
+capital-gain capital-loss hours-per-week native-country label
 """
 MUSHROOM = """
-edibility cap-shape cap-surface cap-color bruises odor gill-attachment gill-spacing gill-size
+label cap-shape cap-surface cap-color bruises odor gill-attachment gill-spacing gill-size
 gill-color stalk-shape stalk-root stalk-surface-above-ring stalk-surface-below-ring
 stalk-color-above-ring stalk-color-below-ring veil-type veil-color ring-number ring-type
 spore-print-color population habitat
@@ -79,14 +76,12 @@ def load_mushroom(path: PathLike | None = None) -> Dataset:
         ValueError: the file is malformed, as for all loaders; the message names file, line and
             column.
     """
-    file = _file("mushroom", path)
-    dataset = _table(file, MUSHROOM.split(), "edibility")
-    kinds = [dataset.label_names[label] for label in dataset.labels]
-    for line, kind in enumerate(kinds, 1):
-        if kind not in ("e", "p"):
-            raise ValueError(f"{file.name}, line {line}, column 1 is {kind!r}; expected e or p")
-    labels = np.array([kind == "e" for kind in kinds], np.intp)
-    return dataset._replace(labels=labels, label_names=("poisonous", "edible"))
+    cells = Cells(_file("mushroom", path), 23)
+    kinds = cells.texts([0])
+    cells.check((kinds == "e") | (kinds == "p"), "e or p")
+    labels = (kinds[:, 0] == "e").astype(np.intp)
+    names = "poisonous", "edible"
+    return _dataset(cells, MUSHROOM)._replace(labels=labels, label_names=names)
 
 
 def mushroom_rewards(
@@ -115,7 +110,7 @@ def load_adult(path: PathLike | None = None) -> Dataset:
 
     The path is of the file adult.data; by default, it is downloaded once.
     """
-    return _table(_file("adult", path), ADULT.split(), "income")
+    return _dataset(Cells(_file("adult", path), 15), ADULT)
 
 
 def load_covertype(path: PathLike | None = None) -> Dataset:
@@ -123,7 +118,7 @@ def load_covertype(path: PathLike | None = None) -> Dataset:
 
     The path is of covtype.data or covtype.data.gz; by default, it is downloaded once.
     """
-    return _numbers(_file("covertype", path), 55, ",", num_labels=7)
+    return _labelled(Cells(_file("covertype", path), 55), 7)
 
 
 def load_statlog_shuttle(path: PathLike) -> Dataset:
@@ -131,7 +126,7 @@ def load_statlog_shuttle(path: PathLike) -> Dataset:
 
     The path is of shuttle.trn (decompressed) or shuttle.tst of the UCI repository.
     """
-    return _numbers(Path(path), 10, " ", num_labels=7)
+    return _labelled(Cells(Path(path), 10, " "), 7)
 
 
 def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArray[np.float64]:
@@ -141,14 +136,67 @@ def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArr
         path: the file u.data, or ml-100k.zip; by default, it is downloaded once.
         delimiter: between the columns of user, item, rating and timestamp.
     """
-    file = _file("movielens", path)
-    table = _floats(file, 4, delimiter, member="ml-100k/u.data")
-    users_and_items = table[:, :2]
-    bad = (users_and_items < 1) | (users_and_items != np.floor(users_and_items))
-    if bad.any():
-        line, column = (int(index) + 1 for index in np.argwhere(bad)[0])
-        raise ValueError(f"{file.name}, line {line}, column {column}: expected ids from 1")
-    return np.column_stack([users_and_items - 1.0, table[:, 2]])
+    cells = Cells(_file("movielens", path), 4, delimiter, "ml-100k/u.data")
+    table = cells.numbers()
+    ids = table[:, :2]
+    cells.check((ids >= 1.0) & (ids == np.floor(ids)), "ids from 1")
+    return np.column_stack([ids - 1.0, table[:, 2]])
+
+
+class LoggedDecisions(NamedTuple):
+    """Decisions of a logging policy, as `BanditLog` takes them.
+
+    Fields:
+        observation: `global` [n, g] and `per_arm` [n, K, p], float32.
+        action: [n], integers from 0 to K - 1.
+        reward: [n].
+        propensity: [n], the probability with which the action was chosen.
+        num_actions: K.
+    """
+
+    observation: dict[str, NDArray[np.float32]]
+    action: NDArray[np.int64]
+    reward: NDArray[np.float64]
+    propensity: NDArray[np.float64]
+    num_actions: int
+
+
+def load_open_bandit(path: PathLike) -> LoggedDecisions:
+    """Loads which clothes were shown, and clicked on, from a CSV of the Open Bandit Dataset.
+
+    `global` has the `user_feature_*` and the position, one-hot; `per_arm` the
+    `user-item_affinity_*` of every item. If `item_context.csv` is in the same folder, the features
+    of items follow: a number, and the others one-hot.
+
+    Args:
+        path: a file such as random/all/all.csv; it is not downloaded.
+
+    Source: Saito et al., Open Bandit Dataset and Pipeline (2021).
+    """
+    cells = Cells(Path(path))
+    of_items = cells.find("user-item_affinity_")
+    known = cells.find("item_id", "click", "propensity_score")
+    action, click, propensity = cells.numbers(known).T
+    num_items = len(of_items)
+    is_item = np.isin(action, np.arange(num_items))
+    is_probability = (propensity > 0.0) & (propensity <= 1.0)
+    cells.check(is_item[:, np.newaxis], f"an item from 0 to {num_items - 1}", known[:1])
+    cells.check(is_probability[:, np.newaxis], "a probability above 0", known[2:])
+    users = _one_hot(cells.texts(cells.find("user_feature_", "position")))
+    per_arm = cells.numbers(of_items).astype(np.float32)[:, :, np.newaxis]
+    items_path = Path(path).with_name("item_context.csv")
+    if items_path.exists():
+        items = Cells(items_path)
+        ids, numbers = items.numbers(items.find("item_id", "item_feature_0")).T
+        order = ids.argsort()
+        if not np.array_equal(ids[order], np.arange(num_items)):
+            raise ValueError(f"{items_path.name} has not each item from 0 to {num_items - 1} once")
+        others = _one_hot(items.texts(items.find(*(f"item_feature_{k}" for k in (1, 2, 3)))))
+        features = np.column_stack([numbers, others])[order].astype(np.float32)
+        rows = np.broadcast_to(features, (len(per_arm), *features.shape))
+        per_arm = np.concatenate([per_arm, rows], axis=2)
+    observation = {"global": users, "per_arm": per_arm}
+    return LoggedDecisions(observation, action.astype(np.int64), click, propensity, num_items)
 
 
 def ratings_matrix(table: ArrayLike) -> NDArray[np.float64]:
@@ -186,83 +234,33 @@ def _file(name: str, path: PathLike | None) -> Path:
     return Path(found)
 
 
-def _lines(path: Path, member: str = "") -> list[str]:
-    """Reads the lines of a file, or of a `member` of a zip, without the empty ones at the end."""
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            lines = archive.read(member).decode().splitlines()
-    elif path.suffix == ".gz":
-        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    else:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    while lines and not lines[-1].strip():
-        lines.pop()
-    if not lines:
-        raise ValueError(f"{path.name} is empty")
-    return lines
-
-
-def _rows(path: Path, lines: list[str], columns: int, delimiter: str = ",") -> list[list[str]]:
-    rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-    for line, row in enumerate(rows, 1):
-        if len(row) != columns:
-            raise ValueError(f"{path.name}, line {line} has {len(row)} columns; expected {columns}")
-        if "" in row:
-            raise ValueError(f"{path.name}, line {line}, column {row.index('') + 1} is empty")
-    return rows
-
-
-def _floats(path: Path, columns: int, delimiter: str, member: str = "") -> NDArray[np.float64]:
-    """Reads a table of finite numbers."""
-    lines = _lines(path, member)
-    try:
-        table = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
-    except ValueError:
-        table = np.empty((0, 0))
-    if table.shape == (len(lines), columns) and np.isfinite(table).all():
-        return table
-    for line, row in enumerate(_rows(path, lines, columns, delimiter), 1):
-        for column, text in enumerate(row, 1):
-            _check_number(path, line, column, text)
-    return np.array(_rows(path, lines, columns, delimiter), np.float64)
-
-
-def _check_number(path: Path, line: int, column: int, text: str) -> None:
-    try:
-        good = math.isfinite(float(text))
-    except ValueError:
-        good = False
-    if not good:
-        found = f"{path.name}, line {line}, column {column} is {text!r}"
-        raise ValueError(f"{found}; expected a number")
-
-
-def _table(path: Path, names: list[str], label: str) -> Dataset:
-    columns: dict[str, NDArray[np.str_] | NDArray[np.float64]] = {}
-    rows = _rows(path, _lines(path), len(names))
-    for column, (name, values) in enumerate(zip(names, zip(*rows)), 1):
-        text = np.array(values)
+def _dataset(cells: Cells, names: str) -> Dataset:
+    """Makes a data set of named columns of numbers or text, of which `label` is the label."""
+    columns: dict[str, ArrayLike] = {}
+    texts = cells.texts()
+    cells.check(texts != "", "a value")
+    for index, (name, text) in enumerate(zip(names.split(), texts.T)):
         try:
-            columns[name] = numbers = text.astype(np.float64)
+            text.astype(np.float64)
         except ValueError:
             columns[name] = text
         else:
-            if not np.isfinite(numbers).all():
-                line = int(np.isfinite(numbers).argmin())
-                _check_number(path, line + 1, column, values[line])
-    return from_columns(columns, label)
+            columns[name] = cells.numbers([index])[:, 0]
+    return from_columns(columns, "label")
 
 
-def _numbers(path: Path, columns: int, delimiter: str, num_labels: int) -> Dataset:
-    """Reads numbers whose last column is a label from 1."""
-    table = _floats(path, columns, delimiter)
-    labels = table[:, -1].astype(np.intp) - 1
-    bad = (labels != table[:, -1] - 1) | (labels < 0) | (labels >= num_labels)
-    if bad.any():
-        line = int(bad.argmax()) + 1
-        raise ValueError(
-            f"{path.name}, line {line}, column {columns} is {table[line - 1, -1]:g}; "
-            f"expected a label from 1 to {num_labels}"
-        )
-    names = tuple(f"feature {index}" for index in range(columns - 1))
-    return Dataset(table[:, :-1].astype(np.float32), labels, tuple(range(1, num_labels + 1)), names)
+def _labelled(cells: Cells, num_labels: int) -> Dataset:
+    """Makes a data set of numbers, of which the last is a label from 1."""
+    table = cells.numbers()
+    labels, last = table[:, -1:], table.shape[1] - 1
+    is_label = np.isin(labels, np.arange(1, num_labels + 1))
+    cells.check(is_label, f"a label from 1 to {num_labels}", [last])
+    names = tuple(f"feature {index}" for index in range(last))
+    kinds = tuple(range(1, num_labels + 1))
+    contexts = table[:, :-1].astype(np.float32)
+    return Dataset(contexts, labels[:, 0].astype(np.intp) - 1, kinds, names)
+
+
+def _one_hot(columns: NDArray[np.str_]) -> NDArray[np.float32]:
+    parts = [column[:, np.newaxis] == np.unique(column) for column in columns.T]
+    return np.concatenate(parts, axis=1).astype(np.float32)

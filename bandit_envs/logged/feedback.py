@@ -5,7 +5,6 @@ What a format cannot hold is refused by name; `BanditLog.drop` leaves out option
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 import os
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import shown
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.logged.files import csv_columns
+from bandit_envs.datasets import load_open_bandit
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.specs import Nest
 
@@ -100,47 +99,8 @@ def read_vw(path: str | os.PathLike[str]) -> BanditLog:
 
 
 def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
-    """Reads a CSV of the Open Bandit Dataset, such as `random/all/all.csv`.
-
-    The observation is a dict of `global` [n, g], the `user_feature_*` and the position, one-hot;
-    and `per_arm` [n, K, p], the `user-item_affinity_*` of every item. If `item_context.csv` is in
-    the same folder, the features of items follow: a number, and the others one-hot.
-
-    Raises:
-        ValueError: a column is missing or has a wrong value; the message names the file.
-    """
-    items_path = Path(path).with_name("item_context.csv")
-    try:
-        columns = _columns(Path(path))
-        affinity = [column for name, column in columns.items() if "affinity" in name]
-        per_arm = np.array(affinity).astype(np.float32).T[:, :, np.newaxis]
-        if items_path.exists():
-            items = _columns(items_path)
-            number = items["item_feature_0"].astype(np.float32)[:, np.newaxis]
-            others = [_one_hot(items[f"item_feature_{index}"]) for index in (1, 2, 3)]
-            order = items["item_id"].astype(np.int64).argsort()
-            of_items = np.concatenate([number, *others], axis=1)[order]
-            rows = np.broadcast_to(of_items, (len(per_arm), *of_items.shape))
-            per_arm = np.concatenate([per_arm, rows], axis=2)
-        users = [column for name, column in columns.items() if name.startswith("user_feature_")]
-        known = [_one_hot(column) for column in (*users, columns["position"])]
-        observation = {"global": np.concatenate(known, axis=1), "per_arm": per_arm}
-        action = columns["item_id"].astype(np.int64)
-        reward, propensity = (columns[name].astype(float) for name in ("click", "propensity_score"))
-        return BanditLog(observation, action, reward, propensity, len(affinity))
-    except (LookupError, ValueError, TypeError, csv.Error) as error:
-        detail = f"it has no column {error}" if isinstance(error, KeyError) else error
-        files = f"{path}, or {items_path.name} beside it,"
-        raise ValueError(f"{files} is not of the Open Bandit Dataset: {detail}") from error
-
-
-def _columns(file: Path) -> dict[str, NDArray[np.str_]]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        return csv_columns(lines)
-
-
-def _one_hot(column: NDArray[np.str_]) -> NDArray[np.float32]:
-    return np.asarray(column[:, np.newaxis] == np.unique(column), np.float32)
+    """Reads a CSV of the Open Bandit Dataset, as `datasets.load_open_bandit` does."""
+    return BanditLog(*load_open_bandit(path))
 
 
 def _refuse(log: BanditLog, *names: str) -> None:

@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -200,20 +200,16 @@ def _paths(name: str, nest: Nest) -> Iterator[tuple[str, NDArray[Any]]]:
         yield name, nest
 
 
-def csv_columns(lines: Iterable[str]) -> dict[str, NDArray[np.str_]]:
-    """Returns the columns of a CSV as text."""
-    names, *rows = csv.reader(lines, strict=True)
-    if any(len(row) != len(names) for row in rows):
-        raise ValueError(f"a row has not {len(names)} columns")
-    return dict(zip(names, np.array(rows, np.str_).reshape(len(rows), len(names)).T))
-
-
 def _read_csv(file: Path) -> tuple[Any, dict[str, NDArray[np.str_]]]:
     with file.open(encoding="utf-8", newline="") as lines:
         first = lines.readline()
         if not first.startswith("# {"):
             raise ValueError("write_log did not write it; use from_frame(pandas.read_csv(...))")
-        return json.loads(first[2:]), csv_columns(lines)
+        names, *rows = csv.reader(lines, strict=True)
+    if any(len(row) != len(names) for row in rows):
+        raise ValueError(f"a row has not {len(names)} columns")
+    columns = np.array(rows, np.str_).reshape(len(rows), len(names)).T
+    return json.loads(first[2:]), dict(zip(names, columns))
 
 
 def _read_parquet(file: Path) -> tuple[Any, dict[str, Any]]:

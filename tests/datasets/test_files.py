@@ -23,6 +23,16 @@ ADULTS = [
     "",
 ]
 
+DECISIONS = """,timestamp,item_id,position,click,propensity_score,user_feature_0,user_feature_1,\
+user-item_affinity_0,user-item_affinity_1
+0,2019-11-24 00:00:00.1+00:00,1,3,0,0.5,aa,x,0.0,1.0
+1,2019-11-24 00:00:01.2+00:00,0,1,1,0.25,bb,x,2.0,0.0
+"""
+ITEMS = """,item_id,item_feature_0,item_feature_1,item_feature_2,item_feature_3
+0,1,-0.25,cc,e,g
+1,0,0.75,dd,e,h
+"""
+
 
 def write(path, lines):
     path.write_text("\n".join(lines) + "\n")
@@ -75,7 +85,7 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
     ("load", "lines", "message"),
     [
         (datasets.load_mushroom, [MUSHROOMS[0], MUSHROOMS[1][:-2]], "line 2 has 22 columns"),
-        (datasets.load_mushroom, [MUSHROOMS[0][:-1]], "line 1, column 23 is empty"),
+        (datasets.load_mushroom, [MUSHROOMS[0][:-1]], "line 1, column 23 is ''"),
         (
             datasets.load_mushroom,
             [MUSHROOMS[0], "?" + MUSHROOMS[1][1:]],
@@ -84,12 +94,12 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
         (datasets.load_adult, [ADULTS[0], "nan" + ADULTS[1][2:]], "line 2, column 1 is 'nan'"),
         (datasets.load_adult, [ADULTS[0], "", ADULTS[1]], "line 2 has 0 columns"),
         (datasets.load_covertype, [",".join(["x"] * 55)], "line 1, column 1 is 'x'"),
-        (datasets.load_covertype, [",".join(["1"] * 54 + ["8"])], "line 1, column 55 is 8"),
+        (datasets.load_covertype, [",".join(["1"] * 54 + ["8"])], "line 1, column 55 is '8'"),
         (datasets.load_covertype, [",".join(["nan"] * 55)], "line 1, column 1 is 'nan'"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "0\t1\t3\t0"], "line 2, column 1: expected ids"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "1\t0\t3\t0"], "line 2, column 2: expected ids"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "0\t1\t3\t0"], "line 2, column 1 is '0'"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "1\t0\t3\t0"], "line 2, column 2 is '0'"),
         (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\tnan\t0"], "line 2, column 3 is 'nan'"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t\t0"], "line 2, column 3 is empty"),
+        (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t\t0"], "line 2, column 3 is ''"),
         (datasets.load_movielens, ["1\t1\t3\t0", "", "1\t1\t3"], "line 2 has 0 columns"),
         (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t3"], "line 2 has 3 columns"),
         (datasets.load_statlog_shuttle, [], "is empty"),
@@ -98,6 +108,40 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
 def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, load, lines, message):
     with pytest.raises(ValueError, match=message):
         load(write(tmp_path / "some.data", lines))
+
+
+def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
+    path = tmp_path / "women.csv"
+    path.write_text(DECISIONS)
+    data = datasets.load_open_bandit(path)
+    assert (data.num_actions, data.action.tolist(), data.reward.tolist()) == (2, [1, 0], [0, 1])
+    assert data.propensity.tolist() == [0.5, 0.25]
+    assert data.observation["global"].tolist() == [[1, 0, 1, 0, 1], [0, 1, 1, 1, 0]]
+    assert data.observation["per_arm"].tolist() == [[[0], [1]], [[2], [0]]]
+    (tmp_path / "item_context.csv").write_text(ITEMS)
+    items = [[0.75, 0, 1, 1, 0, 1], [-0.25, 1, 0, 1, 1, 0]]
+    expected = [[[0, *items[0]], [1, *items[1]]], [[2, *items[0]], [0, *items[1]]]]
+    assert datasets.load_open_bandit(path).observation["per_arm"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("propensity_score", "action_prob", "all.csv has no column propensity_score"),
+        ("0.25", "0.0", "all.csv, line 3, column 6 is '0.0'"),
+        ("0.25", "much", "all.csv, line 3, column 6 is 'much'"),
+        ("+00:00,1,", "+00:00,2,", "all.csv, line 2, column 3 is '2'"),
+        ("2.0,0.0", "2.0", "all.csv, line 3 has 9 columns"),
+        ("item_feature_2", "feature_2", "item_context.csv has no column item_feature_2"),
+        ("-0.25,cc", "low,cc", "item_context.csv, line 2, column 3 is 'low'"),
+        ("1,0,0.75,dd,e,h\n", "", "item_context.csv has not each item"),
+    ],
+)
+def test_bad_files_of_the_open_bandit_dataset_are_refused(tmp_path, old, new, message):
+    (tmp_path / "all.csv").write_text(DECISIONS.replace(old, new))
+    (tmp_path / "item_context.csv").write_text(ITEMS.replace(old, new))
+    with pytest.raises(ValueError, match=message):
+        datasets.load_open_bandit(tmp_path / "all.csv")
 
 
 @pytest.fixture
