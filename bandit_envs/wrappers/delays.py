@@ -65,15 +65,8 @@ class DelayedRewards(Wrapper):
     array([[3., 2.]], dtype=float32)
     """
 
-    def __init__(
-        self,
-        env: PyEnvironment,
-        delay: Any,
-        max_delay: int | None = None,
-        *,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(env, name=name)
+    def __init__(self, env: PyEnvironment, delay: Any, max_delay: int | None = None) -> None:
+        super().__init__(env)
         taken = env.action_spec()
         if not is_bandit(env) or not isinstance(taken, ArraySpec):
             raise TypeError(f"env is {env.name}; expected a bandit whose action is one array")

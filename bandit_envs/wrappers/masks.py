@@ -23,8 +23,8 @@ class MaskingWrapper(RankingWrapper):
     `observation` and `mask`. The wrapper remembers the mask that the last action met.
     """
 
-    def __init__(self, env: PyEnvironment, num_extra_actions: int, name: str | None) -> None:
-        super().__init__(env, name=name)
+    def __init__(self, env: PyEnvironment, num_extra_actions: int) -> None:
+        super().__init__(env)
         self._num_wrapped = self._num_actions
         self._num_actions += num_extra_actions
         mask_spec = ArraySpec((self._num_actions,), np.bool_, "mask")
@@ -72,8 +72,9 @@ class MaskingWrapper(RankingWrapper):
     def _find_means(self, state: Any) -> Array:
         return self._masked(self._bandit().expected_rewards(), state.time_step.observation["mask"])
 
-    def _met_means(self, means: Array, state: Any) -> Array:
-        return self._masked(means, state.latent)
+    def _last_choice(self) -> tuple[Array, Any] | None:
+        choice = super()._last_choice()
+        return choice and (self._masked(choice[0], self._state.latent), choice[1])
 
     def _masked(self, means: Array, mask: Mask) -> Array:
         shape = (*mask.shape, *means.shape[2:])
@@ -81,11 +82,6 @@ class MaskingWrapper(RankingWrapper):
         known = mask[:, : self._num_wrapped].reshape(*means.shape[:2], *(1,) * (means.ndim - 2))
         np.copyto(masked[:, : self._num_wrapped], means, where=known)
         return masked
-
-    def _check_content(self, content: Any) -> None:
-        super()._check_content(content)
-        if (mask := content[0].latent) is not None:
-            self._masked(np.zeros((self._batch_size, self._num_wrapped)), mask)
 
 
 class RandomActionMask(MaskingWrapper):
@@ -107,10 +103,8 @@ class RandomActionMask(MaskingWrapper):
     True
     """
 
-    def __init__(
-        self, env: PyEnvironment, action_probability: float, *, name: str | None = None
-    ) -> None:
-        super().__init__(env, 0, name)
+    def __init__(self, env: PyEnvironment, action_probability: float) -> None:
+        super().__init__(env, num_extra_actions=0)
         self._probability = check_number("action_probability", action_probability, 0.0, 1.0)
 
     def _draw_mask(self, available: Mask | None) -> Mask:
@@ -134,10 +128,8 @@ class ExtraDisabledActions(MaskingWrapper):
     ([[True, True, False, False, False]], 5)
     """
 
-    def __init__(
-        self, env: PyEnvironment, num_extra_actions: int, *, name: str | None = None
-    ) -> None:
-        super().__init__(env, check_integer("num_extra_actions", num_extra_actions, 0), name)
+    def __init__(self, env: PyEnvironment, num_extra_actions: int) -> None:
+        super().__init__(env, check_integer("num_extra_actions", num_extra_actions, 0))
 
     def _draw_mask(self, available: Mask | None) -> Mask:
         mask = np.zeros((self._batch_size, self._num_actions), np.bool_)

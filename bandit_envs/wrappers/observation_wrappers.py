@@ -35,14 +35,9 @@ class TransformObservation(Wrapper):
     """
 
     def __init__(
-        self,
-        env: PyEnvironment,
-        func: Callable[[Nest], Nest],
-        observation_spec: Nest,
-        *,
-        name: str | None = None,
+        self, env: PyEnvironment, func: Callable[[Nest], Nest], observation_spec: Nest
     ) -> None:
-        super().__init__(env, name=name)
+        super().__init__(env)
         if not callable(func):
             raise TypeError(f"func is {func!r}; expected a function of an observation")
         self._func = func
@@ -74,8 +69,8 @@ class AddActionMask(Wrapper):
     True
     """
 
-    def __init__(self, env: PyEnvironment, *, name: str | None = None) -> None:
-        super().__init__(env, name=name)
+    def __init__(self, env: PyEnvironment) -> None:
+        super().__init__(env)
         spec = env.observation_spec()
         if not isinstance(spec, dict) or "num_actions" not in spec or "action_mask" in spec:
             raise ValueError(f"env has observation_spec {spec}; expected num_actions, and no mask")

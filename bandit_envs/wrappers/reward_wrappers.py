@@ -38,10 +38,8 @@ class RescaleReward(Wrapper):
     (True, True, (0.0, 1.0))
     """
 
-    def __init__(
-        self, env: PyEnvironment, reward_range: tuple[float, float], *, name: str | None = None
-    ) -> None:
-        super().__init__(env, name=name)
+    def __init__(self, env: PyEnvironment, reward_range: tuple[float, float]) -> None:
+        super().__init__(env)
         self._range = _check_range(reward_range)
         self._reward_spec = reward_spec_within(env, *self._range)
         self._wrapped_range = smallest, largest = env.reward_range
@@ -86,10 +84,8 @@ class AffineReward(Wrapper):
     True
     """
 
-    def __init__(
-        self, env: PyEnvironment, scale: float = 1.0, shift: float = 0.0, *, name: str | None = None
-    ) -> None:
-        super().__init__(env, name=name)
+    def __init__(self, env: PyEnvironment, scale: float = 1.0, shift: float = 0.0) -> None:
+        super().__init__(env)
         self._scale = check_positive("scale", scale, maximum=MAX_PARAMETER)
         self._shift = check_number("shift", shift, -MAX_PARAMETER, MAX_PARAMETER)
         ends = (self._scale * end + self._shift for end in env.reward_range)
@@ -117,10 +113,8 @@ class ClipReward(Wrapper):
     1.0
     """
 
-    def __init__(
-        self, env: PyEnvironment, reward_range: tuple[float, float], *, name: str | None = None
-    ) -> None:
-        super().__init__(env, name=name)
+    def __init__(self, env: PyEnvironment, reward_range: tuple[float, float]) -> None:
+        super().__init__(env)
         self._range = _check_range(reward_range)
         self._reward_spec = reward_spec_within(
             env, *np.clip(env.reward_range, *self._range).tolist()

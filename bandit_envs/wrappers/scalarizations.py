@@ -26,12 +26,12 @@ class Scalarization(RankingWrapper):
         deterministic: whether the rewards of `env` always equal their means.
     """
 
-    def __init__(self, env: PyEnvironment, knows_means: bool, name: str | None) -> None:
-        super().__init__(env, name=name)
+    def __init__(self, env: PyEnvironment, deterministic: bool) -> None:
+        super().__init__(env)
         spec = env.reward_spec()
         if not isinstance(spec, ArraySpec) or len(spec.shape) != 1:
             raise TypeError(f"env has reward_spec {spec}; expected a vector of rewards")
-        self._num_rewards, self._knows_means = spec.shape[0], knows_means
+        self._num_rewards, self._knows_means = spec.shape[0], deterministic
         self._reward_spec = REWARD_SPEC
 
     @abc.abstractmethod
@@ -68,8 +68,8 @@ class LinearScalarization(Scalarization):
     ((4,), (4, 5))
     """
 
-    def __init__(self, env: PyEnvironment, weights: ArrayLike, *, name: str | None = None) -> None:
-        super().__init__(env, True, name)
+    def __init__(self, env: PyEnvironment, weights: ArrayLike) -> None:
+        super().__init__(env, True)
         self._weights = self._vector("weights", weights)
 
     def _map_rewards(self, rewards: Array) -> Array:
@@ -96,9 +96,8 @@ class ChebyshevScalarization(Scalarization):
         reference: ArrayLike,
         *,
         deterministic: bool = False,
-        name: str | None = None,
     ) -> None:
-        super().__init__(env, deterministic, name)
+        super().__init__(env, deterministic)
         self._weights = self._vector("weights", weights)
         self._reference = self._vector("reference", reference)
 
@@ -129,9 +128,8 @@ class HypervolumeScalarization(Scalarization):
         offsets: ArrayLike,
         *,
         deterministic: bool = False,
-        name: str | None = None,
     ) -> None:
-        super().__init__(env, deterministic, name)
+        super().__init__(env, deterministic)
         vector = self._vector("direction", direction)
         if (vector < 0.0).any() or not vector.any():
             raise ValueError(

@@ -32,10 +32,6 @@ class Wrapper(PyEnvironment):
     environment, with its own rewards. A reset returns the reward 0, or the allowed value nearest
     to 0.
 
-    Args:
-        env: the environment to wrap; it may be a wrapper.
-        name: by default, the class and, in brackets, the name of `env`.
-
     Source: TF-Agents' `PyEnvironmentBaseWrapper`; Gymnasium's `Wrapper`.
 
     >>> class Tripled(Wrapper):
@@ -48,19 +44,17 @@ class Wrapper(PyEnvironment):
     (array([0.], dtype=float32), array([ True]))
     """
 
-    def __init__(self, env: PyEnvironment, *, name: str | None = None) -> None:
+    def __init__(self, env: PyEnvironment) -> None:
         if not isinstance(env, PyEnvironment):
             raise TypeError(f"env is {env!r}; expected a PyEnvironment")
-        name = f"{type(self).__name__}({env.name})" if name is None else name
+        name = f"{type(self).__name__}({env.name})"
         super().__init__(batch_size=env.batch_size, seed=env.np_random, name=name)
         self._env = env
         self._observation_spec = env.observation_spec()
         self._reward_spec = env.reward_spec()
-        self._returned = f"{self._name}._map_rewards returned"
         self._maps_rewards = type(self)._map_rewards is not Wrapper._map_rewards
         self._state = EnvironmentState(None, None, None)  # the generator is the wrapped one's
-        self._mean_memo, self._optimum_memo = Memo(), Memo()
-        self._choice_memo, self._info_memo = Memo(), Memo()
+        self._mean_memo, self._optimum_memo, self._info_memo = Memo(), Memo(), Memo()
 
     def wrapped_env(self) -> PyEnvironment:
         """Returns the wrapped environment."""
@@ -101,16 +95,10 @@ class Wrapper(PyEnvironment):
         return self._env.seed(seed)
 
     def get_info(self) -> Any:
-        if self._state.time_step is None and is_bandit(self):
-            return None
-        info = self._env.get_info()
-        if not isinstance(info, dict):
-            return info
-        means = info.keys() & {"expected_reward", "optimal_reward"}
-        mapped = self._info_memo.of(
-            self._state, lambda _: {key: self._mapped_means(info[key]) for key in means}
-        )
-        return {**info, **read_only_nest(mapped)}
+        if not is_bandit(self):
+            return self._env.get_info()
+        info = self._info_memo.of(self._state, self._describe_step)
+        return None if info is None else read_only_nest(info)
 
     def expected_rewards(self) -> Array:
         return read_only(self._mean_memo.of(self._bandit_state(), self._find_means))
@@ -147,18 +135,16 @@ class Wrapper(PyEnvironment):
 
     def _reset(self) -> tuple[Any, TimeStep]:
         time_step = self._env.reset()
-        reward = time_step.reward
-        if self._maps_rewards:
-            reward = no_reward(self.reward_spec(), self._batch_size)
+        size = self._batch_size
+        reward = no_reward(self.reward_spec(), size) if self._maps_rewards else time_step.reward
         return None, self._mapped(time_step, reward)
 
     def _step(self, action: Nest) -> tuple[Any, TimeStep]:
         time_step = self._env.step(action)
         reward = self._map_rewards(time_step.reward)
         if reward is not time_step.reward:
-            spec = self.reward_spec()
-            shape = (self._batch_size, *spec.shape)
-            reward = check_result(self._returned, reward, spec.dtype, shape)
+            spec, what = self.reward_spec(), f"{self._name}._map_rewards returned"
+            reward = check_result(what, reward, spec.dtype, (self._batch_size, *spec.shape))
         return None, self._mapped(time_step, reward)
 
     def _mapped(self, time_step: TimeStep, reward: Any) -> TimeStep:
@@ -178,18 +164,18 @@ class Wrapper(PyEnvironment):
         bandit = self._bandit()
         return bandit.optimal_action(), self._mapped_means(bandit.optimal_reward())
 
-    def _last_choice(self) -> tuple[Array, Any] | None:
-        return self._choice_memo.of(self._state, self._find_choice)
-
-    def _find_choice(self, state: EnvironmentState) -> tuple[Array, Any] | None:
-        choice = self._bandit()._last_choice()
-        if choice is None or state.time_step is None:
+    def _describe_step(self, state: EnvironmentState) -> dict[str, Any] | None:
+        info: dict[str, Any] | None = self._env.get_info()
+        if info is None or state.time_step is None:
             return None
-        return self._met_means(choice[0], state), choice[1]
+        means = info.keys() & {"expected_reward", "optimal_reward"}
+        return info | {key: self._mapped_means(info[key]) for key in means}
 
-    def _met_means(self, means: Array, state: EnvironmentState) -> Array:
-        """Returns the means that the last action met, which are `means` in the wrapped bandit."""
-        return self._mapped_means(means)
+    def _last_choice(self) -> tuple[Array, Any] | None:
+        choice = self._bandit()._last_choice()
+        if choice is None or self._state.time_step is None:
+            return None
+        return self._mapped_means(choice[0]), choice[1]
 
     def _check_action(self, action: Nest) -> Nest:
         return action  # the wrapped environment checks it before anything changes
@@ -225,12 +211,12 @@ class Wrapper(PyEnvironment):
 class RankingWrapper(Wrapper):
     """A wrapper under which another action may be the best.
 
-    What is optimal follows from the wrapper's own `_find_means` and `_met_means`. `env` is a bandit
-    whose action is one integer.
+    What is optimal follows from the wrapper's own `_find_means` and `_last_choice`. `env` is a
+    bandit whose action is one integer.
     """
 
-    def __init__(self, env: PyEnvironment, *, name: str | None = None) -> None:
-        super().__init__(env, name=name)
+    def __init__(self, env: PyEnvironment) -> None:
+        super().__init__(env)
         spec = env.action_spec()
         if not is_bandit(env) or not isinstance(spec, ArraySpec) or spec.shape:
             raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
@@ -239,13 +225,10 @@ class RankingWrapper(Wrapper):
     def _find_optimum(self, state: EnvironmentState) -> tuple[Array, Array]:
         return self._best(self._mean_memo.of(state, self._find_means))
 
-    def get_info(self) -> dict[str, Array] | None:
+    def _describe_step(self, state: EnvironmentState) -> dict[str, Any] | None:
         choice = self._last_choice()
         if choice is None:
             return None
-        return read_only_nest(self._info_memo.of(choice, self._describe))  # type: ignore[no-any-return]
-
-    def _describe(self, choice: tuple[Array, Any]) -> dict[str, Array]:
         means, action = choice
         optimal_action, optimal_reward = self._best(means)
         return {

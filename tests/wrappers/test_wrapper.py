@@ -58,8 +58,8 @@ def test_the_info_before_the_first_step_is_none():
 def test_there_is_no_time_step_before_the_first_reset():
     env = make_testbed()
     env.reset()
-    with pytest.raises(ValueError, match=r"^mine has no time step yet; call reset\(\) first$"):
-        Unchanged(env, name="mine").current_time_step()
+    with pytest.raises(ValueError, match="reset"):
+        Unchanged(env).current_time_step()
 
 
 def test_a_step_before_the_first_reset_is_a_reset():
