@@ -84,8 +84,6 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="the figure")
     reproduce.add_argument("--list", action="store_true", help="only list all figures")
     report.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
-    text = "also print medians and quantiles over runs"
-    report.add_argument("--quantiles", action="store_true", help=text)
     text = "a policy in place of the default ones; may be repeated"
     run.add_argument("--policy", action="append", metavar="SPEC", help=text)
     text = f"{text}; with --figure, beside those of the figure"
@@ -100,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
         names = ",".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
         text = f"draw these over steps, all or some of {names}"
         each.add_argument("--panels", type=lambda names: names.split(","), help=text)
+        text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
+        each.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
     text = "independent runs (default: as published)"
     reproduce.add_argument("--runs", **number, help=text)
     for each in (testbed, run, sweep, reproduce, evaluate):

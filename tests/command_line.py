@@ -16,7 +16,7 @@ from unittest import mock
 import bandit_envs
 from bandit_envs.cli import main
 
-TABLES = "curves.csv", "runs.csv", "summary.csv"
+TABLES = "curves.csv", "runs.csv", "summary.csv"  # of every study
 SMALL = ("--runs", "30", "--steps", "12", "--workers", "1")
 
 # Linear algebra of a size that would use several threads, in tasks of one run.
@@ -27,6 +27,7 @@ steps = 12
 seed = 3
 metrics = ["reward", "regret"]
 panels = ["regret"]
+quantiles = [0.1, 0.9]
 
 [[environment]]
 name = "per_arm"
@@ -49,6 +50,7 @@ TESTBED = """
 title = "Testbed"
 runs = 4100
 steps = 15
+quantiles = [0.1, 0.9]
 
 [[environment]]
 name = "testbed"
@@ -184,7 +186,9 @@ def rows(file):
 
 def tables(folder):
     """Returns the bytes of the tables in a folder of results."""
-    return {name: (folder / name).read_bytes() for name in TABLES}
+    found = {file.name: file.read_bytes() for file in folder.glob("*.csv")}
+    assert found.keys() >= set(TABLES)
+    return found
 
 
 def task_files(folder):

@@ -351,7 +351,7 @@ def test_a_sweep_leaves_tables_a_figure_and_what_reruns_it(tmp_path):
     code, out, err = sweep(tmp_path, CONTEXTUAL)
     output = tmp_path / "results"
     assert code == 0
-    assert {file.name for file in output.glob("[!.]*")} == FILES
+    assert {file.name for file in output.glob("[!.]*")} == {*FILES, "quantiles.csv"}
     assert [(row["environment"], row["policy"]) for row in rows(output / "summary.csv")] == [
         (f"per_arm:batch_size={size}", policy)
         for size in (1, 20)
@@ -461,15 +461,34 @@ def test_a_report_draws_other_panels(tmp_path, drawn):
     assert "cumulative_regret" in err
 
 
-def test_a_report_prints_medians_and_quantiles_over_runs(tmp_path):
-    run_testbed(tmp_path, "--policy", "greedy", *SMALL)
-    rewards = [float(row["mean_reward"]) for row in rows(tmp_path / "results" / "runs.csv")]
-    low, median, high = np.quantile(rewards, [0.1, 0.5, 0.9])
-    quantiles = f"({low:.3f} to {high:.3f})"
-    shown = run("report", tmp_path / "results", "--quantiles").out
-    assert quantiles in shown
+def test_tables_show_medians_and_quantiles_over_runs_on_demand(tmp_path):
+    arguments = "--policy", "greedy", *SMALL
+    output = tmp_path / "results"
+    run_testbed(tmp_path, *arguments, "--quantiles", 0.1, 0.9)
+    of_runs = [float(row["mean_reward"]) for row in rows(output / "runs.csv")]
+    low, median, high = np.quantile(of_runs, [0.1, 0.5, 0.9])
+    shown = run("report", output).out
+    assert f"({low:.3f} to {high:.3f})" in shown
     assert f" {median:.3f} " in shown
-    assert quantiles not in run("report", tmp_path / "results").out
+    low, high = np.quantile(of_runs, [0.25, 1])
+    assert f"({low:.3f} to {high:.3f})" in run("report", output, "--quantiles", 0.25, 1).out
+    of_runs = [float(row["cumulative_regret"]) for row in rows(output / "runs.csv")]
+    last = rows(output / "quantiles.csv")[-1]
+    found = [float(last[f"cumulative_regret_{level}"]) for level in (0.25, 0.5, 1)]
+    assert last["step"] == "12"
+    assert found == pytest.approx(np.quantile(of_runs, [0.25, 0.5, 1]), rel=1e-6)
+
+
+def test_a_study_that_kept_no_curves_of_runs_is_run_once_more_for_quantiles(tmp_path):
+    arguments = "--policy", "greedy", *SMALL
+    run_testbed(tmp_path, *arguments)
+    before = tables(tmp_path / "results")
+    unfinished = run("report", tmp_path / "results", "--quantiles", 0.1, 0.9)
+    assert "1 of 1 tasks have not finished with --quantiles" in unfinished.out
+    assert "nothing to run" not in run_testbed(tmp_path, *arguments, "--quantiles", 0.1, 0.9).err
+    assert "nothing to run" in run_testbed(tmp_path, *arguments, "--quantiles", 0.2, 0.8).err
+    assert "nothing to run" in run_testbed(tmp_path, *arguments).err
+    assert before.items() < tables(tmp_path / "results").items()
 
 
 def test_a_report_of_an_unfinished_folder_says_what_is_missing(tmp_path):

@@ -54,13 +54,18 @@ class Metric(Stateful, abc.ABC):
         total_deviations.append(float(centred_total.dot(centred_total)))
         self._state = _Seen(columns, total)
 
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """The sum of each row's values so far: [B]."""
+        return np.array(self._state.total)
+
     def result(self) -> MetricResult:
         """Returns the statistics of every step seen so far."""
         columns, total = self._state
         means, deviations, total_means, total_deviations = map(np.array, columns)
         per_step = Statistics(len(total), means, deviations)
         cumulative = Statistics(len(total), total_means, total_deviations)
-        return MetricResult(per_step, cumulative, total.copy())
+        return MetricResult(per_step, cumulative, self.totals)
 
     @abc.abstractmethod
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from operator import attrgetter, itemgetter
+from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,65 +34,67 @@ def _reward_metric(env: PyEnvironment) -> AverageRewardMetric:
     raise NotImplementedError(f"{env.name} has rewards that are not numbers")
 
 
-METRICS: dict[str, Callable[[Any], Metric]] = {
-    "reward": _reward_metric,
-    "percent_optimal": OptimalActionMetric,
-    "regret": RegretMetric,
-    "pareto_regret": ParetoRegretMetric,
-    "violations": ConstraintViolationMetric,
-}
-"""How each metric of studies is made for an environment."""
-
-
 class Quantity(NamedTuple):
-    """A statistic of a metric, as studies show it: in panels of figures and in the summary."""
+    """A statistic of a metric, as studies show it: in panels of figures and in tables."""
 
-    metric: str  # its name in `METRICS`
-    statistics: Callable[[MetricResult], Statistics]  # [T], or of the mean over all T steps
+    metric: str  # the name of the row that makes it
+    kind: str  # the field of its `MetricResult`: per_step, or of whole runs cumulative or mean
     axis: str = ""  # the title of the panel's axis; "" if there is no panel
     heading: str = ""  # of the column of the summary, of the last step; "" for no column
     form: str = "{:.3f}"  # how the summary writes a number
     limits: tuple[float, float] | None = None  # of the panel's axis; None to fit the curves
-    of_runs: Callable[[MetricResult], NDArray[np.float64]] | None = None  # [B], of whole runs
+    make: Callable[[Any], Metric] | None = None  # returns the metric for an environment
+
+    def statistics(self, result: MetricResult) -> Statistics:
+        """Returns the statistics [T], or of the mean over all T steps."""
+        found: Statistics = getattr(result, self.kind)
+        return found
+
+    def of_runs(self, sums: NDArray[Any], steps: Iterable[int]) -> NDArray[np.float64]:
+        """Returns the quantity of each run [n, B], of the sums [n, B] of its first `steps` [n].
+
+        If it is one of each step, that is the mean over the steps since those before.
+        """
+        sums, counts = np.asarray(sums, np.float64), np.array([*steps])[:, np.newaxis]
+        if self.kind == "per_step":
+            sums, counts = (np.diff(array, axis=0, prepend=0) for array in (sums, counts))
+        return sums if self.kind == "cumulative" else sums / counts
 
 
-def _run_means(result: MetricResult) -> NDArray[np.float64]:
-    return result.totals / len(result.per_step.mean)
-
-
-_STEP, _SUM, _MEAN = attrgetter("per_step"), attrgetter("cumulative"), attrgetter("mean")
+_STEP, _SUM, _MEAN = "per_step", "cumulative", "mean"
 QUANTITIES = {
-    "reward": Quantity("reward", _STEP, "Average reward", "reward"),
+    "reward": Quantity("reward", _STEP, "Average reward", "reward", make=_reward_metric),
     "percent_optimal": Quantity(
-        "percent_optimal", _STEP, "% Optimal action", "% optimal", "{:.1f}", (0, 100)
+        *("percent_optimal", _STEP, "% Optimal action", "% optimal", "{:.1f}", (0, 100)),
+        make=OptimalActionMetric,
     ),
-    "regret": Quantity("regret", _STEP, "Average regret"),
-    "mean_reward": Quantity("reward", _MEAN, heading="mean reward", of_runs=_run_means),
-    "mean_percent_optimal": Quantity("percent_optimal", _MEAN, of_runs=_run_means),
-    "pareto_regret": Quantity("pareto_regret", _STEP, "Average Pareto regret"),
-    "violations": Quantity("violations", _STEP, "Share of violations", "violations"),
-    "cumulative_regret": Quantity(
-        "regret", _SUM, "Cumulative regret", "regret", "{:.1f}", of_runs=attrgetter("totals")
+    "regret": Quantity("regret", _STEP, "Average regret", make=RegretMetric),
+    "mean_reward": Quantity("reward", _MEAN, heading="mean reward"),
+    "mean_percent_optimal": Quantity("percent_optimal", _MEAN),
+    "pareto_regret": Quantity(
+        "pareto_regret", _STEP, "Average Pareto regret", make=ParetoRegretMetric
     ),
+    "violations": Quantity(
+        "violations", _STEP, "Share of violations", "violations", make=ConstraintViolationMetric
+    ),
+    "cumulative_regret": Quantity("regret", _SUM, "Cumulative regret", "regret", "{:.1f}"),
     "cumulative_pareto_regret": Quantity(
-        "pareto_regret",
-        _SUM,
-        "Cumulative Pareto regret",
-        "Pareto regret",
-        "{:.1f}",
-        of_runs=attrgetter("totals"),
+        "pareto_regret", _SUM, "Cumulative Pareto regret", "Pareto regret", "{:.1f}"
     ),
-    "mean_violations": Quantity("violations", _MEAN, of_runs=_run_means),
+    "mean_violations": Quantity("violations", _MEAN),
 }
-"""Everything that the tables and figures of studies show, by name."""
+"""The metrics of studies, and everything that tables and figures show of them, by name."""
+
+METRICS = {name: quantity.make for name, quantity in QUANTITIES.items() if quantity.make}
+"""How each of the metrics is made for an environment."""
 
 
 def of_runs(result: Mapping[str, MetricResult]) -> dict[str, NDArray[np.float64]]:
     """Returns the quantities of whole runs that were measured: for each name, one a run."""
     return {
-        name: quantity.of_runs(result[quantity.metric])
+        name: quantity.of_runs(found.totals[np.newaxis], [len(found.per_step.mean)])[0]
         for name, quantity in QUANTITIES.items()
-        if quantity.of_runs and quantity.metric in result
+        if quantity.kind != _STEP and (found := result.get(quantity.metric))
     }
 
 
@@ -105,7 +107,7 @@ def compare(
     give their environments the same seed. What problems differ in then cancels out.
 
     Args:
-        first: results of metrics, by their names in `METRICS`.
+        first: results of metrics, by their names in `QUANTITIES`.
         second: as `first`; metrics of one alone are left out.
 
     Raises:

@@ -81,6 +81,7 @@ class MetricResult(NamedTuple):
         per_step: statistics [T] over rows of each step's value.
         cumulative: statistics [T] over rows of the sum of the row's values up to each step.
         totals: the sum of each row's values over all steps: [B].
+        curves: these sums after n earlier steps, [n, B], which only some studies keep.
 
     >>> steps = np.array([[1.0, 3.0], [3.0, 5.0]])  # two rows, and a step a column
     >>> sums = steps.cumsum(axis=1)
@@ -92,6 +93,7 @@ class MetricResult(NamedTuple):
     per_step: Statistics
     cumulative: Statistics
     totals: NDArray[np.float64]
+    curves: NDArray[np.float32] = np.zeros((0, 1), np.float32)
 
     @property
     def mean(self) -> Statistics:
@@ -111,10 +113,12 @@ class MetricResult(NamedTuple):
             self.per_step.merge(other.per_step),
             self.cumulative.merge(other.cumulative),
             np.concatenate([self.totals, other.totals]),
+            np.concatenate([self.curves, other.curves], axis=1),
         )
 
     def as_one_value(self) -> MetricResult:
         """Returns the result with all rows taken as one, for rows that are not independent."""
         means = self.per_step.mean, self.cumulative.mean
         per_step, cumulative = (Statistics(1, mean, np.zeros_like(mean)) for mean in means)
-        return MetricResult(per_step, cumulative, self.totals.mean(keepdims=True))
+        totals, curves = (sums.mean(-1, keepdims=True) for sums in (self.totals, self.curves))
+        return MetricResult(per_step, cumulative, totals, curves)

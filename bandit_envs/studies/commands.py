@@ -24,7 +24,7 @@ from bandit_envs.metrics import QUANTITIES, Statistics
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import VERSIONS, Results, TaskFiles, columns, read_config
+from bandit_envs.studies.results import VERSIONS, Results, TaskFiles, band, read_config
 from bandit_envs.studies.run import backend, record, try_task
 from bandit_envs.studies.study import Study, Task
 
@@ -86,15 +86,14 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
-    values = read_config(options.folder)["study"]
-    results = Results(options.folder, Study.of(values))
+    study = _study(read_config(options.folder)["study"], options)
+    results = Results(options.folder, study)
     results.check()
-    _show(results, Study.of({**values, "panels": options.panels or values["panels"]}))
+    _show(results)
     _show_differences(results)
-    if options.quantiles:
-        _show_quantiles(results)
     if missing := len(results.missing()):
-        OUT.print(f"{missing} of {len(list(results.study.tasks()))} tasks have not finished")
+        text = f"{missing} of {len(list(study.tasks()))} tasks have not finished"
+        OUT.print(f"{text} with --quantiles" if study.quantiles else text)
     return 0
 
 
@@ -114,10 +113,16 @@ def _metrics(values: dict[str, Any], policy: str) -> tuple[str, ...]:
     return ()
 
 
+def _study(values: dict[str, Any], options: argparse.Namespace) -> Study:
+    """Returns the study of a file or folder, with the values that options give."""
+    keys = "runs", "steps", "seed", "panels", "quantiles"
+    given = {key: getattr(options, key, None) for key in keys}
+    return Study.of({**values, **{key: given[key] for key in given if given[key] is not None}})
+
+
 def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
-    given = {key: getattr(options, key, None) for key in ("runs", "steps", "seed", "panels")}
-    study = Study.of({**values, **{key: given[key] for key in given if given[key] is not None}})
+    study = _study(values, options)
     compare(study, ())
     if options.dry_run:
         OUT.print(f"{len(list(study.tasks()))} tasks")
@@ -134,7 +139,7 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
             try:
                 failures = _run_missing(results, apply)
             finally:
-                is_missed = _show(results, study)
+                is_missed = _show(results)
         except Exception as error:  # a worker died, or the disk is full
             text = f"stopped: {printable(error)}; the same command resumes it in {results.path}"
             ERR.print(text, soft_wrap=True)
@@ -189,24 +194,30 @@ class StepProgress(Progress):
         return super().get_renderables()
 
 
-def _show(results: Results, study: Study) -> bool:
+def _show(results: Results) -> bool:
     """Writes and prints what has finished; returns whether an expected value was missed."""
     results.write_tables()
-    comparison = compare(study, results)
+    study, comparison = results.study, compare(results.study, results)
     summed_up = {
         name: q for name, q in QUANTITIES.items() if q.heading and q.metric in study.metrics
     }
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
     at_last = " and ".join(q.heading for name, q in summed_up.items() if name == q.metric)
-    caption = f"± one standard error over runs{at_last and f'; {at_last}: at the last step'}"
+    caption, last = "± one standard error over runs", "at the last step"
+    if study.quantiles:
+        low, high = (f"{100 * level:.4g}%" for level in study.quantiles)
+        caption = f"medians over runs, with the {low} and {high} quantiles"
+        last = f"over the last {np.diff((0, *study.kept))[-1]} steps"
+    caption += at_last and f"; {at_last}: {last}"
     table = _table(title, summed_up, caption)
     for task, result in itertools.islice(results, 60):
         so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""
-        found = {name: column[-1] for name, column in columns(result, summed_up).items()}
         cells = []
         for name, quantity in summed_up.items():
-            mean, error = (quantity.form.format(found[key]) for key in (name, f"{name}_se"))
-            cells.append(mean if error == "nan" else f"{mean} ±{error}")
+            _, value, low, high = band(study, result, name)[:, -1]
+            value, low, high, error = map(quantity.form.format, (value, low, high, high - value))
+            spread = f"\n({low} to {high})" if study.quantiles else f" ±{error}"
+            cells.append(value if task.runs == 1 else f"{value}{spread}")
         table.add_row(f"{study.label(task)}{so_far}", *cells)
     if table.rows:
         atomic_write(results.path / "figure.png", [study_figure(study, results)])
@@ -236,7 +247,8 @@ def _table(title: str, names: Iterable[str], caption: str | None = None) -> Tabl
 def _show_differences(results: Results) -> None:
     """Prints how the runs of each policy differ from those of the first policy."""
     study, firsts = results.study, {}
-    shown = [name for name, quantity in QUANTITIES.items() if quantity.of_runs and quantity.heading]
+    of_runs = {key: q for key, q in QUANTITIES.items() if q.kind != "per_step"}
+    shown = [name for name, quantity in of_runs.items() if quantity.heading]
     title = f"Differences to {', '.join(study.policy[0].parts())} on the same problems"
     table = _table(title, shown, "with 95% confidence intervals of the mean over runs")
     for task, result in itertools.islice(results, 60):
@@ -250,21 +262,6 @@ def _show_differences(results: Results) -> None:
             table.add_row(study.label(task), *(_difference(found, name) for name in shown))
     if table.rows and study.runs > 1:
         OUT.print(table)
-
-
-def _show_quantiles(results: Results) -> None:
-    """Prints medians over runs, with quantiles."""
-    summed_up = [name for name, quantity in QUANTITIES.items() if quantity.of_runs]
-    shown = [name for name in summed_up if QUANTITIES[name].metric in results.study.metrics]
-    table = _table("Medians over runs, with the 10% and 90% quantiles", shown)
-    for task, result in itertools.islice(results, 60):
-        found, cells = metrics.of_runs(result), []
-        for name in shown:
-            numbers = np.quantile(found[name], (0.5, 0.1, 0.9))
-            median, low, high = (QUANTITIES[name].form.format(number) for number in numbers)
-            cells.append(f"{median}\n({low} to {high})")
-        table.add_row(results.study.label(task), *cells)
-    OUT.print(table)
 
 
 def _difference(found: dict[str, Statistics], name: str) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.choice import SYMBOLS
 from bandit_envs.studies.plots import COLORS, STYLES, draw_band, log2_axis, tidy
-from bandit_envs.studies.results import Result, columns
+from bandit_envs.studies.results import Result, band
 from bandit_envs.studies.study import Study, Task
 
 MARKERS = {"exact": "x", "reference run": "+", "published": "*"}
@@ -25,8 +25,9 @@ def study_figure(study: Study, results: Rows) -> bytes:
     """Returns a PNG of curves over steps, with a row of axes for each environment.
 
     If the study says what to draw `over`, the last steps are drawn over that. Without panels, mean
-    rewards are drawn over the parameter that varies. Bands reach one standard error to each side;
-    black marks are expected values and bounds. The panel "arms" is one problem.
+    rewards are drawn over the parameter that varies. Bands reach one standard error to each side of
+    means, or from one quantile to the other around medians. Black marks are expected values and
+    bounds. The panel "arms" is one problem.
     """
     if "arms" in study.panels:
         buffer = io.BytesIO()
@@ -39,7 +40,9 @@ def study_figure(study: Study, results: Rows) -> bytes:
     shape = (environments, panels) if is_grid else (panels, 1)
     height = 2.6 * environments if is_grid else 3.4 * panels if study.panels else 4.6
     figure = Figure(figsize=(max(8.0, 4.0 * shape[1]), 0.8 + height), layout="constrained")
-    figure.suptitle(study.title, fontsize=12, parse_math=False)
+    levels = "medians, with the {:.4g}% and {:.4g}% quantiles over runs"
+    note = f"\n{levels.format(*(100 * q for q in study.quantiles))}" if study.quantiles else ""
+    figure.suptitle(study.title + note, fontsize=12, parse_math=False)
     axes = figure.subplots(*shape, sharex=True, squeeze=False)
     draw = _draw_over if study.over else _draw_curves if study.panels else _draw_parameters
     lines = draw(study, results, axes if is_grid else axes.T)
@@ -111,14 +114,12 @@ def _png(figure: Figure) -> bytes:
 
 def _draw_curves(study: Study, results: Rows, axes: Any) -> int:
     """Draws curves over steps and returns how many there are in an axis."""
-    steps = np.arange(1, study.steps + 1)
     styles = dict(zip(map(str, study.policy), STYLES))
     for task, result in results:
         if style := styles.get(str(task.policy)):
-            found = columns(result, study.panels)
             for panel, axis in zip(study.panels, axes[study.environment.index(task.environment)]):
-                points = np.array([steps, found[panel], found[f"{panel}_se"]])
-                draw_band(axis, points, label=", ".join(task.policy.parts()), **style)
+                label = ", ".join(task.policy.parts())
+                draw_band(axis, band(study, result, panel), label=label, **style)
     _finish_panels(study, axes, "Steps", lambda index, step: step)
     for row, environment in zip(axes, study.environment):
         if len(axes) > 1:
@@ -132,13 +133,12 @@ def _draw_over(study: Study, results: Rows, axes: Any) -> int:
     lines: dict[str, list[Any]] = {}
     for task, result in results:
         label = task.policy.entry.title if study.paired else ", ".join(task.policy.parts())
-        found = columns(result, study.panels)
-        points = [(found[panel][-1], found[f"{panel}_se"][-1]) for panel in study.panels]
         x = numbers[study.environment.index(task.environment)]
-        lines.setdefault(label, []).append([(x, *point) for point in points])
+        points = [(x, *band(study, result, panel)[1:, -1]) for panel in study.panels]
+        lines.setdefault(label, []).append(points)
     for (label, points), style in zip(lines.items(), STYLES):
-        for axis, band in zip(axes[0], np.array(sorted(points)).transpose(1, 2, 0)):
-            draw_band(axis, band, label=label, marker="o", **style)
+        for axis, line in zip(axes[0], np.array(sorted(points)).transpose(1, 2, 0)):
+            draw_band(axis, line, label=label, marker="o", **style)
     _finish_panels(study, axes, name, lambda index, step: numbers[index])
     return len(lines)
 
@@ -180,19 +180,19 @@ def _draw_parameters(study: Study, results: Rows, axes: Any) -> int:
     varied = {policy.name: _varied(study, policy.name) for policy in study.policy}
     lines: dict[tuple[str, str], list[Any]] = {}
     for task, result in results:
-        key, mean = varied[task.policy.name], result["reward"].mean
-        point = task.policy.parameters.get(key), mean.mean, mean.standard_error
+        key = varied[task.policy.name]
+        point = task.policy.parameters.get(key), *band(study, result, "mean_reward")[1:, -1]
         lines.setdefault((study.label(task, without=key), key), []).append(point)
     values, symbols = [], {}
     for ((label, key), points), style in zip(lines.items(), STYLES):
         if key:
             symbol = symbols[key] = SYMBOLS.get(key, key)
-            band = np.array(sorted(points), float).T
-            values += band[0].tolist()
-            draw_band(axis, band, label=f"{label}, over {symbol}", marker="o", **style)
+            line = np.array(sorted(points), float).T
+            values += line[0].tolist()
+            draw_band(axis, line, label=f"{label}, over {symbol}", marker="o", **style)
         else:  # nothing varies: a line from edge to edge
-            band = np.array([(edge, *points[0][1:]) for edge in (0, 1)]).T
-            draw_band(axis, band, label=label, transform=axis.get_yaxis_transform(), **style)
+            line = np.array([(edge, *points[0][1:]) for edge in (0, 1)]).T
+            draw_band(axis, line, label=label, transform=axis.get_yaxis_transform(), **style)
     if values and min(values) > 0.0:
         log2_axis(axis)
     axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols.values())) if symbols else "")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.metrics import Statistics
 
@@ -36,21 +36,22 @@ def plot_curves(
     """
     for label, statistics in curves.items():
         at = np.arange(1, len(statistics.mean) + 1) if x is None else np.asarray(x)
-        points = np.array([at, statistics.mean, statistics.standard_error])
-        draw_band(axis, points, **{**STYLES[len(axis.lines) % len(STYLES)], **style}, label=label)
+        mean, error = statistics.mean, np.nan_to_num(statistics.standard_error)
+        band = np.array([at, mean, mean - error, mean + error])
+        draw_band(axis, band, **{**STYLES[len(axis.lines) % len(STYLES)], **style}, label=label)
     tidy(axis)
     axis.legend(frameon=False)
 
 
-def draw_band(axis: Axes, points: Any, **style: Any) -> None:
-    """Draws a line with its band; `points` are positions, means and standard errors."""
-    x, mean, error = np.nan_to_num(points)
+def draw_band(axis: Axes, band: NDArray[np.float64], **style: Any) -> None:
+    """Draws a line with its band [4, n]: positions, the line, and the ends of the band."""
+    x, y, low, high = band
     for line in axis.lines:
-        if np.array_equal(line.get_xydata(), np.stack([x, mean], 1)):  # it would be hidden
+        if np.array_equal(line.get_xydata(), np.stack([x, y], 1)):  # it would be hidden
             line.set_linewidth(line.get_linewidth() + 2.0)
-    (line,) = axis.plot(x, mean, **{"linewidth": 1.0, **style})
-    band = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
-    axis.fill_between(x, mean - error, mean + error, transform=line.get_transform(), **band)
+    (line,) = axis.plot(x, y, **{"linewidth": 1.0, **style})
+    shade = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
+    axis.fill_between(x, low, high, transform=line.get_transform(), **shade)
 
 
 def tidy(axis: Axes) -> None:

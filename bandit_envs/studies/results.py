@@ -36,6 +36,19 @@ def columns(result: Result, names: Iterable[str]) -> dict[str, NDArray[np.float6
     return {name: np.atleast_1d(column) for name, column in found.items()}
 
 
+def band(study: Study, result: Result, name: str) -> NDArray[np.float64]:
+    """Returns steps, a line over them, and the ends of its band [4, n], for tables and figures.
+
+    They are means with one standard error to each side, or medians with a study's quantiles.
+    """
+    if study.quantiles:
+        runs = QUANTITIES[name].of_runs(result[QUANTITIES[name].metric].curves, study.kept)
+        return np.array([study.kept, *np.quantile(runs, [0.5, *study.quantiles], axis=1)])
+    mean, error = columns(result, [name]).values()
+    error = np.nan_to_num(error)  # one run has none
+    return np.array([np.arange(len(mean)) + 1, mean, mean - error, mean + error])
+
+
 def merge(results: Iterable[Result]) -> Result:
     """Returns the results of the runs of all; without runs, an empty one."""
     merged: Result = {}
@@ -53,23 +66,24 @@ class TaskFiles(NamedTuple):
     def save(self, task: Task, result: Result) -> None:
         """Writes the file of a finished task."""
         arrays = {}
-        for name, (*parts, totals) in result.items():
+        for name, found in result.items():
+            parts = found.per_step, found.cumulative
             arrays[name] = np.array([(part.mean, part.squared_deviation) for part in parts])
-            arrays[f"{name}_totals"] = totals
+            arrays |= {f"{name}_{kind}": getattr(found, kind) for kind in _kinds(task)}
         saving.write_archive(self._path(task), [self.study, str(task)], arrays)
 
-    def load(self, task: Task) -> Result | None:
-        """Returns a task's result; None if its file is missing, damaged or of another study."""
-        try:
-            header, arrays = saving.read_archive(self._path(task))
-        except (FileNotFoundError, ValueError):
-            header, arrays = None, {}
-        if header != [self.study, str(task)]:
-            return None
+    def load(self, task: Task) -> Result:
+        """Returns a task's result; {} if its file is missing, damaged or of another study.
+
+        So it is if the task keeps curves, and the file is of a run of the study that kept none.
+        """
         result = {}
-        for name in task.metrics:
-            per_step, cumulative = (Statistics(task.runs, *part) for part in arrays[name])
-            result[name] = MetricResult(per_step, cumulative, arrays[f"{name}_totals"])
+        with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
+            header, arrays = saving.read_archive(self._path(task))
+            for name in task.metrics if header == [self.study, str(task)] else ():
+                per_step, cumulative = (Statistics(task.runs, *part) for part in arrays[name])
+                sums = (arrays[f"{name}_{kind}"] for kind in _kinds(task))
+                result[name] = MetricResult(per_step, cumulative, *sums)
         return result
 
     def report(self, steps: int) -> None:
@@ -83,6 +97,10 @@ class TaskFiles(NamedTuple):
 
     def _path(self, task: Task) -> Path:
         return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
+
+
+def _kinds(task: Task) -> tuple[str, ...]:
+    return ("totals", "curves") if task.kept else ("totals",)
 
 
 class Results:
@@ -143,7 +161,7 @@ class Results:
 
     def missing(self) -> list[Task]:
         """Returns the tasks that have no result."""
-        return [task for task in self.study.tasks() if self.files.load(task) is None]
+        return [task for task in self.study.tasks() if not self.files.load(task)]
 
     def __iter__(self) -> Iterator[tuple[Task, Result]]:
         """Yields what has finished of each policy in each environment, as one task."""
@@ -158,15 +176,27 @@ class Results:
                 yield task._replace(block=0, runs=runs), merged
 
     def write_tables(self) -> None:
-        """Writes `summary.csv`, `curves.csv` and `runs.csv` of what has finished all its runs."""
-        summed_up = [name for name, quantity in QUANTITIES.items() if quantity.heading]
-        steps, runs = (range(1, number + 1) for number in (self.study.steps, self.study.runs))
-        for name, rows, found in (
-            ("summary", ("step", steps[-1:]), lambda result: columns(result, summed_up)),
-            ("curves", ("step", steps), lambda result: columns(result, self.study.metrics)),
-            ("runs", ("run", runs), of_runs),
+        """Writes `summary.csv`, `curves.csv` and so on of what has finished all its runs."""
+        study, summed_up = self.study, [name for name, q in QUANTITIES.items() if q.heading]
+        steps, runs = (range(1, number + 1) for number in (study.steps, study.runs))
+        for name, index, numbers, found in (
+            ("summary", "step", steps[-1:], lambda result: columns(result, summed_up)),
+            ("curves", "step", steps, lambda result: columns(result, study.metrics)),
+            ("runs", "run", runs, of_runs),
+            ("quantiles", "step", study.kept, self._quantiles),
         ):
-            saving.atomic_write(self.path / f"{name}.csv", self._csv(*rows, found))
+            if numbers:
+                saving.atomic_write(self.path / f"{name}.csv", self._csv(index, numbers, found))
+
+    def _quantiles(self, result: Result) -> dict[str, NDArray[np.float64]]:
+        names = [name for name, q in QUANTITIES.items() if q.axis and q.metric in result]
+        return {
+            f"{name}_{level:g}": column
+            for name in names
+            for level, column in zip(
+                (0.5, *self.study.quantiles), band(self.study, result, name)[1:]
+            )
+        }
 
     def write_comparison(self, rows: Sequence[Any]) -> None:
         """Writes `comparison.csv`: expected values beside those measured."""
@@ -175,7 +205,7 @@ class Results:
         saving.atomic_write(self.path / "comparison.csv", [text.getvalue().encode()])
 
     def _csv(
-        self, index: str, numbers: range, columns_of: Callable[[Result], Mapping[str, Any]]
+        self, index: str, numbers: Sequence[int], columns_of: Callable[[Result], Mapping[str, Any]]
     ) -> Iterator[bytes]:
         """Yields a table of the last rows of some columns, which `numbers` counts."""
         text, writer = io.StringIO(), None
@@ -197,7 +227,7 @@ class Results:
 
 def _measured(study: Any) -> Any:
     """Returns what a study measures, without what it shows of that."""
-    shown = {"title", "panels", "over", "log_axes", "expected"}
+    shown = {"title", "panels", "over", "log_axes", "quantiles", "expected"}
     return (
         {key: study[key] for key in sorted({*study} - shown)} if isinstance(study, dict) else study
     )

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import importlib
+import itertools
 import logging
 import platform
 import signal
@@ -42,11 +43,18 @@ def run_task(task: Task, progress: Callable[[int], Any] = int) -> Result:
 def _run_batch(task: Task, number: int, runs: int, progress: Callable[[int], Any]) -> Result:
     env, policy = _made(task, number, runs)
     metrics = {name: METRICS[name](env) for name in task.metrics}
-    for start in range(0, task.steps, STEPS_AT_A_TIME):
-        steps = min(STEPS_AT_A_TIME, task.steps - start)
-        StepDriver(env, policy, (policy, *metrics.values()), steps).run()
-        progress(steps)
-    return {name: metric.result() for name, metric in metrics.items()}
+    sums = []
+    stops = {*range(0, task.steps, STEPS_AT_A_TIME), *task.kept, task.steps}
+    for start, stop in itertools.pairwise(sorted(stops)):
+        StepDriver(env, policy, (policy, *metrics.values()), stop - start).run()
+        progress(stop - start)
+        if stop in task.kept:
+            sums.append(np.array([metric.totals for metric in metrics.values()], np.float32))
+    results = [metric.result() for metric in metrics.values()]
+    if task.kept:
+        curves = np.stack(sums, axis=1)
+        results = [result._replace(curves=curve) for result, curve in zip(results, curves)]
+    return dict(zip(metrics, results))
 
 
 def record(tasks: list[Task], path: Path) -> BanditLog:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, QUANTITIES
@@ -16,6 +16,7 @@ from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, 
 
 RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
 TASKS = 64  # at most, of runs whose rows share a problem
+KEPT = 100  # at most, of the sums of each run that quantiles need
 
 
 class Task(NamedTuple):
@@ -29,6 +30,7 @@ class Task(NamedTuple):
     steps: int
     seed: int
     metrics: tuple[str, ...]
+    kept: tuple[int, ...]  # after these steps, the sums of each run are kept
 
     @property
     def batches(self) -> int:
@@ -45,7 +47,8 @@ class Study:
 
     If it is `paired`, the first policy meets the first environment only, and so on. `panels` are
     drawn over the steps; or, of the last step, `over` numbers, one for each environment. Without
-    panels, the mean reward is drawn over the parameter that varies.
+    panels, the mean reward is drawn over the parameter that varies. With two `quantiles`, tables
+    and figures show medians, with these quantiles over runs, in place of means.
     """
 
     title: str
@@ -59,6 +62,7 @@ class Study:
     paired: bool
     over: Mapping[str, list[float]]
     log_axes: tuple[str, ...]
+    quantiles: list[float]
     expected: list[Mapping[str, Any]]
 
     @classmethod
@@ -69,7 +73,7 @@ class Study:
         percent_optimal. TypeError or ValueError names the key that is wrong.
         """
         defaults: dict[str, Any] = {"seed": 0, "metrics": None, "panels": None, "paired": False}
-        values = {**defaults, "over": {}, "log_axes": [], "expected": [], **values}
+        values = {**defaults, "over": {}, "log_axes": [], "quantiles": [], "expected": [], **values}
         keys = [field.name for field in dataclasses.fields(cls)]
         for key in [*values, *keys]:
             if key not in keys or key not in values:
@@ -91,13 +95,17 @@ class Study:
             raise ValueError(f"panels is empty; expected a list of {', '.join(drawable)}")
         new = {"environment": environment, "policy": policy, "metrics": metrics, "panels": panels}
         new["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
+        levels = values["quantiles"]
+        if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
+            raise ValueError(f"quantiles is {shown(levels)}; expected two numbers from 0 to 1")
+        levels = sorted(check_number("quantiles", level, 0.0, 1.0) for level in levels)
         if not isinstance(values["over"], Mapping) or len(values["over"]) > 1:
             raise ValueError(f"over is {shown(values['over'])}; expected one name with numbers")
         lengths = {**values["over"], **({"policy": policy} if values["paired"] else {})}
         for key, items in lengths.items():
             if len(items) != len(environment):
                 raise ValueError(f"{key} has {len(items)} items; expected one for each environment")
-        return cls(**{**values, **new, "title": printable(values["title"])})
+        return cls(**{**values, **new, "quantiles": levels, "title": printable(values["title"])})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns what `of` makes this study of again, as JSON has it."""
@@ -108,14 +116,21 @@ class Study:
         choices = self.environment, self.policy
         return zip(*choices) if self.paired else itertools.product(*choices)
 
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The steps that quantiles are shown of: without quantiles, none; else closer at first."""
+        steps = {-(-self.steps * i**2 // KEPT**2) for i in range(1, KEPT + 1)}
+        return tuple(sorted(steps)) if self.quantiles else ()
+
     def tasks(self) -> Iterator[Task]:
         """Yields the tasks of each policy in each environment."""
+        measured = self.metrics, self.kept
         for position, pair in enumerate(self.pairs()):
             is_batch = pair[0].entry.independent_rows
             size = RUNS_PER_TASK if is_batch else -(-self.runs // TASKS)
             for start in range(0, self.runs, size):
                 block, runs = start // size if is_batch else start, min(size, self.runs - start)
-                yield Task(position, *pair, block, runs, self.steps, self.seed, self.metrics)
+                yield Task(position, *pair, block, runs, self.steps, self.seed, *measured)
 
     def label(self, task: Task, without: str = "") -> str:
         """Returns what a legend writes: of the environment, only what tells it from the others."""

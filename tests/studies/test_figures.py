@@ -11,7 +11,9 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("filelock")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
+from bandit_envs.studies import study as studying
 from bandit_envs.studies.figures import study_figure
+from bandit_envs.studies.results import merge
 from bandit_envs.studies.run import run_task
 from tests.studies.test_study import study
 
@@ -87,6 +89,24 @@ def test_curves_are_means_over_steps_with_bands_of_one_standard_error(draw):
                 error = statistics.standard_error[step - 1]
                 assert edges.max() == pytest.approx(statistics.mean[step - 1] + error)
                 assert edges.min() == pytest.approx(statistics.mean[step - 1] - error)
+
+
+def test_quantiles_give_medians_and_bands_over_all_runs(draw, monkeypatch):
+    monkeypatch.setattr(studying, "RUNS_PER_TASK", 7)
+    panels = ["reward", "cumulative_regret"]
+    one = study(["testbed"], ["ucb:c=2"], panels=panels, runs=20, steps=15, quantiles=[0.2, 0.7])
+    task, blocks = next(one.tasks()), [run_task(task) for task in one.tasks()]
+    figure, _ = draw(one, [(task, merge(blocks))])
+    sums = {name: np.hstack([block[name].curves for block in blocks]) for name in blocks[0]}
+    reward, regret = np.diff(sums["reward"], axis=0, prepend=0), sums["regret"]
+    for axis, runs in zip(figure.axes, (reward, regret)):
+        low, median, high = np.quantile(runs, [0.2, 0.5, 0.7], axis=1)
+        np.testing.assert_array_equal(axis.lines[0].get_xdata(), np.arange(1, 16))
+        np.testing.assert_allclose(axis.lines[0].get_ydata(), median)
+        corners = axis.collections[0].get_paths()[0].vertices
+        for step in range(1, 16):
+            edges = corners[corners[:, 0] == step, 1]
+            assert (edges.min(), edges.max()) == pytest.approx((low[step - 1], high[step - 1]))
 
 
 def test_the_legend_names_the_policies_as_the_book_does(draw):

@@ -73,6 +73,21 @@ def test_all_policies_meet_the_same_problems(environment, monkeypatch):
     assert_identical(met[:half], met[half:])
 
 
+@pytest.mark.parametrize("environment", ["testbed:k=4", "per_arm:batch_size=2"])
+def test_for_quantiles_each_run_keeps_what_it_earned_up_to_some_steps(environment):
+    values = {"runs": 3, "steps": 150, "quantiles": [0.1, 0.9], "metrics": ["reward", "regret"]}
+    one = study([environment], ["random"], **values)
+    assert one.kept[-1] == 150
+    assert len(one.kept) <= 100
+    results = [(task, run_task(task)) for task in one.tasks()]
+    for index in (0, 3, len(one.kept) - 1):
+        for task, result in results:
+            shorter = run_task(task._replace(steps=one.kept[index], kept=()))
+            for name, found in result.items():
+                np.testing.assert_allclose(found.curves[index], shorter[name].totals, rtol=1e-6)
+                assert shorter[name].curves.size == 0
+
+
 def test_runs_beyond_one_batch_are_other_runs(tmp_path):
     results = Results(tmp_path / "results", study(["testbed"], ["random"], runs=4500, steps=3))
     with results.opened():

@@ -50,6 +50,13 @@ def test_a_study_is_the_same_after_it_was_written():
     assert Study.of(json.loads(json.dumps(one.to_dict()))) == one
 
 
+@pytest.mark.parametrize("quantiles", [[0.1], 0.1, [0.1, 1.5], ["0.1", 0.9], [0.1, 0.5, 0.9]])
+def test_quantiles_are_two_numbers_from_0_to_1(quantiles):
+    with pytest.raises((TypeError, ValueError), match="quantiles"):
+        study(quantiles=quantiles)
+    assert study(quantiles=[0.9, 0.1]).quantiles == [0.1, 0.9]
+
+
 def test_a_task_is_2000_runs_where_rows_are_runs_and_a_share_of_all_runs_elsewhere():
     one = study(["testbed", "per_arm"], ["random"], runs=4500)
     testbed = [task.runs for task in one.tasks() if task.position == 0]
