@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_envs.base.checks import check_integer, check_number, check_positive
+from bandit_envs.base.checks import check_distinct, check_integer, check_number, check_positive
 
 
 @given(st.integers(-(2**63) + 1, 2**63 - 1), st.integers(-5, 5))
@@ -82,3 +83,16 @@ def test_a_positive_number_is_above_0(value):
     with pytest.raises(ValueError) as error:
         check_positive("step_size", value)
     assert str(error.value) == f"step_size is {value:g}; expected more than 0"
+
+
+@pytest.mark.parametrize("num_items", [40, 1000])
+@pytest.mark.parametrize("num_slots", [1, 2, 3, 4, 5, 8, 35])
+def test_a_slate_has_distinct_items_in_all_pairs_of_slots(num_slots, num_items):
+    rng = np.random.default_rng(0)
+    slates = np.array([rng.permutation(num_items)[:num_slots] for _ in range(3)])
+    assert check_distinct(slates, num_items) is slates
+    for first, second in itertools.combinations(range(num_slots), 2):
+        twice = slates.copy()
+        twice[1, second] = twice[1, first]
+        with pytest.raises(ValueError, match=r"action\[1\]"):
+            check_distinct(twice, num_items)

@@ -115,16 +115,17 @@ def check_indices(
 ) -> NDArray[np.intp]:
     """Returns actions from 0 to `num_actions` - 1 as a new array [batch_size, *shape] of intp.
 
-    This is `check_action` for what every step of most bandits calls.
+    This is `check_action` for what every step of most bandits calls. Slates are stored slot by
+    slot, because operations on whole slots are fast.
     """
     array = as_numbers("action is", action, "iu")
     if array.shape != (batch_size, *shape):
         array = _with_rows(array, (batch_size, *shape))
-    checked = array.astype(INTP)
+    checked = array.astype(INTP, "F")
     if checked.size == 1:
         inside = 0 <= checked.item() < num_actions
     else:  # as unsigned numbers, negative ones are huge: one comparison finds both ends
-        unsigned = checked.view(UINTP)
+        unsigned = checked.T.view(UINTP)
         inside = unsigned.item(unsigned.argmax()) < num_actions
     if not inside:
         good = (checked >= 0) & (checked < num_actions)
@@ -143,8 +144,15 @@ def check_distinct(action: NDArray[np.intp], num_items: int) -> NDArray[np.intp]
     """Returns slates [B, S] of items from 0 to `num_items` - 1; ValueError if one repeats one."""
     size, num_slots = action.shape
     if num_slots <= 32:  # for more, the pairs are so many that what follows is faster
-        slots = action.T.astype(np.min_scalar_type(num_items), order="C")
-        if np.count_nonzero(slots[:, np.newaxis] == slots) == action.size:
+        half = max(num_slots // 2, 1)
+        circle = np.empty((num_slots + half, size), np.uint8 if num_items <= 256 else np.uint32)
+        circle[:num_slots] = action.T
+        circle[num_slots:] = circle[:half]
+        # Row i has the slots that are i + 1 places further in the circle: all pairs up to S // 2.
+        width, step = circle.strides
+        others = np.ndarray((half, action.size), circle.dtype, circle, width, (width, step))
+        is_same = others == circle[:num_slots].reshape(-1)
+        if not is_same.item(is_same.argmax()):
             return action
     is_shown = np.zeros(size * num_items, np.bool_)
     is_shown[action + np.arange(0, size * num_items, num_items)[:, np.newaxis]] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,11 @@ class ClickModelBandit(BanditPyEnvironment):
         return None
 
     def _attractions_of(self, slates: Indices) -> Floats:
-        """Returns the attractions of the items of slates [B, S]: [B, S]."""
-        if self._attractions.ndim == 1:
-            return self._attractions.take(slates)
-        return self._of_action(self._attractions, slates)
+        """Returns the attractions of the items of slates [B, S], as a new array [S, B]."""
+        places = slates.T
+        if self._attractions.ndim > 1:
+            places = places + self._row_offsets.T
+        return self._attractions.take(places)
 
     def _best_slates(self, slots: int | Floats) -> Indices:
         best = best_slate(np.atleast_2d(self._attractions), slots)
@@ -89,17 +91,22 @@ class CascadeBandit(ClickModelBandit):
         super().__init__(attractions, num_slots, "num_slots", batch_size, **options)
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
-        clicks = rng.random(action.shape) < self._attractions_of(action)
-        slots = clicks.T.copy()  # an array for each slot
-        was_clicked = slots[0]
-        for slot in slots[1:]:
-            is_clicked = was_clicked | slot
-            np.not_equal(is_clicked, was_clicked, out=slot)
-            was_clicked = is_clicked
-        return slots.T
+        # A user passes a slot if their one uniform number is below its pass probability.
+        is_passed = rng.random(self._batch_size) < self._pass_probabilities(action)
+        is_click = ~is_passed
+        np.not_equal(is_passed[1:], is_passed[:-1], out=is_click[1:])
+        return is_click.T
 
     def _expected_reward(self, state: None, action: Indices) -> Array:
-        return np.asarray(1.0 - (1.0 - self._attractions_of(action)).prod(axis=1))
+        return np.asarray(1.0 - self._pass_probabilities(action)[-1])
+
+    def _pass_probabilities(self, slates: Indices) -> Floats:
+        """Returns the probability that no slot down to each one is clicked: [S, B]."""
+        passes = self._attractions_of(slates)
+        np.subtract(1.0, passes, out=passes)
+        for above, slot in itertools.pairwise(passes):
+            np.multiply(above, slot, out=slot)
+        return passes
 
     def _optimal_action(self, state: None) -> Indices:
         return self._best_slates(self._num_slots)
@@ -141,13 +148,18 @@ class PositionBasedBandit(ClickModelBandit):
         count, slots = len(self._looks), "the length of observation_probs"
         options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
         super().__init__(attractions, count, slots, batch_size, **options)
-        self._row_looks = np.tile(self._looks, (self._batch_size, 1))  # faster than broadcasting
+        self._looks_of_slots = np.tile(self._looks[:, np.newaxis], self._batch_size)
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
-        return rng.random(action.shape) < self._row_looks * self._attractions_of(action)
+        return (rng.random(action.shape[::-1]) < self._click_probabilities(action)).T
 
     def _expected_reward(self, state: None, action: Indices) -> Array:
-        return np.asarray(self._attractions_of(action) @ self._looks)
+        return np.asarray(self._click_probabilities(action).sum(axis=0))
+
+    def _click_probabilities(self, slates: Indices) -> Floats:
+        probabilities = self._attractions_of(slates)
+        probabilities *= self._looks_of_slots
+        return probabilities
 
     def _optimal_action(self, state: None) -> Indices:
         return self._best_slates(self._looks)

@@ -110,6 +110,19 @@ def test_a_cascade_ends_at_the_first_item_that_attracts():
     assert env.step([[1, 2, 0], [0, 1, 2]]).reward.tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("cascade", [0.6, 0.4 * 0.1, 0.4 * 0.9 * 0.5]), ("position", [0.4 * 0.6, 0.9 * 0.1, 0.3])],
+)
+def test_each_slot_is_clicked_with_its_probability(name, expected):
+    env = MAKERS[name](batch_size=40_000, seed=0)
+    env.reset()
+    reward = env.step(np.tile([1, 0, 3], (40_000, 1))).reward
+    assert set(reward.ravel()) == {0.0, 1.0}
+    assert reward.mean(axis=0) == pytest.approx(expected, abs=4 * 0.5 / 200)
+    assert name == "position" or reward.sum(axis=1).max() == 1.0
+
+
 def test_rows_may_be_problems_of_their_own():
     env = PositionBasedBandit([[1.0, 0.0, 0.5], [0.0, 0.5, 1.0]], [0.5, 1.0], 2, seed=0)
     env.reset()
