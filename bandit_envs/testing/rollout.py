@@ -110,15 +110,6 @@ def look(environment: PyEnvironment) -> dict[str, Any]:
     return seen
 
 
-def arrays_of(nest: Nest, name: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yields the place and the array of every array in a nest."""
-    if isinstance(nest, np.ndarray):
-        yield name, nest
-    elif isinstance(nest, (dict, list, tuple)):
-        for key in nest if isinstance(nest, dict) else range(len(nest)):
-            yield from arrays_of(nest[key], f"{name}[{key!r}]")
-
-
 def bad_actions(spec: Nest, action: Nest) -> Iterator[tuple[str, Any]]:
     """Yields descriptions of mistakes, and actions that make them; `action` makes none."""
     yield "an object", object()
@@ -147,11 +138,10 @@ def _bad_leaves(spec: ArraySpec, array: NDArray[Any]) -> dict[str, Any]:
     if kind in "iuf" and array.size and isinstance(spec, BoundedArraySpec):
         low, high = (np.ravel(bound)[-1].item() for bound in (spec.minimum, spec.maximum))
         wraps = 2**32 + int(array.flat[-1])  # is a good action if it is cut to 32 bits
-        floats = np.nan, np.inf, -np.inf
-        for value in floats if kind == "f" else (low - 1, high + 1, -1, wraps, 2**64 - 1, 2**70):
+        outside = (np.nan, np.inf, -np.inf) if kind == "f" else (low - 1, high + 1, wraps, 2**64)
+        for value in outside:
             if not low <= value <= high:
-                unsigned = 2**63 <= value < 2**64
-                changed = array.astype(np.uint64 if unsigned else object)
+                changed = array.astype(object)
                 changed.flat[-1] = value
-                bad[str(value)] = changed if unsigned else np.array(changed.tolist())
+                bad[str(value)] = np.array(changed.tolist())
     return bad

@@ -36,7 +36,7 @@ def test_no_bad_action_fits_its_spec(spec, batch_size):
 def test_indices_that_wrap_to_good_ones_are_among_the_bad_actions():
     good = np.array([0, 2], np.int32)
     mistakes = dict(bad_actions(BoundedArraySpec((), np.int32, 0, 4), good))
-    for wraps in (-1, 2**32 + 2, 2**64 - 1):
+    for wraps in (-1, 2**32 + 2, 2**64):
         assert int(mistakes[str(wraps)][-1]) == wraps
     for what in ("booleans", "floats", "a row too few", "a dimension too many"):
         assert what in mistakes
