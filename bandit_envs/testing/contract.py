@@ -188,15 +188,14 @@ class EnvironmentContract(BanditContract):
         rollout = self.roll_out(self.make_environment(1))
         for name, environment in self._ways_to(rollout, half):
             time_step = environment.step(rollout.actions[half])
-            for array in flatten((time_step, look(environment))):
-                if isinstance(array, np.ndarray):
-                    is_writeable = array.flags.writeable
-                    require(
-                        not is_writeable, f"{name} returned an array that is writeable: {array}"
-                    )
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", DeprecationWarning)
-                        array.shape = (*array.shape, 1)
+            leaves = flatten((time_step, look(environment)))
+            arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+            writeable = [array for array in arrays if array.flags.writeable]
+            require(not writeable, f"{name} returned arrays that are writeable: {writeable}")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                for array in arrays:
+                    array.shape = (*array.shape, 1)
             for nest in (time_step.observation, environment.current_time_step().observation):
                 if isinstance(nest, (dict, list)):
                     nest.clear()
