@@ -110,7 +110,6 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
         self.observation_space = batch_space(self.observation_space, self.num_envs)
         self.action_space = batch_space(self.action_space, self.num_envs)
         self._needs_no_reset = is_bandit(env) and env.horizon is None
-        self._resets_itself = is_bandit(env) and self._mode is AutoresetMode.NEXT_STEP
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
         """Starts a new episode in all rows; in none if the "reset_mask" of `options` is False."""
@@ -126,7 +125,7 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
 
     def step(self, actions: Any) -> Any:
         self._check_reset()
-        is_over = self._has_ended(self._env.current_time_step()) and not self._resets_itself
+        is_over = self._has_ended(self._env.current_time_step())
         if is_over and self._mode is AutoresetMode.DISABLED:
             raise ResetNeeded("the episode has ended; call reset() first")
         time_step = self._env.reset() if is_over else self._take(actions)

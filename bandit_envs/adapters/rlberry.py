@@ -8,7 +8,6 @@ from typing import Any
 
 import rlberry.spaces
 from rlberry.envs.interface import Model
-from rlberry.seeding import Seeder
 
 from bandit_envs.adapters.spaces import Adapter
 from bandit_envs.base.py_environment import PyEnvironment
@@ -47,27 +46,20 @@ class RlberryEnv(Adapter, Model):
         An integer, or a sequence of them, repeats a run; each call with a SeedSequence or Seeder
         spawns another stream of it, and one with None another stream of the last.
         """
-        try:
-            Seeder(seed_seq, spawn_seed_seq=False)
-        except (TypeError, ValueError) as error:  # before anything changes
-            raise type(error)(f"seed_seq is {seed_seq!r}: {error}") from error
         super().reseed(seed_seq)
         self._env.seed(self.seeder.rng)
         self._sampling_rng = self.seeder.spawn().rng
 
     def step(self, action: Any) -> Any:
         if not self._was_reset:
-            try:
-                self._env.current_time_step()
-            except ValueError:  # there has been none yet
-                self.reset()
-            self._was_reset = True
+            self.reset()
         return super().step(action)
 
     def sample(self, state: Any, action: Any) -> Any:
         """Returns a step from a state of `env.get_state()`; the environment stays as it is."""
         if self._twin is None:
             self._twin = RlberryEnv(self._env, expected_rewards=self.expected_rewards)
+            self._twin._was_reset = True
         env = self._twin.env
         env.set_state(state)
         if env.should_reset(env.current_time_step()):

@@ -18,9 +18,6 @@ from bandit_envs.base.state import Seed, generator
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, SlateSpec, is_discrete, value_range
 from bandit_envs.trajectories import TimeStep
 
-UNKNOWN_SEED = -1
-"""Gymnasium's seed of a generator that was not seeded with an integer."""
-
 
 def space_from_spec(spaces: Any, spec: Nest) -> Any:
     """Returns the space of one row's values, from a framework's module of spaces.
@@ -110,7 +107,7 @@ class Adapter:
     _spaces: Any
     _row: int | None = 0  # None: all rows
     _was_reset = False
-    _np_random_seed = UNKNOWN_SEED
+    _np_random_seed = -1  # as in Gymnasium, of a generator that was not seeded with an integer
 
     def __init__(
         self, env: PyEnvironment, render_mode: str | None = None, expected_rewards: bool = False
@@ -180,7 +177,7 @@ class Adapter:
     def _seed(self, seed: Seed) -> None:
         if seed is not None:
             self._env.seed(seed)
-            self._np_random_seed = int(seed) if isinstance(seed, numbers.Integral) else UNKNOWN_SEED
+            self._np_random_seed = int(seed) if isinstance(seed, numbers.Integral) else -1
 
     def _take(self, action: Any) -> Any:
         if self._converts:

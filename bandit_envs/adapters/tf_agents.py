@@ -35,7 +35,7 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed
 from bandit_envs.environments import ranking, wheel
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.specs import BoundedArraySpec, Nest, map_structure, read_only_nest
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure, read_only_nest
 from bandit_envs.trajectories import no_reward
 
 
@@ -52,7 +52,8 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
     def __init__(self, env: PyEnvironment) -> None:
         py_environment.PyEnvironment.__init__(self, handle_auto_reset=not _is_endless(env))
         specs = env.observation_spec(), env.action_spec(), env.reward_spec()
-        self._observation_spec, self._action_spec, self._reward_spec = map(_converted, specs)
+        converted = (map_structure(_converted, spec) for spec in specs)
+        self._observation_spec, self._action_spec, self._reward_spec = converted
         self._name = env.name
         self._env: Any = env
         self._take_time_step()
@@ -294,10 +295,8 @@ def _is_endless(env: Any) -> bool:
     return is_bandit(env) and env.horizon is None
 
 
-def _converted(spec: Nest) -> Nest:
-    def convert(leaf: Any) -> Any:
-        bounds = (leaf.minimum, leaf.maximum) if isinstance(leaf, BoundedArraySpec) else ()
-        kind = array_spec.BoundedArraySpec if bounds else array_spec.ArraySpec
-        return kind(leaf.shape, leaf.dtype, *bounds, leaf.name)
-
-    return map_structure(convert, spec)
+def _converted(spec: ArraySpec) -> Any:
+    if isinstance(spec, BoundedArraySpec):
+        bounds = spec.minimum, spec.maximum
+        return array_spec.BoundedArraySpec(spec.shape, spec.dtype, *bounds, spec.name)
+    return array_spec.ArraySpec(spec.shape, spec.dtype, spec.name)

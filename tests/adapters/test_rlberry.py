@@ -148,7 +148,7 @@ def test_a_bad_seed_is_refused_and_nothing_changes(seed, error):
     model.reseed(1)
     model.reset()
     twin = copy.deepcopy(model)
-    with pytest.raises(error, match=r"^seed_seq is "):
+    with pytest.raises(error):  # rlberry's own
         model.reseed(seed)
     with pytest.raises(error, match=r"^seed is "):
         model.reset(seed=seed)
