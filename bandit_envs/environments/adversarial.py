@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
@@ -67,20 +67,17 @@ class AdversarialBandit(BanditPyEnvironment):
         return 0
 
     def _expected_rewards(self, state: int) -> Array:
-        return np.broadcast_to(self._row(state), (self._batch_size, self.num_actions))
+        row = self._table[state % len(self._table)]
+        return np.broadcast_to(row, (self._batch_size, len(row)))
 
     def _draw_rewards(self, rng: Rng, state: int, action: Indices) -> Array:
-        return np.asarray(self._row(state).take(action))
+        return np.asarray(self._table[state % len(self._table)].take(action))
 
     def _next_state(self, rng: Rng, state: int, action: Any) -> int:
         return state + 1
 
     def _next_episode(self, rng: Rng, state: int) -> int:
         return state
-
-    def _row(self, state: int) -> NDArray[np.float32]:
-        row: NDArray[np.float32] = self._table[state % len(self._table)]
-        return row
 
 
 def adversarial(

@@ -13,7 +13,7 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
-from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
+from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
 from bandit_envs.specs import BoundedArraySpec
 
 GLOBAL, ARMS, COUNT = "global_context_sampling_fn", "arm_context_sampling_fn", "num_actions_fn"
@@ -75,9 +75,12 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
         num_arms = check_integer("max_num_actions", max_num_actions, minimum=1)
         features = global_context_sampling_fn, arm_context_sampling_fn
         self._contexts = UsersAndItems((GLOBAL, ARMS), *features, num_arms)
-        self._counts = None if num_actions_fn is None else _integer_sampler(num_actions_fn)
+        self._counts = None if num_actions_fn is None else as_sampler(COUNT, num_actions_fn, (1,))
         spec = self._contexts.spec
         if self._counts is not None:
+            counted = self._counts.spec
+            if counted.dtype.kind not in "iu" or counted.shape != (1,):
+                raise TypeError(f"{COUNT} returned {counted}; expected one integer for each row")
             spec["num_actions"] = BoundedArraySpec((), np.int32, 1, num_arms)
         specs = self._contexts.users.spec, self._contexts.items.spec
         zeros = (np.zeros((1, *leaf.shape), leaf.dtype) for leaf in specs)
@@ -131,10 +134,3 @@ def per_arm(
     return StationaryStochasticPerArmPyEnvironment(
         users, items, max_num_actions, reward, batch_size=batch_size, **options
     )
-
-
-def _integer_sampler(function: SamplingFunction) -> ContextSampler:
-    sampler = as_sampler(COUNT, function, (1,))
-    if sampler.spec.dtype.kind not in "iu" or sampler.spec.shape != (1,):
-        raise TypeError(f"{COUNT} returned {sampler.spec}; expected one integer for each row")
-    return sampler

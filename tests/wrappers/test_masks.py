@@ -24,6 +24,7 @@ class TestRandomActionMask(EnvironmentContract):
         return RandomActionMask(KArmedTestbed(k=4, batch_size=3, horizon=4, seed=seed), 0.5)
 
 
+@pytest.mark.slow
 class TestRandomActionMaskOfContexts(EnvironmentContract):
     num_steps = 5
 
@@ -31,6 +32,7 @@ class TestRandomActionMaskOfContexts(EnvironmentContract):
         return AffineReward(RandomActionMask(per_arm_bandit(seed), 0.7), 2.0)
 
 
+@pytest.mark.slow
 class TestRandomActionMaskTwice(EnvironmentContract):
     num_steps = 5
 
@@ -38,6 +40,7 @@ class TestRandomActionMaskTwice(EnvironmentContract):
         return RandomActionMask(RandomActionMask(Coins(seed=seed), 0.8), 0.8)
 
 
+@pytest.mark.slow
 class TestRandomActionMaskOfVectors(EnvironmentContract):
     num_steps = 5
 
@@ -52,6 +55,7 @@ class TestExtraDisabledActions(EnvironmentContract):
         return ExtraDisabledActions(Coins(seed=seed), 2)
 
 
+@pytest.mark.slow
 class TestExtraDisabledActionsOfContexts(EnvironmentContract):
     num_steps = 5
 

@@ -18,6 +18,7 @@ class TestLinear(EnvironmentContract):
         return LinearScalarization(Vectors(seed=seed), [2.0, -1.0])
 
 
+@pytest.mark.slow
 class TestLinearOfMaskedVectors(EnvironmentContract):
     num_steps = 5
 
@@ -26,6 +27,7 @@ class TestLinearOfMaskedVectors(EnvironmentContract):
         return AffineReward(LinearScalarization(masked, [0.0, -1.0]), 2.0)
 
 
+@pytest.mark.slow
 class TestChebyshev(EnvironmentContract):
     num_steps = 5
 
