@@ -1,9 +1,9 @@
 """Logged bandit data: logs, their files, replay and off-policy estimators."""
 
+from bandit_envs.logged.estimates import Estimate as Estimate
 from bandit_envs.logged.estimators import DirectMethod as DirectMethod
 from bandit_envs.logged.estimators import DoublyRobust as DoublyRobust
 from bandit_envs.logged.estimators import DRWithOptimisticShrinkage as DRWithOptimisticShrinkage
-from bandit_envs.logged.estimators import Estimate as Estimate
 from bandit_envs.logged.estimators import Estimator as Estimator
 from bandit_envs.logged.estimators import InversePropensityScoring as InversePropensityScoring
 from bandit_envs.logged.estimators import ReplayMethod as ReplayMethod

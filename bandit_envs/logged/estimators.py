@@ -5,15 +5,13 @@ rewards q and weights w_i = pi(a_i | x_i) / p_i, every estimator is of the form
 
     value = mean(c) + mean(u) / mean(v)
 
-where v = 1 unless the estimator normalises itself. So standard errors and intervals are computed
-in one place, and those of ratios account for their denominators.
+where v = 1 unless the estimator normalises itself.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import statistics
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -21,76 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS
-from bandit_envs.base.checks import check_integer, check_number
-from bandit_envs.base.state import Seed, generator
-from bandit_envs.logged.log import BanditLog
-
-LARGE_WEIGHT, SMALL_SAMPLE, FAR, TOLERANCE, BLOCK = 100.0, 100.0, 4.0, 1e-6, 2048
-
-Floats = NDArray[np.float64]
-
-
-@dataclasses.dataclass(frozen=True)
-class Estimate:
-    """An estimated value with its uncertainty, and what the weights say of the data.
-
-    Fields:
-        value: the estimate.
-        standard_error: its standard error; of a ratio, by the delta method.
-        effective_sample_size: (sum w)^2 / sum w^2.
-        max_weight: the largest weight before any clipping.
-        share_of_large_weights: the share of rows whose weight exceeds 100.
-        bias: the estimated difference to the estimator with unchanged weights.
-        terms: [m, n], the rows' c + u; or c, u and v, or u and v, of an estimator that normalises
-            itself.
-    """
-
-    value: float
-    standard_error: float
-    effective_sample_size: float
-    max_weight: float
-    share_of_large_weights: float
-    bias: float
-    terms: Floats = dataclasses.field(repr=False, compare=False)
-
-    def interval(
-        self,
-        confidence: float = 0.95,
-        method: str = "normal",
-        resamples: int = 1000,
-        seed: Seed = 0,
-    ) -> tuple[float, float]:
-        """Returns the lower and the upper end of a confidence interval.
-
-        Args:
-            confidence: above 0 and below 1.
-            method: "normal"; "bootstrap", percentiles of resampled estimates; or "bernstein", the
-                empirical Bernstein bound (Maurer & Pontil, 2009) with the observed range.
-            resamples: how many the bootstrap draws.
-            seed: of the bootstrap.
-        """
-        level = check_number("confidence", confidence, 0.0, 1.0)
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"confidence is {level:g}; expected a number above 0 and below 1")
-        size = self.terms.shape[1]
-        if method == "bootstrap":
-            rng, values = generator(seed), []
-            for _ in range(check_integer("resamples", resamples, minimum=2)):
-                rows = rng.integers(size, size=size, dtype=np.int32)
-                values.append(_value(np.array([term.take(rows).mean() for term in self.terms])))
-            low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-            return float(low), float(high)
-        if method == "normal":
-            radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * self.standard_error
-        elif method == "bernstein":
-            spread = float(np.ptp(_slope(self.terms.mean(axis=1)) @ self.terms))
-            log_term = math.log(4.0 / (1.0 - level))
-            radius = self.standard_error * math.sqrt(2.0 * log_term)
-            radius += 7.0 * spread * log_term / (3.0 * (size - 1))
-        else:
-            raise ValueError(f"method is {method!r}; expected normal, bootstrap or bernstein")
-        return self.value - radius, self.value + radius
+from bandit_envs.base.arrays import Floats, as_numbers
+from bandit_envs.base.checks import check_number
+from bandit_envs.logged.estimates import BLOCK, Estimate
+from bandit_envs.logged.log import BanditLog, check_distributions, check_each
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,54 +58,36 @@ class Estimator:
                 the policy takes an action that was never logged.
         """
         size, num_actions = len(log), log.num_actions
-        if size < 2:
-            raise ValueError(f"log has {size} rows; expected at least two")
         chances, predicted = _table("probabilities", probabilities, log), None
         if self.needs_predictions:
             if predicted_rewards is None:
                 raise ValueError(f"{type(self).__name__} needs predicted_rewards")
             predicted = _table("predicted_rewards", predicted_rewards, log)
         terms = np.empty((1 + self.self_normalised * (1 + self.needs_predictions), size))
-        sums, largest = np.zeros(4), 0.0  # of w, w^2, [w > 100] and (w - changed w) residual
-        offsets = np.arange(min(size, BLOCK)) * num_actions
-        # Blocks of rows stay in the processor's cache until all is done with them.
-        for start in range(0, size, BLOCK):
+        weights, lost = np.empty((1, size)), 0.0
+        for start in range(0, size, BLOCK):  # blocks of rows stay in the processor's cache
             rows = slice(start, start + BLOCK)
-            block = _checked_block(chances[rows], start)
-            flat = log.action[rows] + offsets[: len(block)]
-            probability = block.take(flat)
-            weights = probability / log.propensity[rows]
-            changed, residual = self._weights(weights, probability), log.reward[rows]
+            block = np.ascontiguousarray(chances[rows], np.float64)
+            check_distributions("probabilities", block, start)
+            places = log.action[rows] + np.arange(0, block.size, num_actions)
+            probability, residual, direct = block.take(places), log.reward[rows], []
             if predicted is not None:
-                guess = np.asarray(predicted[rows], np.float64)
-                terms[0, rows] = np.einsum("nk,nk->n", block, guess)
-                residual = residual - guess.take(flat)
-            if self.self_normalised:
-                terms[-2, rows], terms[-1, rows] = changed * residual, changed
-            elif predicted is not None:
-                terms[0, rows] += changed * residual
-            else:
-                terms[0, rows] = changed * residual
-            many = np.count_nonzero(weights > LARGE_WEIGHT)
-            kept = changed is weights or self.self_normalised
-            lost = 0.0 if kept else (weights - changed) @ residual
-            sums += np.array([weights.sum(), weights @ weights, many, lost])
-            largest = max(largest, float(weights.max()))
-        means = terms.mean(axis=1)
-        if not np.isfinite(means).all():
-            row = int(np.isfinite(terms).all(axis=0).argmin())
-            raise ValueError(f"predicted_rewards of row {row} are not all finite")
-        effective = float(sums[0] ** 2 / max(sums[1], 1e-300))
-        _warn(log, chances)
-        mean = sums[0] / size
-        deviation = math.sqrt(max(sums[1] / size - mean**2, 0.0))
-        warn_of_weights(effective, size, mean, deviation)
-        slope, variance = _slope(means), 0.0
-        for start in range(0, size, BLOCK):
-            influence = slope @ (terms[:, start : start + BLOCK] - means[:, np.newaxis])
-            variance += float(influence @ influence) / (size - 1)
-        error, (_, _, many, lost) = math.sqrt(variance / size), sums / size
-        return Estimate(_value(means), error, effective, largest, float(many), float(lost), terms)
+                guess = np.ascontiguousarray(predicted[rows], np.float64)
+                mean = np.einsum("nk,nk->n", block, guess)
+                check_each("predicted_rewards", mean, np.isfinite(mean), "finite numbers", start)
+                residual = residual - guess.take(places)
+                direct = [mean]
+            weights[0, rows] = old = probability / log.propensity[rows]
+            new = self._weights(old, probability)
+            lost += float((old - new) @ residual)
+            gain = new * residual
+            terms[:, rows] = [*direct, gain, new] if self.self_normalised else [sum(direct, gain)]
+        never = np.flatnonzero(np.bincount(log.action, minlength=num_actions) == 0)
+        never = never[chances[:, never].any(axis=0)]
+        if never.size:
+            found = f"the policy takes actions that were never logged: {never[:10].tolist()}"
+            warnings.warn(f"{found}; the log cannot tell their value", stacklevel=2)
+        return Estimate.of(terms, weights, 0.0 if self.self_normalised else lost / size)
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
         """Returns the weights [n] to use, given w and the probability of the logged action."""
@@ -206,7 +120,7 @@ class InversePropensityScoring(Estimator):
     max_weight: float = math.inf
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        return weights if math.isinf(self.max_weight) else np.minimum(weights, self.max_weight)
+        return np.minimum(weights, self.max_weight)
 
 
 class SelfNormalizedIPS(Estimator):
@@ -275,9 +189,7 @@ class DRWithOptimisticShrinkage(Estimator):
     shrinkage: float = math.inf
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        if self.shrinkage in (0.0, math.inf):
-            return weights if self.shrinkage else np.zeros_like(weights)
-        return np.asarray(self.shrinkage * weights / (weights**2 + self.shrinkage))
+        return np.asarray(weights / (1.0 + weights**2 / max(self.shrinkage, 1e-200)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -292,7 +204,7 @@ class SubGaussianIPS(Estimator):
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
         bottom = 1.0 - self.shrinkage + self.shrinkage * weights
-        return np.asarray(weights / np.where(bottom > 0.0, bottom, 1.0))
+        return np.asarray(weights / np.maximum(bottom, 1e-300))
 
 
 class SubGaussianDR(SubGaussianIPS):
@@ -314,64 +226,12 @@ def tuned(
 
     Source: Su et al. (2020), section 5; the tuning classes of the Open Bandit Pipeline.
     """
-    estimates = [each.estimate(log, probabilities, predicted_rewards) for each in estimators]
-    errors = [estimate.standard_error**2 + estimate.bias**2 for estimate in estimates]
-    best = int(np.argmin(errors))
-    return estimators[best], estimates[best]
-
-
-def _value(means: Floats) -> float:
-    """Returns the value that the means of the terms stand for."""
-    if len(means) == 1:
-        return float(means[0])
-    return float(means[:-2].sum() + (means[-2] / means[-1] if means[-1] else 0.0))
-
-
-def _slope(means: Floats) -> Floats:
-    """Returns the derivative of the value with respect to the means of the terms: [m]."""
-    slope, mean = np.ones(len(means)), means[-1] or 1.0
-    if len(means) > 1:
-        slope[-2:] = 1.0 / mean, -means[-2] / mean**2
-    return slope
+    found = [(each, each.estimate(log, probabilities, predicted_rewards)) for each in estimators]
+    return min(found, key=lambda pair: pair[1].standard_error ** 2 + pair[1].bias ** 2)
 
 
 def _table(name: str, value: ArrayLike, log: BanditLog) -> NDArray[Any]:
-    table, shape = np.asarray(value), (len(log), log.num_actions)
+    table, shape = as_numbers(f"{name} is", value), (len(log), log.num_actions)
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
-    if table.dtype.kind not in NUMBERS:
-        raise TypeError(f"{name} is {table.dtype}; expected numbers")
     return table
-
-
-def _checked_block(chances: NDArray[Any], start: int) -> Floats:
-    """Returns rows of probabilities as float64."""
-    block = np.ascontiguousarray(chances, np.float64)
-    sums = block @ np.ones(block.shape[1])  # much faster than sum(axis=1), and NaN if any is
-    if not (block.min() >= 0.0 and np.abs(sums - 1.0).max() <= TOLERANCE):
-        row = int((~(np.abs(sums - 1.0) <= TOLERANCE) | (block < 0.0).any(axis=1)).argmax())
-        found = f"probabilities of row {start + row} are {block[row]}"
-        raise ValueError(f"{found}; expected a sum of 1")
-    return block
-
-
-def warn_of_weights(effective: float, size: int, mean: float, deviation: float) -> None:
-    """Warns of a small effective sample, and of a mean weight that is not near 1."""
-    if effective < SMALL_SAMPLE:
-        found = f"the effective sample size is {effective:.1f} of {size} rows"
-        warnings.warn(f"{found}; the estimate is unreliable", stacklevel=3)
-    error = deviation / math.sqrt(size)
-    if abs(mean - 1.0) > FAR * error + TOLERANCE:
-        found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
-        warnings.warn(
-            f"{found}; propensities may be wrong, or what the policy does was never logged",
-            stacklevel=3,
-        )
-
-
-def _warn(log: BanditLog, chances: NDArray[Any]) -> None:
-    unlogged = np.flatnonzero(np.bincount(log.action, minlength=log.num_actions) == 0)
-    unlogged = unlogged[(chances[:, unlogged] > 0.0).any(axis=0)]
-    if unlogged.size:
-        found = f"the policy takes actions that were never logged: {unlogged[:10].tolist()}"
-        warnings.warn(f"{found}; the log cannot tell their value", stacklevel=3)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import as_numbers
+from bandit_envs.base.arrays import NUMBERS, Floats, as_numbers, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer
 from bandit_envs.specs import Nest, flatten, map_structure
@@ -66,21 +66,21 @@ class BanditLog:
         row: ArrayLike | None = None,
     ) -> None:
         given = action, reward, propensity, action_probabilities, available, expected_rewards
-        named = zip(COLUMNS, (*given, step, row))
-        columns = {name: _column(name, value) for name, value in named if value is not None}
+        columns = {
+            name: column(name, value, *COLUMNS[name])
+            for name, value in zip(COLUMNS, (*given, step, row))
+            if value is not None
+        }
         size = len(columns["action"])
         if num_actions is None:
-            tables = [column for column in columns.values() if column.ndim == 2]
-            largest = int(columns["action"].max(initial=0)) + 1
-            num_actions = tables[0].shape[1] if tables else largest
+            widths = [array.shape[1] for array in columns.values() if array.ndim == 2]
+            num_actions = [*widths, int(columns["action"].max(initial=0)) + 1][0]
         self.num_actions = check_integer("num_actions", num_actions, minimum=1)
-        for name, column in columns.items():
-            expected = (size, self.num_actions)[: column.ndim]
-            if column.shape != expected:
-                raise ValueError(f"{name} has shape {column.shape}; expected {expected}")
+        for name, array in columns.items():
+            check_array(f"{name} has", array, (size, self.num_actions)[: array.ndim])
         _check_values(columns, self.num_actions)
         self._columns = columns
-        self.observation: Nest = map_structure(lambda leaf: features(leaf, size), observation)
+        self.observation: Nest = features(observation, size)
         self.action: NDArray[np.int64] = columns["action"]
         self.reward: NDArray[np.float64] = columns["reward"]
         self.propensity: NDArray[np.float64] = columns["propensity"]
@@ -102,7 +102,7 @@ class BanditLog:
 
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""
-        kept = {name: column for name, column in self._columns.items() if name not in names}
+        kept = {key: column for key, column in self._columns.items() if key not in names}
         return self._like((self.observation, kept))
 
     def __len__(self) -> int:
@@ -144,31 +144,43 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     try:
         (_,) = {log.num_actions for log in logs}
         nests = [log._nest() for log in logs]
-        return logs[0]._like(map_structure(lambda *leaves: np.concatenate(leaves), *nests))
+        return logs[0]._like(joined(nests))
     except (TypeError, ValueError) as error:
         raise ValueError(f"logs differ in their columns or number of actions: {error}") from error
 
 
-def _column(name: str, value: ArrayLike) -> NDArray[Any]:
-    kinds, dtype, ndim = COLUMNS[name]
-    column: NDArray[Any] = np.array(as_numbers(f"{name} is", value, kinds), dtype)
-    if column.ndim != ndim:
-        raise ValueError(f"{name} has shape {column.shape}; expected {ndim} dimensions")
-    column.setflags(write=False)
-    return column
+def joined(nests: Sequence[Nest]) -> Nest:
+    """Returns one nest with the rows of several, in order; None where they have None."""
+
+    def join(*leaves: Any) -> NDArray[Any] | None:
+        return None if leaves[0] is None else np.concatenate(leaves)
+
+    return map_structure(join, *nests)
 
 
-def features(leaf: Any, size: int) -> NDArray[Any]:
-    """Returns a read-only copy of an array of observations; ValueError if they are not `size`."""
-    array = np.array(leaf)
-    if array.dtype.hasobject:
-        raise TypeError(f"observation is {array.dtype}; expected arrays of numbers or strings")
-    if array.shape[:1] != (size,):
-        raise ValueError(f"observation has shape {array.shape}; expected {size} rows")
-    if array.dtype.kind == "f":
-        check_each("observation", array, ~np.isnan(array), "no NaN")
+def column(
+    name: str, value: ArrayLike, kinds: str = NUMBERS, dtype: DTypeLike = np.float64, ndim: int = 2
+) -> NDArray[Any]:
+    """Returns a read-only copy of a column whose dtype is of one of the `kinds`."""
+    array: NDArray[Any] = np.array(as_numbers(f"{name} is", value, kinds), dtype)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
     array.setflags(write=False)
     return array
+
+
+def features(observation: Nest, size: int) -> Nest:
+    """Returns read-only copies of the arrays of an observation, of `size` rows each."""
+
+    def checked(leaf: Any) -> NDArray[Any]:
+        array = np.array(leaf)
+        if array.dtype.hasobject:
+            raise TypeError(f"observation is {array.dtype}; expected arrays of numbers or strings")
+        check_array("observation has", array, (size, *array.shape[1:]))
+        array.setflags(write=False)
+        return array
+
+    return map_structure(checked, observation)
 
 
 def _check_values(columns: dict[str, NDArray[Any]], num_actions: int) -> None:
@@ -182,17 +194,24 @@ def _check_values(columns: dict[str, NDArray[Any]], num_actions: int) -> None:
         check_each("action", action, chosen, "an available action")
     table = columns.get("action_probabilities")
     if table is not None:
-        check_each("action_probabilities", table, (table >= 0) & (table <= 1), "0 to 1")
-        sums = table.sum(axis=1)
-        check_each("action_probabilities", sums, np.isclose(sums, 1.0), "rows that sum to 1")
+        check_distributions("action_probabilities", table)
     means = columns.get("expected_rewards")
     if means is not None:
         known = np.isfinite(means) if available is None else np.isfinite(means) | ~available
         check_each("expected_rewards", means, known, "finite numbers")
 
 
-def check_each(name: str, values: NDArray[Any], good: NDArray[np.bool_], expected: str) -> None:
-    """Raises ValueError for the first of `values` [n, ...] that is not good."""
+def check_distributions(name: str, table: Floats, start: int = 0) -> None:
+    """Raises ValueError for the first row of `table` [n, K] that is no probability distribution."""
+    check_each(name, table, table >= 0.0, "at least 0", start)
+    sums = table @ np.ones(table.shape[1])  # much faster than sum(axis=1)
+    check_each(name, sums, np.abs(sums - 1.0) <= 1e-6, "rows that sum to 1", start)
+
+
+def check_each(name: str, values: NDArray[Any], good: Any, expected: str, start: int = 0) -> None:
+    """Raises ValueError for the first of `values` [n, ...] that is not good; rows from `start`."""
     if not good.all():
-        index = tuple(map(int, np.argwhere(~good)[0]))
-        raise ValueError(f"{name} is {values[index]} in row {index[0]}; expected {expected}")
+        row, *rest = map(int, np.argwhere(~good)[0])
+        raise ValueError(
+            f"{name} is {values[(row, *rest)]} in row {start + row}; expected {expected}"
+        )

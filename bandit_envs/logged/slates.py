@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import as_numbers
-from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, shown
-from bandit_envs.logged.estimators import LARGE_WEIGHT, Estimate, Floats, warn_of_weights
-from bandit_envs.logged.log import check_each, features
+from bandit_envs.base.arrays import Floats, check_array
+from bandit_envs.base.checks import shown
+from bandit_envs.logged.estimates import Estimate
+from bandit_envs.logged.log import check_each, column, features, joined
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import SlateProbabilities, Trajectory
 
@@ -42,16 +41,15 @@ class SlateLog:
 
     def __post_init__(self) -> None:
         """Converts and checks the columns."""
-        action = as_numbers("action is", check_numbers("action", self.action, ndim=2), "iu")
+        action = column("action", self.action, "iu", np.int64, 2)
         check_each("action", action, action >= 0, "at least 0")
-        seen = map_structure(lambda leaf: features(leaf, len(action)), self.observation)
-        reward = _table("reward", self.reward, action.shape, MAX_PARAMETER)
-        tables = _known("propensity", self.propensity)._asdict()
-        for kind, value in tables.items():
-            if value is not None:
-                tables[kind] = table = _table(f"propensity.{kind}", value, action.shape)
+        reward = check_array("reward has", column("reward", self.reward), action.shape)
+        check_each("reward", reward, np.isfinite(reward), "finite numbers")
+        propensity = _checked("propensity", self.propensity, action.shape)
+        for kind, table in propensity._asdict().items():
+            if table is not None:
                 check_each(f"propensity.{kind}", table, table > 0.0, "above 0")
-        columns = seen, action, reward, SlateProbabilities(**tables)
+        columns = features(self.observation, len(action)), action, reward, propensity
         vars(self).update(zip(("observation", "action", "reward", "propensity"), columns))
 
     def __len__(self) -> int:
@@ -90,7 +88,7 @@ class SlateRecorder:
         """Returns all that was recorded."""
         if not self._steps:
             raise ValueError("nothing was recorded yet")
-        return SlateLog(*map_structure(_joined, *self._steps))
+        return SlateLog(*joined(self._steps))
 
 
 class SlateEstimator:
@@ -109,22 +107,13 @@ class SlateEstimator:
         Warns:
             UserWarning: the effective sample size is below 100, or the mean weight is not 1.
         """
-        kind, size = self._kind, len(log)
-        if size < 2:
-            raise ValueError(f"log has {size} rows; expected at least two")
-        _known("probabilities", probabilities)
-        new, old = (getattr(each, kind) for each in (probabilities, log.propensity))
+        checked = _checked("probabilities", probabilities, log.action.shape)
+        new, old = (getattr(each, self._kind) for each in (checked, log.propensity))
         if new is None or old is None:
-            raise ValueError(f"{type(self).__name__} needs {kind} of probabilities and propensity")
-        new = _table(f"probabilities.{kind}", new, log.action.shape)
-        weights = (new / old).reshape(size, -1)
-        terms, means = (weights * log.reward).sum(axis=1), weights.mean(axis=1)
-        squares = np.maximum((weights**2).sum(axis=0), 1e-300)
-        effective = float((weights.sum(axis=0) ** 2 / squares).mean())
-        warn_of_weights(effective, size, float(means.mean()), float(means.std()))
-        error, share = terms.std(ddof=1) / math.sqrt(size), (weights > LARGE_WEIGHT).mean()
-        value, error, largest, share = map(float, (terms.mean(), error, weights.max(), share))
-        return Estimate(value, error, effective, largest, share, 0.0, terms[np.newaxis])
+            needed = f"{self._kind} of probabilities and propensity"
+            raise ValueError(f"{type(self).__name__} needs {needed}")
+        weights = (new / old).reshape(len(log), -1)
+        return Estimate.of((weights * log.reward).sum(axis=1)[np.newaxis], weights.T)
 
 
 class SlateStandardIPS(SlateEstimator):
@@ -163,22 +152,15 @@ class RewardInteractionIPS(SlateEstimator):
     _kind = "prefix"
 
 
-def _known(name: str, value: Any) -> SlateProbabilities:
+def _checked(name: str, value: Any, shape: tuple[int, ...]) -> SlateProbabilities:
+    """Returns the probabilities of slates [n, S], whose arrays are checked."""
     if not isinstance(value, SlateProbabilities):
         raise TypeError(f"{name} is {shown(value)}; expected SlateProbabilities")
-    return value
-
-
-def _joined(*leaves: Any) -> Any:
-    return None if leaves[0] is None else np.concatenate(leaves)
-
-
-def _table(name: str, value: Any, shape: tuple[int, ...], most: float = 1.0) -> Floats:
-    """Returns rewards or probabilities [n, S], or probabilities [n] of slates."""
-    shape = shape[:1] if name.endswith(".slate") else shape
-    table = check_numbers(name, value, len(shape)).astype(np.float64)
-    if table.shape != shape:
-        raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
-    low = 0.0 if most == 1.0 else -most
-    check_each(name, table, (table >= low) & (table <= most), f"{low:g} to {most:g}")
-    return table
+    tables: dict[str, Floats | None] = value._asdict()
+    for kind, given in tables.items():
+        if given is not None:
+            label, expected = f"{name}.{kind}", shape[:1] if kind == "slate" else shape
+            table = check_array(f"{label} has", column(label, given, ndim=len(expected)), expected)
+            check_each(label, table, (table >= 0.0) & (table <= 1.0), "0 to 1")
+            tables[kind] = table
+    return SlateProbabilities(**tables)
