@@ -17,7 +17,7 @@ from bandit_envs.logged import estimators
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.models import RewardRegression
 from bandit_envs.policies import Policy
-from bandit_envs.policies.draws import draw_indices
+from bandit_envs.policies.draws import draw_indices, normalized
 from bandit_envs.specs import ArraySpec, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -57,14 +57,12 @@ class EstimationBandit(ContextualBandit):
         law, rows = _law()[0], np.arange(self._batch_size * self._size)
         context = rng.standard_normal((len(rows), 5))
         means = law.expected_rewards_for(context)
-        chances = _softmax(LOGGING * means)
+        chances = normalized(np.exp(LOGGING * means))
         action = draw_indices(rng, chances)
         reward = (rng.random(len(rows)) < means[rows, action]).astype(np.float64)
         columns = {"context": context, "action": action, "reward": reward}
-        columns |= {
-            "propensity": chances[rows, action],
-            "probabilities": _softmax(EVALUATED * means),
-        }
+        columns["propensity"] = chances[rows, action]
+        columns["probabilities"] = normalized(np.exp(EVALUATED * means))
         return {k: v.reshape(-1, self._size, *v.shape[1:]) for k, v in columns.items()}
 
     def _draw_rewards(self, rng: Rng, state: Any, action: Floats) -> Floats:
@@ -138,9 +136,4 @@ def _law() -> tuple[LogisticContextBandit, float]:
     """Returns the law of the logs, and what the policy earns that is evaluated."""
     law = LogisticContextBandit()
     means = law.expected_rewards_for(np.random.default_rng(0).normal(size=(200_000, 5)))
-    return law, float((_softmax(EVALUATED * means) * means).sum(axis=1).mean())
-
-
-def _softmax(values: Floats) -> Floats:
-    weights = np.exp(values)
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    return law, float((normalized(np.exp(EVALUATED * means)) * means).sum(axis=1).mean())

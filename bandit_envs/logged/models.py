@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import copy
-import math
 import operator
-from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bandit_envs.base.arrays import Floats, Indices
 from bandit_envs.base.checks import check_integer, check_positive
 from bandit_envs.base.state import Seed, generator
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
-from bandit_envs.specs import map_structure
+from bandit_envs.specs import flatten, map_structure
 from bandit_envs.trajectories import restart
-
-Floats = NDArray[np.float64]
 
 
 def probabilities_of(
@@ -43,21 +40,17 @@ def probabilities_of(
     for start in range(0, len(log), size):
         rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
         time_step = restart(map_structure(operator.itemgetter(rows), seen), size)
-        if samples is None:
-            found = policy.probabilities(time_step)
-        else:
-            found = policy.estimated_probabilities(time_step, samples, rng)
-        table[start : start + size] = found[: len(log) - start]
+        table[rows] = (
+            policy.probabilities(time_step)
+            if samples is None
+            else policy.estimated_probabilities(time_step, samples, rng)
+        )
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(np.log(table)))
 
 
 class RidgeRegression:
-    """Linear least squares with an intercept and a penalty on the other weights.
-
-    Args:
-        penalty: times the squared weights; above 0.
-    """
+    """Linear least squares: `penalty`, above 0, times the squared weights but the intercept's."""
 
     def __init__(self, penalty: float = 1.0) -> None:
         self._penalty = check_positive("penalty", penalty)
@@ -129,12 +122,11 @@ class RewardRegression:
             chosen = np.asarray(probabilities, np.float64)[np.arange(size), log.action]
             weights = chosen**2 * (1.0 - log.propensity) / log.propensity**2
         fold = generator(self._seed).permutation(size) % self._folds
-        predicted = np.empty((size, log.num_actions))
-        one_by_one = [[action] for action in range(log.num_actions)]
-        shared = self._model is not None or _has_items(log)
+        predicted, every = np.empty((size, log.num_actions)), range(log.num_actions)
+        shares = self._model is not None or _has_items(log)
         for index in range(self._folds):
             test, train = np.flatnonzero(fold == index), np.flatnonzero(fold != index)
-            for actions in [range(log.num_actions)] if shared else one_by_one:
+            for actions in [every] if shares else [[action] for action in every]:
                 rows = train[np.isin(log.action[train], actions)]
                 model = RidgeRegression() if self._model is None else copy.deepcopy(self._model)
                 options = {} if weights is None else {"sample_weight": weights[rows]}
@@ -149,19 +141,15 @@ class RewardRegression:
         return predicted
 
 
-def _has_items(log: BanditLog) -> bool:
-    return isinstance(log.observation, Mapping) and "per_arm" in log.observation
-
-
-def _features(log: BanditLog, rows: NDArray[Any], action: NDArray[Any], choices: int) -> Floats:
+def _features(log: BanditLog, rows: Indices, action: Indices, choices: int) -> Floats:
     """Returns the features of actions [m], of so many choices, in rows [m]: [m, d]."""
     if _has_items(log):
         parts = [log.observation["global"][rows], log.observation["per_arm"][rows, action]]
     else:
         parts = [np.eye(log.num_actions)[action]] if choices > 1 else []
-        map_structure(lambda leaf: parts.append(leaf[rows]), log.observation)
-    return np.concatenate(
-        [part.reshape(len(rows), math.prod(part.shape[1:])) for part in parts],
-        axis=1,
-        dtype=np.float64,
-    )
+        parts += [leaf.reshape(len(log), -1)[rows] for leaf in flatten(log.observation)]
+    return np.concatenate(parts, axis=1, dtype=np.float64)
+
+
+def _has_items(log: BanditLog) -> bool:
+    return isinstance(log.observation, dict) and "per_arm" in log.observation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.logged.files import read_log, write_log
-from bandit_envs.logged.log import BanditLog
-from bandit_envs.specs import Nest, map_structure
+from bandit_envs.logged.log import BanditLog, joined
+from bandit_envs.specs import Nest
 from bandit_envs.trajectories import Trajectory
 
 STEPS = 1024
@@ -65,9 +64,8 @@ class LogRecorder:
             self._folder.mkdir(parents=True, exist_ok=True)
             if any(self._folder.glob("part-*")):
                 raise ValueError(f"folder {self._folder} holds a log already")
-        self._pending: list[Nest] = []
-        self._chunks: list[Nest] = []
-        self._steps = self._past_steps = self._parts = 0
+        self._nests: list[Nest] = []  # those of STEPS steps each, and of the last single steps
+        self._steps = self._written = self._parts = 0
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Records a step."""
@@ -77,48 +75,41 @@ class LogRecorder:
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
             hint = "; SlateRecorder records slates" * (np.ndim(action) > 1)
             raise ValueError(f"policy_info is {shown(info)}; expected {expected}{hint}")
-        known = None if self._env is None else self._env._last_choice()
-        means = () if known is None else known[0]
-        self._pending.append((trajectory.observation, action, trajectory.reward, chance, means))
+        choice = None if self._env is None else self._env._last_choice()
+        means = None if choice is None else choice[0]
+        self._nests.append((trajectory.observation, action, trajectory.reward, chance, means))
         self._steps += 1
-        if len(self._pending) == STEPS:
-            self._chunks.append(_joined(self._pending))
-            self._pending = []
-        if self._folder is not None and self._steps * len(action) >= self._chunk_rows:
+        unwritten = self._steps - self._written
+        if unwritten % STEPS == 0:
+            self._nests[-STEPS:] = [joined(self._nests[-STEPS:])]
+        if self._folder is not None and unwritten * len(action) >= self._chunk_rows:
             self.flush()
 
     def flush(self) -> None:
         """Writes what is not in a file yet, if there is a folder."""
-        if self._folder is None or not self._steps:
-            return
-        write_log(self._folder / f"part-{self._parts:05}{self._suffix}", self._recorded())
-        self._pending, self._chunks = [], []
-        self._past_steps, self._steps = self._past_steps + self._steps, 0
-        self._parts += 1
+        if self._folder is not None and self._nests:
+            write_log(self._folder / f"part-{self._parts:05}{self._suffix}", self._recorded())
+            self._nests, self._written, self._parts = [], self._steps, self._parts + 1
 
     def log(self) -> BanditLog:
         """Returns all that was recorded; with a folder, it is read from there."""
-        if self._folder is not None:
-            self.flush()
-            return read_log(self._folder)
         if not self._steps:
             raise ValueError("nothing was recorded yet")
-        return self._recorded()
+        if self._folder is None:
+            return self._recorded()
+        self.flush()
+        return read_log(self._folder)
 
     def _recorded(self) -> BanditLog:
         """Returns the log of all steps since the last file."""
-        chunks = [*self._chunks, *([_joined(self._pending)] if self._pending else [])]
-        observation, action, reward, chance, means = _joined(chunks)
-        batch_size = len(action) // self._steps
+        observation, action, reward, chance, means = joined(self._nests)
+        steps = np.arange(self._written, self._steps)
+        batch_size = len(action) // len(steps)
         columns = observation, action, reward, np.exp(chance), self._num_actions
         return BanditLog(
             *columns,
             available=available_actions(observation, self._num_actions),
-            expected_rewards=None if isinstance(means, tuple) else means,
-            step=np.repeat(np.arange(self._steps) + self._past_steps, batch_size),
-            row=np.tile(np.arange(batch_size), self._steps),
+            expected_rewards=means,
+            step=np.repeat(steps, batch_size),
+            row=np.tile(np.arange(batch_size), len(steps)),
         )
-
-
-def _joined(nests: Sequence[Nest]) -> Nest:
-    return map_structure(lambda *leaves: np.concatenate(leaves), *nests)

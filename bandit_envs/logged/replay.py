@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import read_only
+from bandit_envs.base.arrays import Floats, Indices, Mask, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import shown
-from bandit_envs.base.state import SavedState, Seed
+from bandit_envs.base.state import Seed
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.specs import ArraySpec, flatten, map_structure
 from bandit_envs.trajectories import Trajectory
 
-Rng: TypeAlias = "np.random.Generator"
-Rows: TypeAlias = "NDArray[np.int64]"
-
 
 class ReplayState(NamedTuple):
-    """The permutation of each row [B, n], the place in all of them, and which rows count [B]."""
+    """Permutations of the log [B, n], a place in them, the events there [B], and which count."""
 
-    order: Rows
+    order: Indices
     place: int
-    accepted: NDArray[np.bool_]
+    rows: Indices
+    accepted: Mask
 
 
 class ReplayEnvironment(BanditPyEnvironment):
@@ -42,7 +41,7 @@ class ReplayEnvironment(BanditPyEnvironment):
 
     Args:
         log: at least one row.
-        batch_size, seed, horizon, name: as for `BanditPyEnvironment`.
+        options: those of `BanditPyEnvironment`.
 
     Source: Li et al., Unbiased offline evaluation of news article recommendation (2011),
     algorithm 2, for a log of finite length.
@@ -56,59 +55,46 @@ class ReplayEnvironment(BanditPyEnvironment):
 
     independent_rows = True
 
-    def __init__(
-        self,
-        log: BanditLog,
-        batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "replay",
-    ) -> None:
+    def __init__(self, log: BanditLog, batch_size: int = 1, **options: Any) -> None:
         if not isinstance(log, BanditLog) or not len(log):
             raise ValueError(f"log is {shown(log)}; expected a BanditLog with rows")
         self._log, self._observations = log, log.seen()
         self._acceptance = log.propensity.min() / log.propensity
         spec = map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.seen())
         specs = spec, log.num_actions, ArraySpec((), np.float64, "reward")
-        super().__init__(*specs, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
+        super().__init__(*specs, batch_size=batch_size, **{"name": "replay", **options})
 
-    def get_info(self) -> dict[str, NDArray[np.bool_]] | None:
+    def get_info(self) -> Any:
         """Returns which rows matched in the last step, `matched` [B]; None after a reset."""
         bandit = self._state.latent
         if bandit is None or bandit.action is None:
             return None
         return {"matched": read_only(self._matched(bandit.previous, bandit.action))}
 
-    def _rows(self, state: ReplayState) -> Rows:
-        return state.order[:, state.place]
-
     def _initial_state(self, rng: Rng) -> ReplayState:
         order = np.tile(np.arange(len(self._log)), (self._batch_size, 1))
         return self._at(rng, rng.permuted(order, axis=1), 0)
 
-    def _next_state(self, rng: Rng, state: ReplayState, action: Rows) -> ReplayState:
+    def _next_state(self, rng: Rng, state: ReplayState, action: Indices) -> ReplayState:
         if state.place + 1 == len(self._log):
             return self._initial_state(rng)
         return self._at(rng, state.order, state.place + 1)
 
-    def _at(self, rng: Rng, order: Rows, place: int) -> ReplayState:
-        drawn = rng.random(self._batch_size)
-        return ReplayState(order, place, drawn < self._acceptance[order[:, place]])
+    def _at(self, rng: Rng, order: Indices, place: int) -> ReplayState:
+        rows = order[:, place]
+        return ReplayState(order, place, rows, rng.random(len(rows)) < self._acceptance[rows])
 
     def _observe(self, state: ReplayState) -> Any:
-        rows = self._rows(state)
-        return map_structure(lambda leaf: leaf[rows], self._observations)
+        return map_structure(operator.itemgetter(state.rows), self._observations)
 
-    def _available(self, state: ReplayState) -> NDArray[np.bool_] | None:
-        available = self._log.available
-        return None if available is None else available[self._rows(state)]
+    def _available(self, state: ReplayState) -> Mask | None:
+        return None if self._log.available is None else self._log.available[state.rows]
 
-    def _draw_rewards(self, rng: Rng, state: ReplayState, action: Rows) -> NDArray[np.float64]:
-        return np.where(self._matched(state, action), self._log.reward[self._rows(state)], 0.0)
+    def _draw_rewards(self, rng: Rng, state: ReplayState, action: Indices) -> Floats:
+        return np.where(self._matched(state, action), self._log.reward[state.rows], 0.0)
 
-    def _matched(self, state: ReplayState, action: Rows) -> NDArray[np.bool_]:
-        return np.asarray(state.accepted & (self._log.action[self._rows(state)] == action))
+    def _matched(self, state: ReplayState, action: Indices) -> Mask:
+        return np.asarray(state.accepted & (self._log.action[state.rows] == action))
 
 
 class MatchedRows:
@@ -121,18 +107,16 @@ class MatchedRows:
     """
 
     def __init__(self, env: ReplayEnvironment, policy: Policy) -> None:
-        known: SavedState = policy.get_state()
-        shares = any(np.ndim(leaf) == 0 and leaf is not None for leaf in flatten(known.content[1]))
+        known = flatten(policy.get_state().content.learned)
+        shares = any(np.ndim(leaf) == 0 and leaf is not None for leaf in known)
         if policy.batch_size > 1 and (shares or not policy.learns_by_row):
             raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
         self._env, self._policy = env, policy
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from the rows that matched in the last step."""
-        matched = (self._env.get_info() or {})["matched"]
-        if matched.all():
-            self._policy(trajectory)
-        elif matched.any():
+        matched = self._env.get_info()["matched"]
+        if matched.any():
             self._policy.learn_rows([(trajectory, matched)])
 
 
@@ -163,8 +147,8 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
     sums = np.zeros((3, policy.batch_size))
 
     def count(trajectory: Trajectory) -> None:
-        matched = (env.get_info() or {})["matched"]
-        sums[:] += [matched, trajectory.reward, trajectory.reward**2]
+        reward = trajectory.reward  # 0 where nothing matched
+        sums[:] += [env.get_info()["matched"], reward, reward**2]
 
     if log.row is not None and np.ptp(log.row) > 0:
         text = "log has several rows of a batch; replay takes them as one problem, not as runs"
