@@ -27,7 +27,7 @@ SLOW = (
     "studies",
     "write_a_policy",
 )
-LINK = re.compile(r"\[[^]]*\]\((?P<target>[^)\s]+)\)")
+LINK = re.compile(r"\[[^]]*\]\((?P<target>[^)\s]+)\)|src=\"(?P<source>[^\"]+)\"")
 
 
 def name(path: Path) -> str:
@@ -68,7 +68,7 @@ def test_the_map_in_contributing_is_the_real_tree():
 @pytest.mark.parametrize("text", TEXTS, ids=name)
 def test_links_to_files_lead_somewhere(text):
     for match in LINK.finditer(text.read_text(encoding="utf-8")):
-        target, _, anchor = match["target"].partition("#")
+        target, _, anchor = (match["target"] or match["source"]).partition("#")
         if target.startswith(("http://", "https://", "mailto:")):
             continue
         linked = text.parent / target if target else text

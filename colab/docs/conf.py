@@ -94,7 +94,7 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "faq": repository_texts.citation,
     "gallery": figures,
     "policies": registry_tables.policies,
-    "promises": lambda: repository_texts.readme("Promises", "Speed"),
+    "promises": lambda: repository_texts.readme("Speed"),
 }
 """The pages with a part that is written when the site is built."""
 
