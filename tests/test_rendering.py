@@ -4,8 +4,9 @@ import sys
 import numpy as np
 import pytest
 
-from bandit_envs import KArmedTestbed
+from bandit_envs import KArmedTestbed, RankingPyEnvironment
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
+from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.rendering import Arms
 from bandit_envs.rendering.arms import text
 from bandit_envs.rewards import LinearReward
@@ -32,7 +33,7 @@ def green(image):
 
 
 def test_text_shows_the_distributions_the_optimal_arm_and_the_last_reward():
-    arms = Arms("two arms", np.array([0.0, 1.0]), 1.0, 3, 1, 2.0)
+    arms = Arms("two arms", np.array([0.0, 1.0]), [1], 1.0, 3, [1], [2.0])
     assert text(arms).splitlines() == [
         "two arms: 3 steps; last action 1, reward 2.00",
         " arm    mean  -2.00                                                    3.00",
@@ -42,7 +43,7 @@ def test_text_shows_the_distributions_the_optimal_arm_and_the_last_reward():
 
 
 def test_text_shows_means_alone_if_there_is_no_distribution():
-    arms = Arms("three arms", np.array([-1.0, 2.0, -np.inf]), None, 1, 0, -5.0)
+    arms = Arms("three arms", np.array([-1.0, 2.0, -np.inf]), [1], None, 1, [0], [-5.0])
     assert text(arms).splitlines() == [
         "three arms: 1 step; last action 0, reward -5.00",
         " arm    mean  -1.00                                                    2.00",
@@ -52,8 +53,45 @@ def test_text_shows_means_alone_if_there_is_no_distribution():
     ]
 
 
+def test_text_shows_the_optimal_slate_and_the_slots_and_rewards_of_the_last_one():
+    arms = Arms("items", np.array([0.25, 1.0, 0.5]), [1, 2], None, 4, [0, 1], [0.0, 1.0])
+    assert text(arms).splitlines() == [
+        "items: 4 steps; last slate, reward 1.00",
+        "item   value  0.00                                                     1.00",
+        "   0    0.25  |--------------o                                               "
+        "slot 1, reward 0.00",
+        "   1    1.00  |-----------------------------------------------------------*  "
+        "slot 2, reward 1.00",
+        "   2    0.50  |-----------------------------*",
+    ]
+
+
+@pytest.mark.parametrize("name", ["cascade", "position_based", "ranking", "positional_bias"])
+def test_a_slate_is_shown_among_the_items_that_it_was_chosen_from(name):
+    env = ENVIRONMENTS[name].make(seed=0)
+    env.reset()
+    values = env._rendered_arms(0).values
+    items = np.arange(env.action_spec().shape[0])
+    time_step = env.step(np.tile(items, (env.batch_size, 1)))
+    arms = env._rendered_arms(0)
+    assert (arms.action, arms.reward) == (items.tolist(), time_step.reward[0].tolist())
+    assert sorted(values[arms.optimal]) == sorted(np.sort(values)[-len(items) :])
+    np.testing.assert_array_equal(arms.values, values)
+    pytest.importorskip("matplotlib")
+    assert 0.01 < green(env.render()) < 0.4
+
+
+def test_the_slots_of_a_slate_are_not_rewarded_if_the_slate_is():
+    env = RankingPyEnvironment(Normal(2), Normal(2), 9, 4, np.eye(2), seed=0)
+    env.reset()
+    env.step([[1, 2, 3, 4]])
+    arms = env._rendered_arms(0)
+    assert arms.reward == []
+    assert arms.slots() == {1: (1, 0.0), 2: (2, 0.0), 3: (3, 0.0), 4: (4, 0.0)}
+
+
 def test_text_of_arms_that_are_all_0_has_a_scale():
-    assert text(Arms("one arm", np.zeros(1), None, 0, None, None)).count("1.00") == 2
+    assert text(Arms("one arm", np.zeros(1), [0], None, 0, [], [])).count("1.00") == 2
 
 
 @pytest.mark.parametrize("make", [k_armed, per_arm])

@@ -301,21 +301,31 @@ class BanditPyEnvironment(PyEnvironment):
         """Returns what `render` shows of one row; of several rewards, it is the mean."""
         index = check_integer("row", row, 0, self._batch_size - 1)
         bandit, reward = self._bandit_state(), self._state.time_step.reward
+        state, action, paid = bandit.state, np.empty(0, np.intp), np.empty(0)
+        if bandit.action is not None:
+            action = np.atleast_1d(bandit.action[index])
+            if self._takes_slates:
+                state = bandit.previous  # which the slate was chosen in
+            if isinstance(reward, np.ndarray):
+                paid = np.atleast_1d(reward[index])
+                paid = paid if paid.shape == action.shape else paid.mean(keepdims=True)
+        values = self._rendered_values(state)[index]
+        title = self._name if self._batch_size == 1 else f"{self._name}, row {index}"
+        if values.ndim > 1:
+            title += f", mean of {values[0].size} rewards"
+            values = values.reshape(len(values), -1).mean(axis=1)
+        optimal = [int(values.argmax())]
+        if self._takes_slates:
+            optimal = self._optimum_memo.of(state, self._find_optimum)[0][index].tolist()
+        return rendering.Arms(
+            title, values, optimal, None, bandit.steps, action.tolist(), paid.tolist()
+        )
+
+    def _rendered_values(self, state: Any) -> NDArray[Any]:
+        """Returns what `render` shows of every arm, or of every item of slates: [B, K, ...]."""
         if not self._takes_indices:
             raise NotImplementedError(f"{self._name} cannot be shown: an action is not one integer")
-        means = self._mean_memo.of(bandit.state, self._masked_means)[index]
-        title = self._name if self._batch_size == 1 else f"{self._name}, row {index}"
-        if means.ndim > 1:
-            title += f", mean of {means[0].size} rewards"
-        is_known = bandit.action is not None and isinstance(reward, np.ndarray)
-        return rendering.Arms(
-            title=title,
-            expected_rewards=means.reshape(len(means), -1).mean(axis=1),
-            reward_std=None,
-            steps=bandit.steps,
-            action=None if bandit.action is None else int(bandit.action[index]),
-            reward=float(reward[index].mean()) if is_known else None,
-        )
+        return self._mean_memo.of(state, self._masked_means)
 
     def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
         """Returns the expected rewards that the last action met, and it; None after a reset."""

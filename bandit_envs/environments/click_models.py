@@ -51,6 +51,9 @@ class ClickModelBandit(BanditPyEnvironment):
             places = places + self._row_offsets.T
         return self._attractions.take(places)
 
+    def _rendered_values(self, state: None) -> Floats:
+        return np.broadcast_to(self._attractions, (self._batch_size, self.num_actions))
+
     def _best_slates(self, slots: int | Floats) -> Indices:
         best = best_slate(np.atleast_2d(self._attractions), slots)
         return np.broadcast_to(best, (self._batch_size, self._num_slots))

@@ -91,7 +91,10 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         return np.asarray(self._click_probabilities(state, action).sum(axis=1))
 
     def _optimal_action(self, state: Observation) -> Indices:
-        return best_slate(self._relevances(state["global"], state["per_arm"]), self._looks)
+        return best_slate(self._rendered_values(state), self._looks)
+
+    def _rendered_values(self, state: Observation) -> Floats:
+        return self._relevances(state["global"], state["per_arm"])
 
     def _click_probabilities(self, state: Observation, action: Indices) -> Floats:
         items = chosen(state["per_arm"], action)

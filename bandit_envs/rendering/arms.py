@@ -11,28 +11,36 @@ TEXT_WIDTH = 61
 
 
 class Arms(NamedTuple):
-    """What `render` shows of one row."""
+    """What `render` shows of one row: its arms, or the items that slates are made of."""
 
     title: str  # the environment's name
-    expected_rewards: NDArray[Any]  # [K], the mean of each arm; -inf for an arm not available
+    values: NDArray[Any]  # [K], the expected reward of each arm; -inf for one not available
+    optimal: list[int]  # the optimal arm, or the items of the optimal slate
     reward_std: float | None  # the standard deviation of the rewards, if they are normal
     steps: int  # the number of steps in this episode
-    action: int | None  # of the last step; None if there was none
-    reward: float | None  # of the last step; None if there was none, or if it is not one number
+    action: list[int]  # of the last step: an arm, or a slate; empty if there was none
+    reward: list[float]  # of the last step, or of its slots; empty if it is not of numbers
 
     def progress(self) -> str:
         """Returns a phrase on the steps so far and the last reward."""
-        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
-        action = "" if self.action is None else f"; last action {self.action}"
-        return steps + action + ("" if self.reward is None else f", reward {self.reward:.2f}")
+        text = "1 step" if self.steps == 1 else f"{self.steps} steps"
+        if self.action:
+            text += f"; last action {self.action[0]}" if len(self.action) == 1 else "; last slate"
+        return text + (f", reward {sum(self.reward):.2f}" if self.reward else "")
+
+    def slots(self) -> dict[int, tuple[int, float]]:
+        """Returns the number of the slot, from 1, and the reward of each item of the last slate."""
+        count = len(self.action)
+        rewards = self.reward if len(self.reward) == count else [0.0] * count
+        return dict(zip(self.action, enumerate(rewards, 1))) if count > 1 else {}
 
     def reward_limits(self, num_stds: float) -> tuple[float, float]:
-        """Returns the ends of an axis that shows 0 and all means, with `num_stds` deviations."""
+        """Returns the ends of an axis that shows 0 and all values, with `num_stds` deviations."""
         spread = num_stds * (self.reward_std or 0.0)
-        known = self.expected_rewards[np.isfinite(self.expected_rewards)]
+        known = self.values[np.isfinite(self.values)]
         shown = [0.0, known.min() - spread, known.max() + spread]
-        if self.reward is not None and self.reward_std:
-            shown.append(self.reward)
+        if self.reward_std:
+            shown += self.reward
         low, high = float(min(shown)), float(max(shown))
         return (low, high) if low < high else (low - 1.0, high + 1.0)
 
@@ -40,31 +48,36 @@ class Arms(NamedTuple):
 def text(arms: Arms) -> str:
     """Returns arms as lines of text.
 
-    The mean of an arm is an o, or a * if it is the largest. Dashes show one standard deviation on
-    both sides of it, or if that is unknown, the way to 0, which is a |. The last reward is an x.
+    The value of an arm is an o, or a * if it is optimal. Dashes show one standard deviation on both
+    sides of it, or if that is unknown, the way to 0, which is a |. The last reward is an x, and the
+    items of the last slate have their slots and rewards.
     """
     low, high = arms.reward_limits(num_stds=2.0)
     width = TEXT_WIDTH // 2
-    header = f" arm    mean  {low:<{width}.2f}{high:>{TEXT_WIDTH - width}.2f}"
+    what = "item   value" if len(arms.optimal) > 1 else " arm    mean"
+    header = f"{what}  {low:<{width}.2f}{high:>{TEXT_WIDTH - width}.2f}"
     lines = [f"{arms.title}: {arms.progress()}", header]
-    for arm, mean in enumerate(arms.expected_rewards.tolist()):
-        if mean == -np.inf:
+    slots = arms.slots()
+    for arm, value in enumerate(arms.values.tolist()):
+        if value == -np.inf:
             lines.append(f"{arm:4d}          not available")
         else:
-            lines.append(f"{arm:4d} {mean:7.2f}  {_marks(arms, arm, mean, low, high)}".rstrip())
+            slot = "slot {}, reward {:.2f}".format(*slots[arm]) if arm in slots else ""
+            marks = _marks(arms, arm, value, low, high)
+            lines.append(f"{arm:4d} {value:7.2f}  {marks}  {slot}".rstrip())
     return "\n".join(lines)
 
 
-def _marks(arms: Arms, arm: int, mean: float, low: float, high: float) -> str:
+def _marks(arms: Arms, arm: int, value: float, low: float, high: float) -> str:
     def column(reward: float) -> int:
         return round((reward - low) / (high - low) * (TEXT_WIDTH - 1))
 
     std = arms.reward_std
-    first, last = (mean - std, mean + std) if std else (min(mean, 0.0), max(mean, 0.0))
+    first, last = (value - std, value + std) if std else (min(value, 0.0), max(value, 0.0))
     marks = [" "] * TEXT_WIDTH
     marks[column(first) : column(last) + 1] = "-" * (column(last) + 1 - column(first))
     marks[column(0.0)] = "|"
-    marks[column(mean)] = "*" if arm == arms.expected_rewards.argmax() else "o"
-    if std and arms.reward is not None and arm == arms.action:
-        marks[column(arms.reward)] = "x"
+    marks[column(value)] = "*" if arm in arms.optimal else "o"
+    if std and arms.reward and arms.action == [arm]:
+        marks[column(arms.reward[0])] = "x"
     return "".join(marks)

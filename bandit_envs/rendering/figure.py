@@ -45,36 +45,52 @@ def show_arms(arms: Arms, window: Figure | None) -> Figure:
 
 
 def _draw_arms(figure: Figure, arms: Arms) -> None:
-    means = arms.expected_rewards
-    colors = np.where(np.arange(len(means)) == means.argmax(), OPTIMAL, "0.75")
+    means, is_slate = arms.values, len(arms.optimal) > 1
+    colors = np.where(np.isin(np.arange(len(means)), arms.optimal), OPTIMAL, "0.75")
     axis = figure.subplots()
     axis.set_title(arms.title, loc="left", fontsize=12, parse_math=False)
     axis.set_title(arms.progress(), loc="right", fontsize=10, color="0.3")
-    handles: list[Any] = [Patch(color=OPTIMAL, label="optimal arm")]
+    handles: list[Any] = [Patch(color=OPTIMAL, label=f"optimal {'slate' if is_slate else 'arm'}")]
     if arms.reward_std:
         axis.set_ylabel("Reward distribution")
         _violins(axis, means, arms.reward_std, colors)
         handles.append(Line2D([], [], color="black", label="value $q_*(a)$"))
-        if arms.action is not None and arms.reward is not None:
+        if arms.action and arms.reward:
             handles += axis.plot(arms.action, arms.reward, "o", color=LAST, markersize=8, zorder=3)
             handles[-1].set(label="last reward", markeredgecolor="white")
     else:
-        axis.set_ylabel("Expected reward")
+        axis.set_ylabel("Value of the item" if is_slate else "Expected reward")
         available = means > -np.inf
         (arm_numbers,), (others,) = available.nonzero(), (~available).nonzero()
         axis.bar(arm_numbers, means[available], color=colors[available])
         if others.size:
             handles += axis.plot(others, 0.0 * others, "x", color="0.6", label="not available")
+    handles += _slots(axis, arms)
     low, high = arms.reward_limits(num_stds=3.2)
-    margin = 0.04 * (high - low)
+    margin = (0.12 if is_slate else 0.04) * (high - low)
     axis.set_ylim(low - margin, high + margin)
     axis.set_xlim(-0.7, len(means) - 0.3)
     axis.axhline(0.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     axis.tick_params(axis="x", length=0)
-    axis.set_xlabel("Action")
+    axis.set_xlabel("Item" if is_slate else "Action")
     axis.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))
     axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+
+
+def _slots(axis: Axes, arms: Arms) -> list[Line2D]:
+    """Numbers the items of the last slate at the ends of their bars, and returns a legend."""
+    slots = arms.slots()
+    place: dict[str, Any] = {"xytext": (0, 11), "textcoords": "offset points"}
+    for item, (number, reward) in slots.items():
+        place["bbox"] = {"boxstyle": "circle", "color": LAST if reward else "0.45"}
+        end = item, max(arms.values[item], 0.0)
+        axis.annotate(str(number), end, color="white", ha="center", va="center", **place)
+    kinds = {"0.45": "slots of the last slate", LAST: "with a reward"} if slots else {}
+    return [
+        Line2D([], [], linestyle="", marker="o", markersize=8, color=color, label=label)
+        for color, label in kinds.items()
+    ]
 
 
 def _violins(axis: Axes, means: NDArray[Any], std: float, colors: NDArray[np.str_]) -> None:

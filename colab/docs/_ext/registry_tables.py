@@ -161,13 +161,14 @@ def _law(made: Any) -> str:
 
 
 def _picture(entry: EnvironmentEntry, env: Any, pictures: Path) -> str:
-    env.reset()
-    try:
-        image = env.render()
-    except NotImplementedError:  # an action is not one integer
-        return "—"
-    imsave(pictures / f"{entry.id}.png", image)
-    alt = f"{entry.title}: the expected reward of each action in one row"
+    StepDriver(env, _random_policy(env)).run()
+    imsave(pictures / f"{entry.id}.png", env.render())
+    shown = (
+        "the value of each item and a slate"
+        if _has_slates(env)
+        else "the expected reward of each action"
+    )
+    alt = f"{entry.title}: {shown} in one row"
     return f"![{alt}](/_generated/{pictures.name}/{entry.id}.png)"
 
 
