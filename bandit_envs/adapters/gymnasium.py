@@ -3,8 +3,6 @@
 An id imports it by itself: `gymnasium.make("bandit_envs.adapters.gymnasium:bandit_envs/<id>")`.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """What the adapters to Gymnasium, gym and rlberry share. It imports none of them."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import numbers

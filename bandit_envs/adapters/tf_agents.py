@@ -4,8 +4,6 @@
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 # ruff: noqa: E402
 
-from __future__ import annotations
-
 import copy
 import importlib.util
 import inspect
@@ -48,6 +46,7 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
     _upstream = bandit_py_environment.BanditPyEnvironment
     observation_spec, action_spec = _upstream.observation_spec, _upstream.action_spec
     reward_spec, name = _upstream.reward_spec, _upstream.name
+    batched: Any = True
 
     def __init__(self, env: PyEnvironment) -> None:
         py_environment.PyEnvironment.__init__(self, handle_auto_reset=not _is_endless(env))
@@ -66,10 +65,6 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
     @_current_time_step.setter
     def _current_time_step(self, time_step: Any) -> None:
         self._kept = time_step
-
-    @property
-    def batched(self) -> bool:
-        return True
 
     @property
     def batch_size(self) -> Any:

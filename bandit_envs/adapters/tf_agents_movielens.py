@@ -1,7 +1,5 @@
 """The constructors of TF-Agents' MovieLens environments."""
 
-from __future__ import annotations
-
 import os
 
 from bandit_envs.base.state import Seed

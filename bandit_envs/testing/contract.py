@@ -1,7 +1,5 @@
 """The contract of all environments, as a class of tests."""
 
-from __future__ import annotations
-
 import atexit
 import concurrent.futures
 import copy

@@ -1,7 +1,5 @@
 """What the tests of the contract share: how environments are made, run and looked at."""
 
-from __future__ import annotations
-
 import abc
 import contextlib
 import copy

@@ -26,12 +26,12 @@ class Scalarization(RankingWrapper):
         deterministic: whether the rewards of `env` always equal their means.
     """
 
-    def __init__(self, env: PyEnvironment, deterministic: bool) -> None:
+    def __init__(self, env: PyEnvironment, knows_means: bool) -> None:
         super().__init__(env)
         spec = env.reward_spec()
         if not isinstance(spec, ArraySpec) or len(spec.shape) != 1:
             raise TypeError(f"env has reward_spec {spec}; expected a vector of rewards")
-        self._num_rewards, self._knows_means = spec.shape[0], deterministic
+        self._num_rewards, self._knows_means = spec.shape[0], knows_means
         self._reward_spec = REWARD_SPEC
 
     @abc.abstractmethod
@@ -69,7 +69,7 @@ class LinearScalarization(Scalarization):
     """
 
     def __init__(self, env: PyEnvironment, weights: ArrayLike) -> None:
-        super().__init__(env, True)
+        super().__init__(env, knows_means=True)
         self._weights = self._vector("weights", weights)
 
     def _map_rewards(self, rewards: Array) -> Array:
