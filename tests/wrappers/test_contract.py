@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from bandit_envs import KArmedTestbed, load_state, save_state
-from bandit_envs.testing import EnvironmentContract, assert_identical
+from bandit_envs import KArmedTestbed
+from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import (
     AddActionMask,
     AffineReward,
@@ -106,13 +106,3 @@ for (environment, wrapper), horizon in itertools.product(COMBINATIONS, (None, 1,
     TestCombination.__name__ = TestCombination.__qualname__ = name
     globals()[name] = TestCombination
 del TestCombination
-
-
-def test_a_state_of_wrappers_can_be_kept_in_a_file(tmp_path):
-    env, restored = make_composed(seed=0), make_composed(seed=1)
-    env.reset()
-    env.step([0, 0, 0])
-    save_state(tmp_path / "state.npz", env.get_state())
-    restored.set_state(load_state(tmp_path / "state.npz"))
-    assert_identical(restored.step([0, 0, 0]), env.step([0, 0, 0]))
-    assert_identical(restored.get_state(), env.get_state())

@@ -28,20 +28,20 @@ def test_the_function_sees_the_whole_batch_and_its_result_is_observed():
 
 
 @pytest.mark.parametrize(
-    ("func", "error", "message"),
+    ("func", "spec"),
     [
-        (lambda x: x.astype(np.float64), ValueError, "found float64 array of shape"),
-        (lambda x: x[:1], ValueError, r"found float32 array of shape \(1, 1\)"),
-        (lambda x: 2 * x, ValueError, "maximum=1"),
-        (lambda x: {"x": x}, ValueError, "found {'x': array"),
-        (lambda x: None, ValueError, "found None; expected"),
-        (lambda x: x * np.float32("nan"), ValueError, r"expected Bounded"),
+        (lambda x: x.astype(np.float64), SPEC),
+        (lambda x: x[:1], SPEC),
+        (lambda x: 2 * x, BoundedArraySpec((1,), np.float32, 0.0, 1.0)),
+        (lambda x: {"x": x}, SPEC),
+        (lambda x: None, SPEC),
+        (lambda x: x, {"x": SPEC}),
+        (lambda x: np.where([[True], [False]], x, np.float32("nan")), SPEC),
     ],
 )
-def test_what_is_not_as_the_spec_says_is_refused(func, error, message):
-    spec = BoundedArraySpec((1,), np.float32, 0.0, 1.0, "observation")
+def test_what_is_not_as_the_spec_says_is_refused(func, spec):
     env = TransformObservation(KArmedTestbed(batch_size=2), func, spec)
-    with pytest.raises(error, match=r"(?s)func of Transform.*" + message):
+    with pytest.raises((TypeError, ValueError), match="func of Transform"):
         env.reset()
 
 
@@ -61,21 +61,6 @@ def test_a_function_that_changes_its_dict_changes_no_more():
         assert not time_step.observation["global"].any()
         assert bandit.current_time_step().observation["global"].all()
     assert env.observation_spec() == bandit.observation_spec()
-
-
-def test_a_structure_that_is_not_as_the_spec_says_is_refused():
-    env = TransformObservation(KArmedTestbed(), lambda x: x, {"x": SPEC})
-    with pytest.raises(TypeError, match=r"found a ndarray; expected a dict"):
-        env.reset()
-
-
-def test_nan_is_refused():
-    def func(observation):
-        return np.where([[True], [False], [True]], observation, np.float32("nan"))
-
-    env = TransformObservation(KArmedTestbed(batch_size=3), func, SPEC)
-    with pytest.raises(ValueError, match=r"func of .* returned NaN for row 1"):
-        env.reset()
 
 
 def test_what_cannot_be_called_is_refused():
