@@ -53,14 +53,18 @@ def user_vector():
     return np.random.normal(size=3)
 
 
+def two():
+    return np.int32(2)
+
+
 def relevance(user, item):
     return 0.5
 
 
-# Of the per-arm bandit there are tests in a file of its own.
 ARGUMENTS = {
     "bernoulli": lambda: ([0.1, 0.9], B),
     "piecewise_bernoulli": lambda: ([[0.0, 1.0], [1.0, 0.0]], itertools.repeat(2), B),
+    "per_arm": lambda: (user_vector, item, 2, pay, two, B),
     "stationary_stochastic": lambda: (contexts, [np.sum, np.prod], None, B),
     "structured": lambda: (user, item, 2, pay, B),
     "wheel": lambda: (0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.01] * 5, 50.0, 0.01, B),
@@ -137,7 +141,7 @@ def test_gin_configures_it_under_its_name(name):
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-@pytest.mark.parametrize("name", ["bernoulli", "stationary_stochastic", "structured", "wheel"])
+@pytest.mark.parametrize("name", ["bernoulli", "per_arm", "structured", "wheel"])
 def test_it_survives_pickle_and_deepcopy(name, duplicate):
     env = make(name, seed=0)
     env.reset()

@@ -1,16 +1,11 @@
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
 pytest.importorskip("tf_agents")
 
 import gin
-from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.bandits.environments import stationary_stochastic_per_arm_py_environment as upstream
 from tf_agents.environments import utils
-from tf_agents.policies import random_py_policy
 
 from bandit_envs.adapters.tf_agents import StationaryStochasticPerArmPyEnvironment
 from bandit_envs.rewards import LinearReward
@@ -96,29 +91,9 @@ def test_a_script_sees_the_numbers_of_tf_agents_bit_for_bit(users, items, number
             np.testing.assert_array_equal(our.observation[key], array)
 
 
-def test_the_specs_are_those_of_tf_agents():
-    ours, theirs = (
-        environment_class(integers, floats, K, sum, lambda: np.int32(3), batch_size=B)
-        for environment_class in (
-            StationaryStochasticPerArmPyEnvironment,
-            upstream.StationaryStochasticPerArmPyEnvironment,
-        )
-    )
-    assert ours.observation_spec() == theirs.observation_spec()
-    assert ours.action_spec() == theirs.action_spec()
-    assert ours.time_step_spec() == theirs.time_step_spec()
-    names = [[s.name for s in env.observation_spec().values()] for env in (ours, theirs)]
-    assert names[0] == names[1]
-    assert ours.name == theirs.name
-
-
 @pytest.mark.parametrize("num_actions_fn", [None, Integers(1, 1, K + 1), number])
 def test_tf_agents_validates_it(num_actions_fn):
     utils.validate_py_environment(make(num_actions_fn=num_actions_fn), episodes=20)
-
-
-def test_it_is_a_bandit_of_tf_agents():
-    assert isinstance(make(), bandit_py_environment.BanditPyEnvironment)
 
 
 def test_an_arm_beyond_num_actions_is_rewarded_as_tf_agents_does():
@@ -127,38 +102,6 @@ def test_an_arm_beyond_num_actions_is_rewarded_as_tf_agents_does():
     vector = np.concatenate([observation["global"], observation["per_arm"][:, K - 1]], axis=1)
     reward = env.step(np.full(B, K - 1)).reward
     np.testing.assert_allclose(reward, vector @ THETA, rtol=1e-5)
-
-
-@pytest.mark.parametrize("action", [[0, 1, K], [0, -1, 0], [0, 1], [0.0, 1.0, 2.0], [True] * 3])
-def test_any_other_bad_action_is_refused(action):
-    env = make()
-    env.reset()
-    with pytest.raises((TypeError, ValueError), match="action"):
-        env.step(np.array(action))
-    assert env.current_time_step().is_first().all()
-
-
-def test_it_is_seeded_saved_and_restored():
-    env, same = make(seed=3), make(seed=3)
-    np.testing.assert_array_equal(
-        env.reset().observation["global"], same.reset().observation["global"]
-    )
-    state = env.get_state()
-    policy = random_py_policy.RandomPyPolicy(env.time_step_spec(), env.action_spec(), seed=1)
-    actions = [policy.action(env.current_time_step()).action for _ in range(4)]
-    rewards = [env.step(action).reward for action in actions]
-    env.set_state(state)
-    np.testing.assert_array_equal([env.step(action).reward for action in actions], rewards)
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_it_survives_pickle_and_deepcopy(duplicate):
-    env = make()
-    env.reset()
-    other = duplicate(env)
-    assert type(other) is StationaryStochasticPerArmPyEnvironment
-    action = np.zeros(B, int)
-    np.testing.assert_array_equal(env.step(action).reward, other.step(action).reward)
 
 
 def test_a_subclass_may_override_the_hooks_of_tf_agents():
@@ -184,17 +127,6 @@ def test_a_subclass_may_override_the_hooks_of_tf_agents():
 
 def test_its_name_is_what_it_was_given():
     assert [make(name=name).name for name in ("mine", None)] == ["mine", None]
-
-
-def test_gin_configures_it_as_it_does_tf_agents_own(clean_gin):
-    clean_gin.parse_config(
-        """
-        StationaryStochasticPerArmPyEnvironment.batch_size = 4
-        StationaryStochasticPerArmPyEnvironment.max_num_actions = 9
-        """
-    )
-    env = StationaryStochasticPerArmPyEnvironment(integers, floats, reward_fn=sum)
-    assert env.reset().observation["per_arm"].shape == (4, 9, 3)
 
 
 def test_gin_can_give_it_functions(clean_gin):
