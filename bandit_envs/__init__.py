@@ -16,6 +16,8 @@ from bandit_envs.environments import (
 from bandit_envs.environments import KArmedBandit as KArmedBandit
 from bandit_envs.environments import KArmedTestbed as KArmedTestbed
 from bandit_envs.environments import LogisticContextBandit as LogisticContextBandit
+from bandit_envs.environments import NeuralContextBandit as NeuralContextBandit
+from bandit_envs.environments import PerArmRatingsBandit as PerArmRatingsBandit
 from bandit_envs.environments import (
     PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
 )
@@ -25,6 +27,8 @@ from bandit_envs.environments import RankingPyEnvironment as RankingPyEnvironmen
 from bandit_envs.environments import RatingsBandit as RatingsBandit
 from bandit_envs.environments import RestedBandit as RestedBandit
 from bandit_envs.environments import RestlessMarkovBandit as RestlessMarkovBandit
+from bandit_envs.environments import RisingBandit as RisingBandit
+from bandit_envs.environments import RottingBandit as RottingBandit
 from bandit_envs.environments import (
     StationaryStochasticPerArmPyEnvironment as StationaryStochasticPerArmPyEnvironment,
 )

@@ -5,9 +5,8 @@ import os
 from bandit_envs.base.state import Seed
 from bandit_envs.datasets import load_movielens, ratings_matrix
 from bandit_envs.environments import (
+    PerArmRatingsBandit,
     RatingsBandit,
-    StationaryStochasticPerArmPyEnvironment,
-    per_arm_ratings_bandit,
 )
 
 
@@ -39,7 +38,7 @@ def movielens_per_arm(  # noqa: PLR0917 - the positional order of TF-Agents
     name: str | None = "movielens_per_arm",
     *,
     seed: Seed = None,
-) -> StationaryStochasticPerArmPyEnvironment:
+) -> PerArmRatingsBandit:
     """Returns the bandit of all movies and users in the file `data_dir`, as for `movielens`."""
     ratings = ratings_matrix(load_movielens(data_dir, csv_delimiter))
-    return per_arm_ratings_bandit(ratings, rank_k, num_actions, batch_size, seed=seed, name=name)
+    return PerArmRatingsBandit(ratings, rank_k, num_actions, batch_size, seed=seed, name=name)

@@ -11,6 +11,7 @@ from bandit_envs.environments.k_armed_testbed import KArmedTestbed as KArmedTest
 from bandit_envs.environments.logistic_context import (
     LogisticContextBandit as LogisticContextBandit,
 )
+from bandit_envs.environments.neural_context import NeuralContextBandit as NeuralContextBandit
 from bandit_envs.environments.piecewise_bernoulli import (
     PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
 )
@@ -21,9 +22,11 @@ from bandit_envs.environments.positional_bias import (
 from bandit_envs.environments.ranking import ClickModel as ClickModel
 from bandit_envs.environments.ranking import FeedbackModel as FeedbackModel
 from bandit_envs.environments.ranking import RankingPyEnvironment as RankingPyEnvironment
+from bandit_envs.environments.ratings import PerArmRatingsBandit as PerArmRatingsBandit
 from bandit_envs.environments.ratings import RatingsBandit as RatingsBandit
-from bandit_envs.environments.ratings import per_arm_ratings_bandit as per_arm_ratings_bandit
 from bandit_envs.environments.rested import RestedBandit as RestedBandit
+from bandit_envs.environments.rested import RisingBandit as RisingBandit
+from bandit_envs.environments.rested import RottingBandit as RottingBandit
 from bandit_envs.environments.restless_markov import RestlessMarkovBandit as RestlessMarkovBandit
 from bandit_envs.environments.stationary_stochastic import (
     StationaryStochasticPyEnvironment as StationaryStochasticPyEnvironment,

@@ -56,9 +56,9 @@ def beta_bernoulli(
     batch_size: int = 1,
     **options: Any,
 ) -> BernoulliPyEnvironment:
-    """Arms that pay 1 or 0, whose means are drawn for each row from Beta(successes, failures).
+    """Arms that pay 1 or 0, whose means are drawn once for each row, from `seed`.
 
-    They are drawn from `seed`, once.
+        P(R_t = 1) = means[A_t],    means[a] ~ Beta(successes, failures)
 
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), example 3.1.
     """

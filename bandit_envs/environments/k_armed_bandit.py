@@ -82,6 +82,8 @@ def k_armed(
 ) -> KArmedBandit:
     """Normal arms; `means` are [K], `stds` [K] or one number for all arms.
 
+        R_t ~ N(means[A_t], stds[A_t]^2)
+
     Source: rlberry-research's `NormalBandit`.
     """
     return KArmedBandit(_normal(means, stds), batch_size=batch_size, **options)
@@ -95,6 +97,8 @@ def corrupted_k_armed(
     **options: Any,
 ) -> KArmedBandit:
     """Normal arms, of whose rewards a proportion `cor_prop` is replaced by N(1000, 1).
+
+        R_t ~ (1 - cor_prop) N(means[A_t], stds[A_t]^2) + cor_prop N(1000, 1)
 
     Source: rlberry-research's `CorruptedNormalBandit`.
     """

@@ -1,4 +1,4 @@
-"""Contextual bandits with the nonlinear rewards that neural policies are compared on."""
+"""The contextual bandit with the nonlinear rewards that neural policies are compared on."""
 
 from __future__ import annotations
 
@@ -17,50 +17,55 @@ from bandit_envs.rewards import FunctionReward
 from bandit_envs.sampling import Normal, UnitSphere
 
 
-def square(parameter: Array, x: Array) -> Array:
-    """Returns 10 (x . a)^2."""
+def _square(parameter: Array, x: Array) -> Array:
     return np.asarray(10.0 * np.square(x @ parameter))
 
 
-def quadratic(parameter: Array, x: Array) -> Array:
-    """Returns x^T A^T A x."""
+def _quadratic(parameter: Array, x: Array) -> Array:
     return np.asarray(np.square(x @ parameter.T).sum(axis=-1))
 
 
-def cosine(parameter: Array, x: Array) -> Array:
-    """Returns cos(3 x . a)."""
+def _cosine(parameter: Array, x: Array) -> Array:
     return np.asarray(np.cos(3.0 * (x @ parameter)))
 
 
-FUNCTIONS = {"square": square, "quadratic": quadratic, "cosine": cosine}
+FUNCTIONS = {"square": _square, "quadratic": _quadratic, "cosine": _cosine}
 
 
-def neural_context(
-    function: str = "cosine",
-    dim: int = 20,
-    num_actions: int = 4,
-    noise_std: float = 1.0,
-    batch_size: int = 1,
-    **options: Any,
-) -> StationaryStochasticPerArmPyEnvironment:
-    """Contextual bandit with nonlinear rewards: a mean of h(x), for features x of each action.
+class NeuralContextBandit(StationaryStochasticPerArmPyEnvironment):
+    """Contextual bandit with nonlinear rewards of the features x of each action, of length 1.
 
-    The vectors x have length 1, and `function` names h: "square" for 10 (x . a)^2, "quadratic" for
-    x^T A^T A x, or "cosine" for cos(3 x . a). The vector a, of length 1, and the matrix A, of
-    standard normal entries, are drawn from `seed`. There are no features of users.
+        R_t ~ N(h(x), noise_std^2),    x = z_t(A_t) ~ uniform on the unit sphere
+        h(x) = 10 (x . a)^2 ("square"),  x^T A^T A x ("quadratic")  or  cos(3 x . a) ("cosine")
+
+    The argument `function` names h. The vector a, of length 1, and the matrix A, of standard normal
+    entries, are drawn from `seed`. There are no features of users.
 
     Source: Zhou, Li & Gu, Neural contextual bandits with UCB-based exploration (2020), section 7.
+
+    >>> env = NeuralContextBandit("square", dim=3, num_actions=5, batch_size=2, seed=0)
+    >>> env.reset().observation["per_arm"].shape
+    (2, 5, 3)
     """
-    if function not in FUNCTIONS:
-        raise ValueError(f"function is {shown(function)}; expected one of {', '.join(FUNCTIONS)}")
-    rng, options["seed"] = split_seed(options.get("seed"))
-    size = check_integer("dim", dim, minimum=1)
-    if function == "quadratic":
-        parameter = rng.standard_normal((size, size))
-    else:
-        parameter = UnitSphere(size)(rng, ()).astype(np.float64)
-    reward = FunctionReward(functools.partial(FUNCTIONS[function], parameter), noise_std)
-    options = {"batch_size": batch_size, "name": "neural_context", **options}
-    return StationaryStochasticPerArmPyEnvironment(
-        Normal(0), UnitSphere(size), num_actions, reward, **options
-    )
+
+    def __init__(
+        self,
+        function: str = "cosine",
+        dim: int = 20,
+        num_actions: int = 4,
+        noise_std: float = 1.0,
+        batch_size: int = 1,
+        **options: Any,
+    ) -> None:
+        if function not in FUNCTIONS:
+            expected = ", ".join(FUNCTIONS)
+            raise ValueError(f"function is {shown(function)}; expected one of {expected}")
+        rng, options["seed"] = split_seed(options.get("seed"))
+        size = check_integer("dim", dim, minimum=1)
+        if function == "quadratic":
+            parameter = rng.standard_normal((size, size))
+        else:
+            parameter = UnitSphere(size)(rng, ()).astype(np.float64)
+        reward = FunctionReward(functools.partial(FUNCTIONS[function], parameter), noise_std)
+        options = {"batch_size": batch_size, "name": "neural_context", **options}
+        super().__init__(Normal(0), UnitSphere(size), num_actions, reward, **options)

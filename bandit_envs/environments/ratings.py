@@ -72,17 +72,8 @@ class RatingsBandit(ContextualBandit):
         return self._of_action(self._expected_rewards(state), action)
 
 
-def per_arm_ratings_bandit(
-    ratings: ArrayLike,
-    rank: int,
-    num_actions: int,
-    batch_size: int = 1,
-    *,
-    seed: Seed = None,
-    horizon: int | None = None,
-    name: str | None = "per_arm_ratings",
-) -> StationaryStochasticPerArmPyEnvironment:
-    """Returns the per-arm form of `RatingsBandit`, in which items have features, too.
+class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
+    """The per-arm form of `RatingsBandit`, in which items have features, too.
 
         x_t = U[user],    z_t(a) = V[item a on offer],    R_t = x_t S z_t(A_t)'
 
@@ -91,16 +82,19 @@ def per_arm_ratings_bandit(
     Source: TF-Agents' `MovieLensPerArmPyEnvironment`.
 
     >>> ratings = [[5, 0, 1, 3], [0, 4, 2, 2], [5, 1, 1, 0]]
-    >>> env = per_arm_ratings_bandit(ratings, rank=2, num_actions=3, batch_size=5, seed=0)
+    >>> env = PerArmRatingsBandit(ratings, rank=2, num_actions=3, batch_size=5, seed=0)
     >>> {key: array.shape for key, array in env.reset().observation.items()}
     {'global': (5, 2), 'per_arm': (5, 3, 2)}
     """
-    users, strengths, items = (part.astype(np.float32) for part in _factors(ratings, rank))
-    check_integer("num_actions", num_actions, 1, len(items))
-    law = Catalog(users), Catalog(items), num_actions, _Ratings(strengths)
-    return StationaryStochasticPerArmPyEnvironment(
-        *law, batch_size=batch_size, name=name, seed=seed, horizon=horizon
-    )
+
+    def __init__(
+        self, ratings: ArrayLike, rank: int, num_actions: int, batch_size: int = 1, **options: Any
+    ) -> None:
+        users, strengths, items = (part.astype(np.float32) for part in _factors(ratings, rank))
+        check_integer("num_actions", num_actions, 1, len(items))
+        law = Catalog(users), Catalog(items), num_actions, _Ratings(strengths)
+        options = {"batch_size": batch_size, "name": "per_arm_ratings", **options}
+        super().__init__(*law, **options)
 
 
 class _Ratings(RewardModel):
@@ -144,7 +138,7 @@ def ratings(rank: int = 5, batch_size: int = 20, **options: Any) -> RatingsBandi
 
 def per_arm_ratings(
     rank: int = 5, num_actions: int = 20, batch_size: int = 20, **options: Any
-) -> StationaryStochasticPerArmPyEnvironment:
+) -> PerArmRatingsBandit:
     """Synthetic ratings of 100 items by 200 users, drawn from `seed`."""
     table, options["seed"] = _made_up(options.get("seed"), 100)
-    return per_arm_ratings_bandit(table, rank, num_actions, batch_size, **options)
+    return PerArmRatingsBandit(table, rank, num_actions, batch_size, **options)

@@ -19,13 +19,13 @@ from bandit_envs.environments.drifting_linear import drifting_linear
 from bandit_envs.environments.k_armed_bandit import corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.logistic_context import LogisticContextBandit
-from bandit_envs.environments.neural_context import neural_context
+from bandit_envs.environments.neural_context import NeuralContextBandit
 from bandit_envs.environments.piecewise_bernoulli import constrained_adversary, piecewise_bernoulli
 from bandit_envs.environments.piecewise_linear import piecewise_linear
 from bandit_envs.environments.positional_bias import positional_bias
 from bandit_envs.environments.ranking import ranking
 from bandit_envs.environments.ratings import per_arm_ratings, ratings
-from bandit_envs.environments.rested import rising, rotting
+from bandit_envs.environments.rested import RisingBandit, RottingBandit
 from bandit_envs.environments.restless_markov import RestlessMarkovBandit
 from bandit_envs.environments.stationary_stochastic import stationary_stochastic
 from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
@@ -83,14 +83,14 @@ ENVIRONMENTS = EnvironmentEntry.table(
     ("constrained_adversary", "stochastically constrained adversary", constrained_adversary),
     ("logistic_context", "contextual bandit with clicks", LogisticContextBandit),
     ("per_arm", "per-arm bandit", per_arm),
-    ("neural_context", "bandit with nonlinear rewards", neural_context),
+    ("neural_context", "bandit with nonlinear rewards", NeuralContextBandit),
     ("stationary_stochastic", "stationary stochastic bandit", stationary_stochastic),
     ("structured", "structured bandit", structured),
     ("wheel", "wheel bandit", wheel),
     ("drifting_linear", "drifting linear bandit", drifting_linear),
     ("piecewise_linear", "piecewise linear bandit", piecewise_linear),
-    ("rotting", "rotting bandit", rotting),
-    ("rising", "rising bandit", rising),
+    ("rotting", "rotting bandit", RottingBandit),
+    ("rising", "rising bandit", RisingBandit),
     ("restless_markov", "restless Markov bandit", RestlessMarkovBandit),
     ("adversarial", "adversarial bandit", adversarial),
     ("cascade", "cascade bandit", CascadeBandit),

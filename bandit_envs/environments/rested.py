@@ -87,43 +87,58 @@ class RestedBandit(BanditPyEnvironment):
         return pulls
 
 
-def rotting(
-    starts: ArrayLike = (1.0, 0.8, 0.6, 0.4),
-    rate: float = 0.25,
-    pulls: int = 1000,
-    std: float = 0.2,
-    batch_size: int = 1,
-    **options: Any,
-) -> RestedBandit:
-    """Arms whose mean falls as starts / n^rate with the number n of their pulls.
+class RottingBandit(RestedBandit):
+    """Arms whose mean falls with the number n of their pulls. Each row is an independent run.
+
+        R_t ~ N(starts[A_t] / n^rate, std^2)
 
     The mean stays as it is after a number of `pulls`.
+
+    >>> RottingBandit([1.0, 0.5], rate=1.0).best_fixed_action(10)
+    0
     """
-    factors = _counts(pulls) ** -check_number("rate", rate, 0.0)
-    means = np.multiply.outer(check_numbers("starts", starts, 1), factors)
-    options = {"name": "rotting", **options}
-    return RestedBandit(means, std, batch_size=batch_size, **options)
+
+    def __init__(
+        self,
+        starts: ArrayLike = (1.0, 0.8, 0.6, 0.4),
+        rate: float = 0.25,
+        pulls: int = 1000,
+        std: float = 0.2,
+        batch_size: int = 1,
+        **options: Any,
+    ) -> None:
+        factors = _counts(pulls) ** -check_number("rate", rate, 0.0)
+        means = np.multiply.outer(check_numbers("starts", starts, 1), factors)
+        super().__init__(means, std, batch_size, **{"name": "rotting", **options})
 
 
-def rising(
-    ends: ArrayLike = (0.4, 0.6, 0.8, 1.0),
-    rates: ArrayLike = (0.1, 0.05, 0.02, 0.01),
-    pulls: int = 1000,
-    std: float = 0.2,
-    batch_size: int = 1,
-    **options: Any,
-) -> RestedBandit:
-    """Arms whose mean rises as ends * (1 - exp(-rates n)) with the number n of their pulls.
+class RisingBandit(RestedBandit):
+    """Arms whose mean rises with the number n of their pulls. Each row is an independent run.
+
+        R_t ~ N(ends[A_t] (1 - exp(-rates[A_t] n)), std^2)
 
     The mean stays as it is after a number of `pulls`.
+
+    >>> env = RisingBandit([0.5, 1.0], rates=[1.0, 0.1])
+    >>> env.best_fixed_action(5), env.best_fixed_action(50)
+    (0, 1)
     """
-    speeds = check_numbers("rates", rates, ndim=1)
-    limits = check_numbers("ends", ends, ndim=1)
-    if speeds.shape != limits.shape:
-        raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
-    means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, _counts(pulls)))
-    options = {"name": "rising", **options}
-    return RestedBandit(means, std, batch_size=batch_size, **options)
+
+    def __init__(
+        self,
+        ends: ArrayLike = (0.4, 0.6, 0.8, 1.0),
+        rates: ArrayLike = (0.1, 0.05, 0.02, 0.01),
+        pulls: int = 1000,
+        std: float = 0.2,
+        batch_size: int = 1,
+        **options: Any,
+    ) -> None:
+        speeds = check_numbers("rates", rates, ndim=1)
+        limits = check_numbers("ends", ends, ndim=1)
+        if speeds.shape != limits.shape:
+            raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
+        means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, _counts(pulls)))
+        super().__init__(means, std, batch_size, **{"name": "rising", **options})
 
 
 def _counts(pulls: int) -> Floats:

@@ -123,7 +123,9 @@ def per_arm(
 ) -> StationaryStochasticPerArmPyEnvironment:
     """Contextual bandit with features of users and of items: linear rewards, normal features.
 
-    The weights of the features are drawn from `seed` so that the mean reward has variance 1.
+        R_t ~ N(theta . (x_t, z_t(A_t)), noise_std^2)
+
+    The weights theta are drawn from `seed` so that the mean reward has variance 1.
     """
     theta_rng, options["seed"] = split_seed(options.get("seed"))
     users = Normal(check_integer("global_dim", global_dim, minimum=0))

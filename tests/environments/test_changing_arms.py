@@ -1,12 +1,18 @@
 """Arms that rot, rise, follow Markov chains or an adversary."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
 
-from bandit_envs import AdversarialBandit, RestedBandit, RestlessMarkovBandit
-from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs import (
+    AdversarialBandit,
+    RestedBandit,
+    RestlessMarkovBandit,
+    RisingBandit,
+    RottingBandit,
+)
 from bandit_envs.testing import EnvironmentContract
 
 CHAINS = [[[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.2, 0.8]]]
@@ -38,16 +44,17 @@ def test_rewards_of_rested_arms_scatter_about_their_means():
         assert reward.std() == pytest.approx(0.5, rel=0.02)
 
 
-@pytest.mark.parametrize(("name", "sign"), [("rotting", -1), ("rising", 1)])
-def test_presets_rot_and_rise(name, sign):
-    env = ENVIRONMENTS[name].make(std=0.0, seed=0)
+@pytest.mark.parametrize(("make", "sign"), [(RottingBandit, -1), (RisingBandit, 1)])
+def test_arms_rot_and_rise(make, sign):
+    env = make(std=0.0, seed=0)
+    assert type(pickle.loads(pickle.dumps(env))) is make
     env.reset()
     means = np.array([env.step([0]).reward.item() for _ in range(50)])
     assert (np.sign(np.diff(means)) == sign).all()
 
 
 def test_rising_arms_follow_their_formula():
-    env = ENVIRONMENTS["rising"].make(ends=[2.0], rates=[0.5], std=0.0)
+    env = RisingBandit(ends=[2.0], rates=[0.5], std=0.0)
     env.reset()
     rewards = [env.step([0]).reward.item() for _ in range(4)]
     assert rewards == pytest.approx(2.0 * (1.0 - np.exp(-0.5 * np.arange(1, 5))))
@@ -159,7 +166,7 @@ def test_the_best_fixed_arm_may_never_be_the_best_of_a_step():
         (lambda: AdversarialBandit([0.0, 1.0]), "rewards"),
         (lambda: RestlessMarkovBandit(CHAINS, [[0.0, 1.0]]), "transitions"),
         (lambda: RestlessMarkovBandit([[[0.5, 0.4], [0.5, 0.5]]], [[0.0, 1.0]]), "transitions"),
-        (lambda: ENVIRONMENTS["rising"].make(rates=[0.1]), "rates"),
+        (lambda: RisingBandit(rates=[0.1]), "rates"),
     ],
 )
 def test_bad_arguments_are_refused(make, name):

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bandit_envs import LinUCBPolicy, RegretMetric, StepDriver
-from bandit_envs.environments.neural_context import neural_context
+from bandit_envs import LinUCBPolicy, NeuralContextBandit, RegretMetric, StepDriver
 from bandit_envs.rewards import FunctionReward
 
 SIZE = 5_000
@@ -16,7 +15,7 @@ def features(env):
 
 @pytest.mark.parametrize("function", ["square", "quadratic", "cosine"])
 def test_one_function_of_the_features_explains_all_expected_rewards(function):
-    env = neural_context(function, dim=3, num_actions=2, batch_size=200, seed=0)
+    env = NeuralContextBandit(function, dim=3, num_actions=2, batch_size=200, seed=0)
     env.reset()
     x, means = features(env).reshape(-1, 3), env.expected_rewards().ravel()
     monomials = np.einsum("ni,nj->nij", x, x).reshape(-1, 9)
@@ -34,7 +33,7 @@ def test_one_function_of_the_features_explains_all_expected_rewards(function):
 
 
 def test_features_are_uniform_on_the_sphere():
-    env = neural_context(dim=3, num_actions=4, batch_size=SIZE, seed=0)
+    env = NeuralContextBandit(dim=3, num_actions=4, batch_size=SIZE, seed=0)
     env.reset()
     x = features(env).reshape(-1, 3)
     assert np.square(x).sum(axis=1) == pytest.approx(np.ones(4 * SIZE), abs=1e-6)
@@ -45,7 +44,7 @@ def test_features_are_uniform_on_the_sphere():
 
 
 def test_rewards_scatter_about_their_means():
-    env = neural_context("square", dim=5, noise_std=0.5, batch_size=SIZE, seed=0)
+    env = NeuralContextBandit("square", dim=5, noise_std=0.5, batch_size=SIZE, seed=0)
     env.reset()
     means = env.expected_rewards()[:, 2]
     errors = env.step(np.full(SIZE, 2)).reward - means
@@ -54,7 +53,7 @@ def test_rewards_scatter_about_their_means():
 
 
 def test_linear_policies_run_on_it():
-    env = neural_context(batch_size=10, seed=0)
+    env = NeuralContextBandit(batch_size=10, seed=0)
     policy = LinUCBPolicy(observation_spec=env.observation_spec(), batch_size=10, seed=1)
     regret = RegretMetric(env)
     StepDriver(env, policy, [policy, regret], 20).run()
@@ -73,4 +72,4 @@ def test_a_function_sees_the_features_of_users_before_those_of_items():
 )
 def test_bad_arguments_are_refused(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
-        neural_context(**arguments)
+        NeuralContextBandit(**arguments)

@@ -5,7 +5,7 @@ import pytest
 
 from bandit_envs import RatingsBandit
 from bandit_envs.datasets import ratings_matrix
-from bandit_envs.environments import per_arm_ratings_bandit
+from bandit_envs.environments import PerArmRatingsBandit
 from bandit_envs.testing import EnvironmentContract
 
 USERS, ITEMS, RANK = 12, 6, 3
@@ -25,7 +25,7 @@ class TestPerArm(EnvironmentContract):
     num_steps = 7
 
     def make_environment(self, seed):
-        return per_arm_ratings_bandit(RATINGS, RANK, 4, batch_size=4, seed=seed, horizon=3)
+        return PerArmRatingsBandit(RATINGS, RANK, 4, batch_size=4, seed=seed, horizon=3)
 
 
 def test_all_ratings_of_the_low_rank_model_are_paid():
@@ -67,7 +67,7 @@ def test_the_users_of_a_step_are_different_and_uniform():
 
 
 def test_items_on_offer_are_different_uniform_and_rated_by_the_model():
-    env = per_arm_ratings_bandit(RATINGS, RANK, 4, batch_size=30_000, seed=0)
+    env = PerArmRatingsBandit(RATINGS, RANK, 4, batch_size=30_000, seed=0)
     observation = env.reset().observation
     users, items = observation["global"], observation["per_arm"]
     user = np.abs(users[:, np.newaxis] - U[:, :RANK]).sum(axis=2).argmin(axis=1)
@@ -101,7 +101,7 @@ def test_a_table_of_users_items_and_ratings_becomes_a_matrix():
         (lambda: RatingsBandit(RATINGS, ITEMS + 1), "rank"),
         (lambda: RatingsBandit(RATINGS, 0), "rank"),
         (lambda: RatingsBandit(RATINGS, 2, USERS + 1), "batch_size"),
-        (lambda: per_arm_ratings_bandit(RATINGS, 2, ITEMS + 1), "num_actions"),
+        (lambda: PerArmRatingsBandit(RATINGS, 2, ITEMS + 1), "num_actions"),
         (lambda: ratings_matrix(RATINGS), "table"),
         (lambda: ratings_matrix([[0, 0, np.nan]]), "table"),
         (lambda: ratings_matrix(np.empty((0, 3))), "table"),
