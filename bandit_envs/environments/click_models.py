@@ -12,9 +12,8 @@ from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed
-from bandit_envs.environments.slates import best_slate, slate_spec
+from bandit_envs.environments.slates import best_slate, clicks_spec, slate_spec
 from bandit_envs.rewards.arms import check_parameters
-from bandit_envs.specs import ArraySpec
 
 ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
 
@@ -37,7 +36,7 @@ class ClickModelBandit(BanditPyEnvironment):
         num_items = table.shape[-1]
         self._attractions: Floats = table.copy()
         self._num_slots = check_integer(slots, num_slots, 1, num_items)
-        clicks = ArraySpec((self._num_slots,), np.float32, "clicks")
+        clicks = clicks_spec("clicks", self._num_slots)
         slates = slate_spec(num_items, self._num_slots)
         super().__init__(reward_spec=clicks, action_spec=slates, batch_size=size, **options)
 

@@ -12,10 +12,9 @@ from bandit_envs.base.arrays import Array, Floats, Indices, Rng, cast
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
-from bandit_envs.environments.slates import NAMES, best_slate, chosen, slate_spec
+from bandit_envs.environments.slates import NAMES, best_slate, chosen, clicks_spec, slate_spec
 from bandit_envs.rewards import LogisticReward, RewardModel
 from bandit_envs.sampling import Normal, SamplingFunction
-from bandit_envs.specs import ArraySpec
 
 
 class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
@@ -71,7 +70,7 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         num_slots = check_integer("the length of observation_probs", len(self._looks), 1, num_items)
         super().__init__(
             self._contexts.spec,
-            reward_spec=ArraySpec((num_slots,), np.float32, "score_vector"),
+            reward_spec=clicks_spec("score_vector", num_slots),
             action_spec=slate_spec(num_items, num_slots),
             batch_size=batch_size,
             seed=seed,

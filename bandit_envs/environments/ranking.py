@@ -11,7 +11,7 @@ from bandit_envs.base.arrays import Array, Floats, Indices, Rng, sigmoid
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
-from bandit_envs.environments.slates import NAMES, best_slate, chosen, slate_spec
+from bandit_envs.environments.slates import NAMES, best_slate, chosen, clicks_spec, slate_spec
 from bandit_envs.sampling import Normal, SamplingFunction
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
 
@@ -104,10 +104,10 @@ class RankingPyEnvironment(ContextualBandit):
         if feedback_model == FeedbackModel.CASCADING:
             reward_spec: Nest = {
                 "chosen_index": BoundedArraySpec((), np.int32, 0, num_slots, "chosen_index"),
-                "chosen_value": ArraySpec((), np.float32, "chosen_value"),
+                "chosen_value": clicks_spec("chosen_value"),
             }
         elif feedback_model == FeedbackModel.SCORE_VECTOR:
-            reward_spec = ArraySpec((num_slots,), np.float32, "score_vector")
+            reward_spec = clicks_spec("score_vector", num_slots)
         else:
             raise NotImplementedError(
                 f"feedback_model is {feedback_model}; expected one of FeedbackModel"

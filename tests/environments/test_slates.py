@@ -92,6 +92,11 @@ def test_the_optimal_slate_has_the_largest_expected_reward_of_all(name):
     assert env.optimal_reward() == pytest.approx(means_of_all_slates(env).max(axis=0), abs=1e-6)
 
 
+def test_clicks_are_from_0_to_1():
+    for name in ("cascade", "position", "ghost vectors", "biased"):
+        assert MAKERS[name]().reward_range == (0.0, 1.0)
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_slate_with_an_item_twice_is_refused_and_changes_nothing(name):
     env = MAKERS[name](batch_size=2, seed=0)
