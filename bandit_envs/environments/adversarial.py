@@ -21,7 +21,8 @@ class AdversarialBandit(BanditPyEnvironment):
         R_t = rewards[t mod T, A_t]
 
     All rows share the clock, which goes on through `reset`. `expected_rewards` and regret are those
-    of the step; `best_fixed_action` is the comparator of adversarial regret.
+    of the step; `best_fixed_action`, the arm with the largest sum of rewards over all T steps, is
+    the comparator of adversarial regret.
 
     Args:
         rewards: [T, K], of T steps and K arms.
@@ -56,12 +57,7 @@ class AdversarialBandit(BanditPyEnvironment):
         super().__init__(
             None, table.shape[1], spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
-        self._best_fixed_action = int(table.sum(axis=0).argmax())
-
-    @property
-    def best_fixed_action(self) -> int:
-        """The arm with the largest sum of rewards over all T steps."""
-        return self._best_fixed_action
+        self.best_fixed_action = int(table.sum(axis=0).argmax())
 
     def _initial_state(self, rng: Rng) -> int:
         return 0

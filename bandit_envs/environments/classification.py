@@ -83,10 +83,6 @@ class ClassificationBandit(BanditPyEnvironment):
         self._contexts, self._labels = features, classes.astype(np.intp)
         self._means, self._law, self._replace = means, reward_distribution, bool(replace)
 
-    def labels(self) -> Indices:
-        """Returns the labels of the examples that the next action meets: [B]."""
-        return np.asarray(self._labels.take(self._bandit_state().state.examples))
-
     def _initial_state(self, rng: Rng) -> ClassificationState:
         return self._draw_examples(rng, np.empty(0, np.intp))
 

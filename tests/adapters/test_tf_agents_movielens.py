@@ -101,25 +101,3 @@ def test_gin_configures_it_under_its_name(path):
     finally:
         gin.clear_config()
     assert env.reset().is_first().shape == (B,)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("0,1,3,0", "u.data, line 2, column 1"),
-        ("1,0,3,0", "u.data, line 2, column 2"),
-        ("1,1,nan,0", "u.data, line 2, column 3"),
-        ("1,1,,0", "u.data, line 2, column 3"),
-        ("1,1,3", "u.data, line 2 has 3 columns"),
-    ],
-)
-def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, line, message):
-    path = tmp_path / "u.data"
-    path.write_text(f"1,1,5,0\n{line}\n")
-    with pytest.raises(ValueError, match=message):
-        adapter.MovieLensPyEnvironment(str(path), 1)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"u\.data"):
-        adapter.MovieLensPyEnvironment(str(tmp_path / "u.data"), 1)
