@@ -13,7 +13,7 @@ from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_action, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Seed, generator
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, SlateSpec, is_discrete, value_range
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, SlateSpec, is_discrete
 from bandit_envs.trajectories import TimeStep
 
 
@@ -128,7 +128,7 @@ class Adapter:
         self._start = env.get_state()
         self.render_mode = render_mode
         self.expected_rewards = expected_rewards
-        self.reward_range = value_range(spec)
+        self.reward_range = env.reward_range
         self.observation_space = space_from_spec(self._spaces, env.observation_spec())
         self.action_space = space_from_spec(self._spaces, action_spec)
         # A bandit converts an action that is one array by itself.

@@ -12,9 +12,6 @@ from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
 
-REFERENCE_SIZE = 10_000
-"""Contexts by which the logits are standardised, if none are given."""
-
 
 class LogisticContextBandit(ContextualBandit):
     """Normal contexts and clicks whose logit is linear in the context, for each action.
@@ -57,7 +54,7 @@ class LogisticContextBandit(ContextualBandit):
         dim = check_integer("context_dim", context_dim, minimum=1)
         source = np.random.RandomState(check_integer("problem", problem, minimum=0))
         if reference is None:
-            reference = np.random.RandomState(problem).normal(size=(REFERENCE_SIZE, dim))
+            reference = np.random.RandomState(problem).normal(size=(10_000, dim))
         contexts = check_numbers("reference", reference, 2)
         if contexts.shape[1] != dim:
             raise ValueError(f"reference has shape {contexts.shape}; expected {dim} columns")
