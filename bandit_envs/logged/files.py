@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bandit_envs.base.saving import atomic_write, load_state, save_state
-from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate
-from bandit_envs.specs import Nest, map_structure
+from bandit_envs.logged.log import COLUMNS, BanditLog, check_each, concatenate
+from bandit_envs.specs import Nest, flatten, map_structure
 
 KEY = "bandit_envs.log"
 SUFFIXES = ".npz", ".csv", ".parquet"
@@ -46,11 +46,10 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
         writer.writerows(zip(*(column.tolist() for column in columns.values())))
         atomic_write(file, [text.getvalue().encode()])
         return
-    import pyarrow  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
+    from pyarrow import Table, parquet  # noqa: PLC0415
 
     buffer = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns, metadata={KEY: json.dumps(layout)}), buffer)
+    parquet.write_table(Table.from_pydict(columns, metadata={KEY: json.dumps(layout)}), buffer)
     atomic_write(file, [buffer.getvalue()])
 
 
@@ -100,7 +99,7 @@ def from_frame(
 
     Args:
         frame: one row a decision.
-        action: name of its column; so are the next two.
+        action: name of its column, of integers from 0; the next two are names too.
         reward: as `action`.
         propensity: as `action`.
         features: names of the columns of the observation [n, d]; None for a frame of `to_frame`.
@@ -111,23 +110,24 @@ def from_frame(
             raise ValueError("features is None, and frame was not made by to_frame()")
         layout = {**frame.attrs[KEY], "rows": len(frame)}
         return _nested(layout, {name: frame[name].to_numpy() for name in frame})
-    missing = [name for name in (action, reward, propensity, *features) if name not in frame]
-    if missing:
-        raise ValueError(f"frame has no column {missing[0]!r}; it has {list(frame)[:20]}")
-    for name in (*features, action, reward, propensity):
-        empty = np.flatnonzero(frame[name].isna())
-        if empty.size:
-            raise ValueError(f"column {name!r} has no value in row {empty[0]}")
-    if num_actions is None and len(frame) and frame[action].min() == 1:
+    for name in (action, reward, propensity, *features):
+        if name not in frame:
+            raise ValueError(f"frame has no column {name!r}; it has {list(frame)[:20]}")
+        check_each(f"column {name!r}", frame[name].to_numpy(), frame[name].notna(), "a value")
+    names = action, list(features), reward, propensity
+    actions, observation, rewards, chances = (frame[name].to_numpy() for name in names)
+    if actions.dtype.kind not in "iu":
+        whole = [isinstance(each, (int, float)) and each % 1 == 0 for each in actions.tolist()]
+        check_each(f"column {action!r}", actions, np.array(whole), "an integer")
+        actions = actions.astype(np.int64)
+    if num_actions is None and len(actions) and actions.min() == 1:
         problem = f"column {action!r} counts actions from 1, or has no action 0"
         raise ValueError(f"{problem}; subtract 1, or give num_actions")
-    names = list(features), action, reward, propensity
-    observation, actions, rewards, chances = (frame[name].to_numpy() for name in names)
     try:
         return BanditLog(observation, actions, rewards, chances, num_actions)
     except (TypeError, ValueError) as error:
-        columns = f"action is column {action!r}, reward {reward!r}, propensity {propensity!r}"
-        raise type(error)(f"{error} ({columns})") from error
+        found = f"action is column {action!r}, reward {reward!r}, propensity {propensity!r}"
+        raise type(error)(f"{error} ({found})") from error
 
 
 def _suffix(file: Path) -> str:
@@ -138,66 +138,55 @@ def _suffix(file: Path) -> str:
 
 def _flat(log: BanditLog) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Returns the layout of a log, and its columns [n]."""
-    leaves = list(_paths("observation", log.observation))
-    arrays: dict[str, NDArray[Any]] = {**log.columns(), **dict(leaves)}
-    names = iter([name for name, _ in leaves])
-    tree = repr(map_structure(lambda _: next(names), log.observation))
-    try:
-        ast.literal_eval(tree)
-    except ValueError as error:
-        raise TypeError("observation is not of dicts, lists and tuples") from error
+    tree = _names("observation", log.observation)
+    leaves = dict(zip(flatten(tree), flatten(log.observation)))
+    arrays: dict[str, NDArray[Any]] = {**log.columns(), **leaves}
     shapes = {name: [array.dtype.str, array.shape[1:]] for name, array in arrays.items()}
+    layout = {"rows": len(log), "num_actions": log.num_actions, "observation": repr(tree)}
     columns: dict[str, NDArray[Any]] = {}
     for name, array in arrays.items():
         if array.dtype.kind not in "biufU":
             raise TypeError(f"{name} is {array.dtype}; expected numbers or strings")
         for label, index in _labels(name, array.shape[1:]):
-            column = np.ascontiguousarray(array[(..., *index)])
-            columns[label] = column.astype(object) if column.dtype.kind == "U" else column
-    layout = {"rows": len(log), "num_actions": log.num_actions}
-    return {**layout, "observation": tree, "arrays": shapes}, columns
+            columns[label] = array[(..., *index)]
+    return {**layout, "arrays": shapes}, columns
 
 
-def _nested(layout: Any, columns: Mapping[str, ArrayLike]) -> BanditLog:
+def _nested(layout: Any, columns: Mapping[str, NDArray[Any]]) -> BanditLog:
     """Returns the log of a layout and columns [n]."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays, rows, found = {}, layout["rows"], len(columns["action"])
+    if found != rows:
+        raise ValueError(f"it has {found} rows; expected {rows}")
     for name, (kind, shape) in layout["arrays"].items():
-        dtype = np.dtype(kind)
-        array = np.empty((layout["rows"], *shape), dtype)
+        arrays[name] = array = np.empty((rows, *shape), kind)
         for label, index in _labels(name, shape):
-            array[(..., *index)] = _converted(label, columns[label], dtype, len(array))
-        arrays[name] = array
-    names = ast.literal_eval(layout["observation"])
-    observation = map_structure(lambda name: arrays[name], names)
-    known = {name: array for name, array in arrays.items() if name in COLUMNS}
+            values: Any = columns[label]
+            try:
+                if array.dtype == np.bool_ and values.dtype.kind == "U":
+                    values = [("False", "True").index(value) for value in values]
+                array[(..., *index)] = values
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ValueError(f"{label} does not hold {array.dtype}: {error}") from error
+    observation = map_structure(arrays.__getitem__, ast.literal_eval(layout["observation"]))
+    known = {name: arrays[name] for name in COLUMNS if name in arrays}
     return BanditLog(observation, num_actions=layout["num_actions"], **known)
 
 
-def _converted(label: str, column: ArrayLike, dtype: np.dtype[Any], rows: int) -> NDArray[Any]:
-    values = np.asarray(column)
-    if len(values) != rows:
-        raise ValueError(f"{label} has {len(values)} rows; expected {rows}")
-    try:
-        if dtype.kind == "b" and values.dtype.kind == "U":
-            values = np.array([("False", "True").index(value) for value in values])
-        return values.astype(dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{label} does not hold {dtype}: {error}") from error
+def _names(name: str, nest: Nest) -> Nest:
+    """Returns a nest of the names of the arrays of `nest`."""
+    if isinstance(nest, np.ndarray):
+        return name
+    if type(nest) is dict:
+        return {key: _names(f"{name}.{key}", item) for key, item in nest.items()}
+    if type(nest) in (list, tuple):
+        return type(nest)(_names(f"{name}.{place}", item) for place, item in enumerate(nest))
+    raise TypeError(f"{name} is a {type(nest).__name__}; expected arrays, dicts, lists and tuples")
 
 
 def _labels(name: str, shape: Sequence[int]) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Yields the name of the column of every index of one row of an array, and the index."""
     for index in np.ndindex(*shape):
         yield f"{name}[{','.join(map(str, index))}]" if index else name, index
-
-
-def _paths(name: str, nest: Nest) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yields the arrays of a nest in the order of `map_structure`, and their names."""
-    if isinstance(nest, (dict, list, tuple)):
-        for key, item in nest.items() if isinstance(nest, dict) else enumerate(nest):
-            yield from _paths(f"{name}.{key}", item)
-    else:
-        yield name, nest
 
 
 def _read_csv(file: Path) -> tuple[Any, dict[str, NDArray[np.str_]]]:

@@ -313,6 +313,24 @@ def test_actions_of_a_table_that_count_from_one_are_refused():
     assert from_frame(frame, **names, num_actions=3).num_actions == 3
 
 
+@pytest.mark.parametrize(
+    ("actions", "row"), [(["red", "blue"], 0), ([0, "blue"], 1), ([0.0, 0.5], 1), ([0, np.inf], 1)]
+)
+def test_the_first_row_without_an_integer_action_is_named(actions, row):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [1.0, 2.0], "arm": actions, "paid": [1, 0], "p": [0.5, 0.5]})
+    with pytest.raises(ValueError, match=rf"'arm' is {actions[row]} in row {row}"):
+        from_frame(frame, "arm", "paid", "p", features=["age"])
+
+
+def test_actions_of_a_table_may_be_whole_floating_point_numbers():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"age": [1.0, 2.0], "arm": [1.0, 0.0], "paid": [1, 0], "p": [0.5, 0.5]}
+    )
+    assert from_frame(frame, "arm", "paid", "p", features=["age"]).action.tolist() == [1, 0]
+
+
 def test_slates_are_not_recorded_as_actions():
     policy = RandomSlatePolicy(2, num_actions=10, seed=0)
     with pytest.raises(ValueError, match="SlateRecorder"):
