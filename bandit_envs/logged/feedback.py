@@ -160,8 +160,8 @@ def _flattened(features: Mapping[str, Any], prefix: str = "") -> Features:
     for key, value in features.items():
         name = f"{prefix}{key}"
         if isinstance(value, list):
-            found |= _flattened(dict(zip(map(str, range(len(value))), value)), f"{name}^")
-        elif isinstance(value, Mapping):
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
             found |= _flattened(value, f"{name}^")
         elif isinstance(value, str):
             found[f"{name}={value}"] = 1.0

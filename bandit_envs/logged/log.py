@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -102,15 +103,14 @@ class BanditLog:
 
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""
-        kept = {key: column for key, column in self._columns.items() if key not in names}
-        return self._like((self.observation, kept))
+        return self._like(self.observation, {**self._columns, **dict.fromkeys(names)})
 
     def __len__(self) -> int:
         return len(self.action)
 
     def __getitem__(self, rows: Any) -> BanditLog:
         """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
-        return self._like(map_structure(lambda leaf: leaf[rows], self._nest()))
+        return self._like(*map_structure(operator.itemgetter(rows), self._nest()))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BanditLog) or self.num_actions != other.num_actions:
@@ -123,17 +123,16 @@ class BanditLog:
         return all(flatten(equal))
 
     def __repr__(self) -> str:
-        size = f"BanditLog({len(self)} rows, {self.num_actions} actions"
-        if not len(self):
-            return f"{size})"
-        low, mean, high = self.propensity.min(), self.reward.mean(), self.propensity.max()
-        return f"{size}, mean reward {mean:.4g}, propensities {low:.4g} to {high:.4g})"
+        known = f"{len(self)} rows, {self.num_actions} actions"
+        if len(self):
+            low, mean, high = self.propensity.min(), self.reward.mean(), self.propensity.max()
+            known += f", mean reward {mean:.4g}, propensities {low:.4g} to {high:.4g}"
+        return f"BanditLog({known})"
 
     def _nest(self) -> Nest:
         return self.observation, self._columns
 
-    def _like(self, nest: Nest) -> BanditLog:
-        observation, columns = nest
+    def _like(self, observation: Nest, columns: dict[str, Any]) -> BanditLog:
         return BanditLog(observation, num_actions=self.num_actions, **columns)
 
 
@@ -144,7 +143,7 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     try:
         (_,) = {log.num_actions for log in logs}
         nests = [log._nest() for log in logs]
-        return logs[0]._like(joined(nests))
+        return logs[0]._like(*joined(nests))
     except (TypeError, ValueError) as error:
         raise ValueError(f"logs differ in their columns or number of actions: {error}") from error
 
@@ -188,17 +187,14 @@ def _check_values(columns: dict[str, NDArray[Any]], num_actions: int) -> None:
     check_each("action", action, (action >= 0) & (action < num_actions), f"0 to {num_actions - 1}")
     check_each("reward", reward, np.isfinite(reward), "finite numbers")
     check_each("propensity", propensity, (propensity > 0) & (propensity <= 1), "above 0, at most 1")
-    available = columns.get("available")
-    if available is not None:
-        chosen = np.take_along_axis(available, action[:, np.newaxis], axis=1)[:, 0]
-        check_each("action", action, chosen, "an available action")
-    table = columns.get("action_probabilities")
-    if table is not None:
-        check_distributions("action_probabilities", table)
-    means = columns.get("expected_rewards")
-    if means is not None:
-        known = np.isfinite(means) if available is None else np.isfinite(means) | ~available
-        check_each("expected_rewards", means, known, "finite numbers")
+    size = len(action)
+    available = np.broadcast_to(columns.get("available", np.True_), (size, num_actions))
+    check_each("action", action, available[np.arange(size), action], "an available action")
+    if "action_probabilities" in columns:
+        check_distributions("action_probabilities", columns["action_probabilities"])
+    if "expected_rewards" in columns:
+        means = columns["expected_rewards"]
+        check_each("expected_rewards", means, np.isfinite(means) | ~available, "finite numbers")
 
 
 def check_distributions(name: str, table: Floats, start: int = 0) -> None:

@@ -49,8 +49,9 @@ class SlateLog:
         for kind, table in propensity._asdict().items():
             if table is not None:
                 check_each(f"propensity.{kind}", table, table > 0.0, "above 0")
-        columns = features(self.observation, len(action)), action, reward, propensity
-        vars(self).update(zip(("observation", "action", "reward", "propensity"), columns))
+        observation = features(self.observation, len(action))
+        columns = {"action": action, "reward": reward, "propensity": propensity}
+        vars(self).update(columns, observation=observation)
 
     def __len__(self) -> int:
         return len(self.action)
