@@ -48,12 +48,11 @@ class ArraySpec:
 
     def __init__(self, shape: Iterable[int], dtype: DTypeLike, name: str | None = None) -> None:
         try:
-            object.__setattr__(self, "shape", tuple(map(operator.index, shape)))
-            object.__setattr__(self, "dtype", np.dtype(dtype))
+            dimensions = tuple(map(operator.index, shape))
+            vars(self).update(shape=dimensions, dtype=np.dtype(dtype), name=name)
         except TypeError as error:
             expected = "expected an iterable of integers and a NumPy dtype"
             raise TypeError(f"shape is {shape!r}, dtype is {dtype!r}; {expected}") from error
-        object.__setattr__(self, "name", name)
 
     @classmethod
     def from_array(cls: type[SpecType], array: Any, name: str | None = None) -> SpecType:
@@ -73,7 +72,7 @@ class ArraySpec:
         if not isinstance(array, (np.ndarray, numbers.Number)):
             return False
         found = np.asarray(array)
-        return bool(self.shape == found.shape and self.dtype == found.dtype)
+        return self.shape == found.shape and self.dtype == found.dtype
 
     def replace(self: SpecType, **changes: Any) -> SpecType:
         """Returns a copy with other values of some of the constructor's arguments."""
@@ -122,7 +121,7 @@ class BoundedArraySpec(ArraySpec):
             # Infinity stands for the largest finite number. The view's write flag cannot be set.
             array = np.array(np.clip(array, low, high), self.dtype)
             array.setflags(write=False)
-            object.__setattr__(self, bound, array.view())
+            vars(self)[bound] = array.view()
         if not np.all(self.minimum <= self.maximum):
             raise ValueError(f"minimum is {self.minimum}; expected at most {self.maximum}")
 
@@ -135,9 +134,8 @@ class BoundedArraySpec(ArraySpec):
 
     def check_array(self, array: Any) -> bool:
         """Whether `array` has exactly this shape and dtype, and all its values are in bounds."""
-        if not super().check_array(array):
-            return False
-        return bool(np.all((array >= self.minimum) & (array <= self.maximum)))
+        fits = super().check_array(array)
+        return fits and bool(np.all((array >= self.minimum) & (array <= self.maximum)))
 
     def __reduce__(self) -> tuple[Any, ...]:  # so that the bounds of copies are read-only too
         return type(self), (self.shape, self.dtype, self.minimum, self.maximum, self.name)
@@ -149,10 +147,8 @@ class BoundedArraySpec(ArraySpec):
         return bool(np.all(same))
 
     def __repr__(self) -> str:
-        return (
-            f"BoundedArraySpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r}, "
-            f"minimum={self.minimum}, maximum={self.maximum})"
-        )
+        unbounded = repr(ArraySpec.from_spec(self))[:-1]
+        return f"Bounded{unbounded}, minimum={self.minimum}, maximum={self.maximum})"
 
 
 class SlateSpec(BoundedArraySpec):
@@ -216,9 +212,8 @@ def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Ne
         if len(other) != len(nest):
             raise ValueError(f"length is {len(other)}; expected {len(nest)}")
     keys = nest if kind is dict else range(len(nest))
-    results = [
-        map_structure(function, nest[key], *(other[key] for other in others)) for key in keys
-    ]
+    parts = ((each[key] for each in (nest, *others)) for key in keys)
+    results = [map_structure(function, *part) for part in parts]
     if kind is dict:
         return dict(zip(nest, results))
     return type(nest)(*results) if hasattr(nest, "_fields") else type(nest)(results)
