@@ -23,9 +23,8 @@ def probabilities_of(
 ) -> Floats:
     """Returns the probabilities with which a policy, which does not learn, would choose: [n, K].
 
-    It sees batches of its own size: row i of the log is shown to its row i modulo B, as a
-    `LogRecorder` wrote them. The larger B, the faster. Results are rounded as recorded propensities
-    are, so the policy that made a log gets weights of exactly 1.
+    Row i of the log is shown to its row i modulo B, as a `LogRecorder` wrote them. Results are
+    rounded as recorded propensities are, so the policy that made a log gets weights of exactly 1.
 
     Args:
         policy: of the log's number of actions.
@@ -40,11 +39,11 @@ def probabilities_of(
     for start in range(0, len(log), size):
         rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
         time_step = restart(map_structure(operator.itemgetter(rows), seen), size)
-        table[rows] = (
-            policy.probabilities(time_step)
-            if samples is None
-            else policy.estimated_probabilities(time_step, samples, rng)
-        )
+        if samples is None:
+            found = policy.probabilities(time_step)
+        else:
+            found = policy.estimated_probabilities(time_step, samples, rng)
+        table[start : start + size] = found[: len(log) - start]
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(np.log(table)))
 
@@ -86,8 +85,7 @@ class RewardRegression:
     """Cross-fitted predictions of the reward of every action.
 
     The model of each random fold learns from the other folds. Features are the observation's,
-    flattened, and which action it is; of an observation with `global` and `per_arm`, they are those
-    of the row and of the action's item.
+    flattened, and which action it is; or `global` and the action's `per_arm`, if it has them.
 
     Args:
         model: a regressor or classifier of scikit-learn. By default a `RidgeRegression`, one for

@@ -35,16 +35,13 @@ class ReplayEnvironment(BanditPyEnvironment):
     A step pays the logged reward where the action is the logged one, and 0 elsewhere; `get_info`
     says where, as `matched`. If propensities differ, an event with propensity p counts with
     probability min(propensities) / p, as if the logging policy had been uniform. After n steps,
-    the next permutations begin. The state holds B n integers.
-
-    Let a policy learn through `MatchedRows`, which leaves out what did not match.
+    the next permutations begin. The state holds B n integers. `MatchedRows` lets policies learn.
 
     Args:
         log: at least one row.
         options: those of `BanditPyEnvironment`.
 
-    Source: Li et al., Unbiased offline evaluation of news article recommendation (2011),
-    algorithm 2, for a log of finite length.
+    Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
 
     >>> log = BanditLog(np.ones((3, 1)), [1, 1, 1], [4.0, 4.0, 4.0], [0.5] * 3)
     >>> env = ReplayEnvironment(log, batch_size=2, seed=0)
@@ -100,10 +97,7 @@ class ReplayEnvironment(BanditPyEnvironment):
 class MatchedRows:
     """An observer that lets a policy learn only where its action was the logged one.
 
-    Args:
-        env: the environment that the driver steps.
-        policy: learns. If its batch size is above 1, it must learn row by row, which policies that
-            count steps or have a regression do not.
+    A policy with several rows must learn row by row: it must not count steps or have a regression.
     """
 
     def __init__(self, env: ReplayEnvironment, policy: Policy) -> None:

@@ -233,6 +233,20 @@ def test_the_policy_that_made_a_log_has_weights_of_exactly_1():
     assert estimate.value == pytest.approx(log.reward.mean(), abs=1e-12)
 
 
+def test_rows_of_a_log_are_shown_to_the_rows_of_the_policy_that_made_them():
+    env = KArmedTestbed(5, batch_size=40, seed=0)
+    policy, recorder = (
+        EpsilonGreedyPolicy(0.3, num_actions=5, batch_size=40, seed=1),
+        LogRecorder(5),
+    )
+    StepDriver(env, policy, [policy], 20).run()
+    StepDriver(env, policy, [recorder], 2, emit_log_probability=True).run()
+    log = recorder.log()
+    whole, part = probabilities_of(policy, log), probabilities_of(policy, log[:70])
+    assert np.array_equal(whole[:70], part)
+    assert np.array_equal(whole[:40], whole[40:])
+
+
 def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
     env = LogisticContextBandit(5, 3, 2000, seed=0)
     time_step, policy = env.reset(), RandomPolicy(5, 2000, seed=1)
