@@ -154,14 +154,14 @@ def _of_dsjson(line: str) -> Decision:
     return document["_label_Action"] - 1, *label, _flattened(context), arms, table
 
 
-def _flattened(features: Mapping[str, Any], prefix: str = "") -> Features:
+def _flattened(features: Mapping[Any, Any], prefix: str = "") -> Features:
     """Returns VW's JSON features as numbers by name."""
     found: Features = {}
     for key, value in features.items():
         name = f"{prefix}{key}"
         if isinstance(value, list):
-            value = dict(enumerate(value))
-        if isinstance(value, dict):
+            found |= _flattened(dict(enumerate(value)), f"{name}^")
+        elif isinstance(value, dict):
             found |= _flattened(value, f"{name}^")
         elif isinstance(value, str):
             found[f"{name}={value}"] = 1.0
