@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Floats
 from bandit_envs.policies.beta import BetaPolicy
-from bandit_envs.policies.beta_quantiles import Tails, lower_bounds, upper_quantiles
+from bandit_envs.policies.beta_quantiles import UNKNOWN, Tails, lower_bounds, upper_quantiles
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Actions, Parts
 from bandit_envs.specs import map_structure
@@ -30,8 +30,8 @@ class Quantiles(typing.NamedTuple):
 
     @property
     def level(self) -> float:
-        """The level of the quantiles, ln t."""
-        return math.log(self.steps + 1)
+        """The level of the quantiles, ln t; at the first step, all levels choose the same."""
+        return math.log(max(self.steps + 1, 2))
 
 
 class BayesUCBPolicy(IndexPolicy, BetaPolicy):
@@ -52,7 +52,7 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
     def _initial(self) -> Quantiles:
         successes, failures = super()._initial()
         level, prior = math.log(2.0), (successes[0, :1], failures[0, :1])
-        start = Tails(np.log(prior[0] / prior[1]), np.zeros(1), np.full(1, level))
+        start = Tails(np.zeros(1), np.full(1, UNKNOWN), np.zeros(1))
         quantile, tails = upper_quantiles(level, *prior, start)
         tables = [np.full(self._table_shape, value) for value in (*tails, quantile)]
         return Quantiles(successes, failures, Tails(*tables[:3]), tables[3], 0)
@@ -67,29 +67,29 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         return learned.bounds
 
     def _learn(self, learned: Quantiles, trajectory: Trajectory) -> Quantiles:
-        reward = trajectory.reward
+        reward = trajectory.reward.astype(np.float64)
         chosen = self._row_offsets + trajectory.action
         a, b, (y, ratio, log) = _taken(learned, chosen)
-        x, rest = 1.0 / (1.0 + np.exp(-y)), 1.0 / (1.0 + np.exp(y))
+        odds = np.exp(y)
         # A reward of 1 adds density / a to the tail; a reward of 0 takes density / b from it.
         success, failure = reward / a, (1.0 - reward) / b
         tail = 1.0 + (success - failure) / ratio
-        exact = ((reward == 0.0) | (reward == 1.0)) & (tail > 1e-3)
-        tail = np.maximum(tail, 1e-3)
-        log -= np.log(tail)
-        ratio *= tail / ((a + b) * (success * x + failure * rest))
+        lost = ((reward > 0.0) & (reward < 1.0)) | (tail < 1e-3) | (ratio > 1e3)
+        log -= np.log(np.maximum(tail, 1e-3, out=tail))
+        ratio *= tail * (1.0 + odds) / ((a + b) * (success * odds + failure))
         a += reward
         b += 1.0 - reward
+        ratio[lost] = UNKNOWN
         tables = *learned.tails[1:], *learned[:2]
         for table, values in zip(tables, (ratio, log, a, b)):
             table.reshape(-1)[chosen] = values
         learned = learned._replace(steps=learned.steps + 1)
         _extend(learned)
         lower = lower_bounds(learned.level, a, b, Tails(y, ratio, log))
-        if not exact.all():
-            rows = np.flatnonzero(~exact)
-            lower[rows] = self._sharpen(learned, chosen[rows])
-        self._decide(learned, lower, chosen[exact & (np.abs(learned.level - log) > 1.0)])
+        if lost.any():
+            lower[lost] = self._sharpen(learned, chosen[lost])
+        # Tails that fell far have lost digits.
+        self._decide(learned, lower, chosen[log > max(16.0, learned.level + 3.0)])
         return learned
 
     def _learn_rows(self, learned: Quantiles, parts: Parts) -> Quantiles:
@@ -108,19 +108,18 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
 
         Args:
             learned: changed.
-            lower: lower bounds of the largest quantile of each row, [B]; changed.
+            lower: lower bounds of the largest quantile of each row, [B].
             also: [n], where bounds become exact, too.
         """
         above = np.flatnonzero(learned.bounds >= lower[:, np.newaxis])
-        rivals = self._of_rows_with_several(above)
-        rows = rivals // self._num_actions
-        np.maximum.at(lower, rows, lower_bounds(learned.level, *_taken(learned, rivals)))
-        rivals = rivals[learned.bounds.reshape(-1).take(rivals) >= lower.take(rows)]
-        self._sharpen(learned, np.concatenate([self._of_rows_with_several(rivals), also]))
-
-    def _of_rows_with_several(self, places: Actions) -> Actions:
-        rows = places // self._num_actions
-        return places[np.bincount(rows, minlength=self._batch_size).take(rows) > 1]
+        rows = np.flatnonzero(np.bincount(above // self._num_actions) > 1)
+        part = map_structure(lambda table: table.take(rows, axis=0), learned[:4])
+        bounds, lower = part[3], lower.take(rows)[:, np.newaxis]
+        below = np.where(bounds >= lower, lower_bounds(learned.level, *part[:3]), lower)
+        is_rival = bounds >= below.max(axis=1, keepdims=True)
+        is_rival[is_rival.sum(axis=1) == 1] = False
+        places = rows[:, np.newaxis] * self._num_actions + np.arange(self._num_actions)
+        self._sharpen(learned, np.concatenate([places[is_rival], also]))
 
     def _sharpen(self, learned: Quantiles, places: Actions) -> Floats:
         """Makes the bounds at `places` [n] exact and returns them."""

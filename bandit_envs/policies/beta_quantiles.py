@@ -8,6 +8,15 @@ import numpy as np
 
 from bandit_envs.base.arrays import Floats
 
+LENGTH = 34.0
+"""An integral over a density ends where its logarithm has fallen by this."""
+
+PLACES, WEIGHTS = np.polynomial.legendre.leggauss(36)
+"""Gauss-Legendre quadrature on [-1, 1]."""
+
+UNKNOWN = 1e200
+"""The ratio of a tail that is not known."""
+
 
 class Tails(typing.NamedTuple):
     """Where tails of Beta laws are known, in log odds Y = ln(X / (1 - X)); arrays of one shape."""
@@ -20,20 +29,25 @@ class Tails(typing.NamedTuple):
 def upper_quantiles(level: float, a: Floats, b: Floats, near: Tails) -> tuple[Floats, Tails]:
     """Returns the log odds q with P(Y > q) = exp(-level), and tails of the laws close to q.
 
-    The level is above 0, `a` and `b` [n] are at least 0.1, and `near` has tails of the laws, or of
-    laws close to them.
+    The level is at least ln 2, and `a` and `b` [n] are at least 0.1. `near` has tails of the laws,
+    or the ratio `UNKNOWN`.
     """
-    found, rows, log_b = np.empty((4, len(a))), np.arange(len(a)), log_beta(a, b)
-    middle = np.log(a / b)
-    is_close = (near.ratio > 0.0) & (near.ratio < 1e3)
-    y = np.where(is_close, np.maximum(_approached(level, a, b, near), middle), middle)
-    while rows.size:
-        tails = _tails_at(y, a, b, log_b)
-        found[:, rows] = _extrapolated(level, a, b, tails), *tails
-        rough = np.abs(level - tails.log) * np.maximum(5.0 * tails.ratio, 1.0) > 0.03
-        rows, a, b, log_b = rows[rough], a[rough], b[rough], log_b[rough]
-        y = _approached(level, a, b, Tails(*(column[rough] for column in tails)))
-    return found[0], Tails(*found[1:])
+    found, log_b = np.array(near), near.log + np.log(near.ratio) + _log_weight(near.at, a, b)
+    unknown = np.flatnonzero(near.ratio == UNKNOWN)
+    if unknown.size:
+        log_b[unknown] = log_beta(a[unknown], b[unknown])
+    while True:
+        tails = Tails(*found)
+        slope = a - (a + b) / (1.0 + np.exp(-tails.at))  # of the logarithm of the density
+        error = np.abs(level - tails.log) * (np.abs(1.0 + slope * tails.ratio) + tails.ratio)
+        rows = np.flatnonzero(error > 0.02)  # where a series of the fourth order is not exact
+        if not rows.size:
+            return _extrapolated(level, a, b, tails), tails
+        p, q, tails = a[rows], b[rows], Tails(*found[:, rows])
+        mode = np.log(p / q)
+        y = np.where(tails.ratio < 1e3, _approached(level, p, q, tails), mode)
+        y = np.maximum(y, mode - 1.0 / p)  # which is below the median
+        found[:, rows] = _tails_at(y, p, q, log_b[rows])
 
 
 def lower_bounds(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:
@@ -83,54 +97,36 @@ def _extrapolated(level: float, a: Floats, b: Floats, tails: Tails) -> Floats:
 
 def _tails_at(y: Floats, a: Floats, b: Floats, log_b: Floats) -> Tails:
     """Returns the tails of the log odds of Beta(a, b) at y, where log_b is ln B(a, b)."""
-    rest = 1.0 / (1.0 + np.exp(y))
-    log_density = a * y + (a + b) * np.log(rest) - log_b
-    low = rest * (a + b + 2.0) > b + 1.0
-    if low.any():  # the other tail's fraction converges faster
-        x = np.where(low, 1.0 - rest, rest)
-        ratio = _tail_over_density(x, np.where(low, b, a), np.where(low, a, b))
-        ratio = np.where(low, np.exp(-log_density) - ratio, ratio)
-    else:
-        ratio = _tail_over_density(rest, a, b)
-    return Tails(y, ratio, -log_density - np.log(ratio))
+    ratio = _tail_over_density(y, a, b)
+    return Tails(y, ratio, log_b - _log_weight(y, a, b) - np.log(ratio))
 
 
-def _tail_over_density(rest: Floats, a: Floats, b: Floats) -> Floats:
-    """Returns P(Y > y) / density(y) of the log odds Y of X ~ Beta(a, b), where rest = 1 - x.
+def _log_weight(y: Floats, a: Floats, b: Floats) -> Floats:
+    """Returns the logarithm of the density of the log odds at y, times B(a, b)."""
+    return -a * np.log1p(np.exp(-y)) - b * np.log1p(np.exp(y))
 
-    Source: the continued fraction of the incomplete beta function, DLMF 8.17.22.
-    """
-    # The ratio is 1 / (b + n1 / (b + 1 + n2 / (b + 2 + ...))). Of its convergents, `now` has the
-    # denominators and the numerators, and `before` those of one term less.
-    now, before = np.ones((2, 2, len(a)))
-    now[0], before[1] = b, 0.0
-    factors = np.stack([b - 1.0, (a + b - 1.0) * rest, a * rest, b - 1.0, b])
-    growth = np.multiply.outer([1.0, 0.0, 0.0, 2.0, 2.0], np.ones(len(a)))
-    growth[1], growth[2] = rest, -rest
-    left, right, even, odd_place, even_place = factors
-    term, product, ratio = np.empty(len(a)), np.empty_like(now), np.zeros(len(a))
-    change = np.ones(len(a))
-    for m in range(1, 100_000):
-        factors += growth
-        np.multiply(left, right, out=term)  # (b + m - 1) (a + b + m - 1) rest
-        before *= term
-        np.multiply(now, odd_place, out=product)
-        product -= before
-        np.multiply(even, m, out=term)  # m (a - m) rest
-        now *= term
-        np.multiply(product, even_place, out=before)
-        now += before
-        before, product = product, before
-        if m % 3 == 0:
-            scale = 1.0 / now[0]
-            now *= scale
-            before *= scale
-            last_change, last, ratio = change, ratio, now[1].copy()
-            change = np.abs(ratio - last) / ratio
-            # The changes fall as a geometric series does, or faster.
-            if (change * change <= 1e-12 * np.maximum(last_change - change, 1e-13)).all():
-                break
-    return ratio
+
+def _tail_over_density(y: Floats, a: Floats, b: Floats) -> Floats:
+    """Returns P(Y > y) / density(y) of the log odds Y of X ~ Beta(a, b), by quadrature."""
+    x, rest, total = 1.0 / (1.0 + np.exp(-y)), 1.0 / (1.0 + np.exp(y)), a + b + 2.0
+    # With b + 2 in the place of b, the density of y + z is a concave exponential, times a constant.
+    # Newton's method comes from above to where it ends.
+    fall, bend = np.maximum(total * x - a, 0.0), 2.0 * LENGTH * total * x * rest
+    end = np.minimum(2.0 * LENGTH / (fall + np.sqrt(fall * fall + bend)), 600.0)
+    for _ in range(3):
+        odds = x * np.expm1(end)
+        excess = a * end - total * np.log1p(odds) + LENGTH
+        end -= excess / (a - total * (x + odds) / (1.0 + odds))
+    z = np.multiply.outer(0.5 + 0.5 * PLACES, end)
+    density = np.expm1(z)
+    density *= x
+    np.log1p(density, out=density)
+    density *= -total
+    density += np.multiply(z, a, out=z)
+    ratio = 0.5 * end * (WEIGHTS @ np.exp(density, out=density))
+    for below in (b + 1.0, b):
+        ratio = (1.0 + (a + below) * rest * ratio) / below
+    return np.asarray(ratio)
 
 
 def log_beta(a: Floats, b: Floats) -> Floats:

@@ -32,7 +32,13 @@ from bandit_envs import (
     rewards,
 )
 from bandit_envs.policies.beta_odds import draw_beta_odds
-from bandit_envs.policies.beta_quantiles import Tails, log_beta, lower_bounds, upper_quantiles
+from bandit_envs.policies.beta_quantiles import (
+    UNKNOWN,
+    Tails,
+    log_beta,
+    lower_bounds,
+    upper_quantiles,
+)
 from bandit_envs.policies.kl_ucb import BELOW_1, kl_upper_bounds
 from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import Trajectory, restart, termination
@@ -432,7 +438,9 @@ def test_quantiles_of_beta_laws_are_exact(t):
     special = pytest.importorskip("scipy.special")
     rng = np.random.default_rng(2)
     a, b = np.exp(rng.uniform(np.log(0.1), np.log(1e3), (2, 500)))
-    near = Tails(np.log(a / b) + rng.normal(size=500), 1.0 / b, np.full(500, 1.0))
+    near = Tails(np.zeros(500), np.full(500, UNKNOWN), np.zeros(500))
+    _, near = upper_quantiles(math.log(2 * t), a, b, near)
+    near.ratio[::2] = UNKNOWN
     found, tails = upper_quantiles(math.log(t), a, b, near)
     np.testing.assert_allclose(log_beta(a, b), special.betaln(a, b), rtol=1e-12, atol=1e-9)
     exact = special.betaincinv(a, b, 1 - 1 / t)
