@@ -135,6 +135,7 @@ def test_the_gallery_is_listed_and_misspelt_names_are_corrected():
 
 GALLERY = sorted(file.name.removesuffix(".toml") for file in gallery().iterdir())
 RUNS = {
+    "auer-2002": 10,
     "lattimore-szepesvari-6.1": 2000,
     "garivier-moulines-2011": 300,
     "wheel": 10,
