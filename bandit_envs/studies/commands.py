@@ -6,7 +6,7 @@ import functools
 import itertools
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,10 @@ from bandit_envs import metrics
 from bandit_envs.base.checks import shown
 from bandit_envs.base.registry import near_miss
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.metrics import QUANTITIES, Statistics
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import VERSIONS, Results, TaskFiles, band, read_config
+from bandit_envs.studies.results import VERSIONS, Results, TaskFiles, band, csv_rows, read_config
 from bandit_envs.studies.run import backend, record, try_task
 from bandit_envs.studies.study import Study, Task
 
@@ -88,7 +87,8 @@ def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
     study = _study(read_config(options.folder)["study"], options)
     results = Results(options.folder, study)
-    results.check()
+    if problem := results.problem():
+        raise ValueError(problem)
     _show(results)
     _show_differences(results)
     if missing := len(results.missing()):
@@ -131,8 +131,8 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
         if options.record.exists() and not options.overwrite:
             raise ValueError(f"{options.record} exists; --overwrite replaces it")
         OUT.print(f"{options.record}: {record(list(study.tasks()), options.record)}")
-    folder = options.output or (Path("results", name) if options.overwrite else None)
-    results = Results(folder, study) if folder else _free_folder(study, name)
+    folder = folder_of(options, name, lambda folder: Results(folder, study).problem() == "")
+    results = Results(folder, study)
     opened = results.opened(options.overwrite)
     with backend(options.backend, options.workers, options.address) as apply, opened:
         try:
@@ -147,14 +147,12 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
     return 1 if failures or is_missed else 0
 
 
-def _free_folder(study: Study, name: str) -> Results:
-    """Returns the results of the study, in the first folder of a name that can hold them."""
-    for number in itertools.count(1):
-        results = Results(Path("results", name if number == 1 else f"{name}-{number}"), study)
-        with contextlib.suppress(ValueError):
-            results.check()
-            break
-    return results
+def folder_of(options: argparse.Namespace, name: str, is_free: Callable[[Path], bool]) -> Path:
+    """Returns the folder that a user has chosen, or the first one of a name that is free."""
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    folders = (Path("results", each) for each in names)
+    free = (folder for folder in folders if options.overwrite or is_free(folder))
+    return options.output or next(free)
 
 
 def _run_missing(results: Results, apply: Any) -> int:
@@ -198,22 +196,18 @@ def _show(results: Results) -> bool:
     """Writes and prints what has finished; returns whether an expected value was missed."""
     results.write_tables()
     study, comparison = results.study, compare(results.study, results)
-    summed_up = {
-        name: q for name, q in QUANTITIES.items() if q.heading and q.metric in study.metrics
-    }
+    at_last = " and ".join(q.heading for name, q in study.summary.items() if name == q.metric)
+    last = (
+        f"over the last {np.diff((0, *study.kept))[-1]} steps" if study.kept else "at the last step"
+    )
+    caption = f"{study.spread}{at_last and f'; {at_last}: {last}'}"
+    headings = [quantity.heading for quantity in study.summary.values()]
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
-    at_last = " and ".join(q.heading for name, q in summed_up.items() if name == q.metric)
-    caption, last = "± one standard error over runs", "at the last step"
-    if study.quantiles:
-        low, high = (f"{100 * level:.4g}%" for level in study.quantiles)
-        caption = f"medians over runs, with the {low} and {high} quantiles"
-        last = f"over the last {np.diff((0, *study.kept))[-1]} steps"
-    caption += at_last and f"; {at_last}: {last}"
-    table = _table(title, summed_up, caption)
+    table = new_table(title, "policy", *headings, caption=caption)
     for task, result in itertools.islice(results, 60):
         so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""
         cells = []
-        for name, quantity in summed_up.items():
+        for name, quantity in study.summary.items():
             _, value, low, high = band(study, result, name)[:, -1]
             value, low, high, error = map(quantity.form.format, (value, low, high, high - value))
             spread = f"\n({low} to {high})" if study.quantiles else f" ±{error}"
@@ -223,10 +217,9 @@ def _show(results: Results) -> bool:
         atomic_write(results.path / "figure.png", [study_figure(study, results)])
         OUT.print(table)
     if comparison:
-        results.write_comparison(comparison)
+        atomic_write(results.path / "comparison.csv", [csv_rows([Row._fields, *comparison])])
     for metric, step, source in dict.fromkeys(row[1:4] for row in comparison):
-        title = f"{metric} at step {step}\n{source}"
-        compared = Table("policy", *Row._fields[4:], title=title, box=SIMPLE_HEAD, pad_edge=False)
+        compared = new_table(f"{metric} at step {step}\n{source}", "policy", *Row._fields[4:])
         for row in comparison:
             if row[1:4] == (metric, step, source):
                 compared.add_row(row.policy, *row[4:])
@@ -236,37 +229,32 @@ def _show(results: Results) -> bool:
     return any(row.verdict == "missed" for row in comparison)
 
 
-def _table(title: str, names: Iterable[str], caption: str | None = None) -> Table:
-    """Returns an empty table with a column for each quantity."""
-    headings = (QUANTITIES[name].heading or name for name in names)
-    columns = (Column(heading, justify="right", no_wrap=True) for heading in headings)
-    style: Any = {"box": SIMPLE_HEAD, "pad_edge": False}
-    return Table("policy", *columns, title=title, caption=caption, **style)
-
-
 def _show_differences(results: Results) -> None:
     """Prints how the runs of each policy differ from those of the first policy."""
     study, firsts = results.study, {}
-    of_runs = {key: q for key, q in QUANTITIES.items() if q.kind != "per_step"}
-    shown = [name for name, quantity in of_runs.items() if quantity.heading]
+    of_runs = {name: q for name, q in study.summary.items() if name != q.metric}
     title = f"Differences to {', '.join(study.policy[0].parts())} on the same problems"
-    table = _table(title, shown, "with 95% confidence intervals of the mean over runs")
+    headings, caption = (q.heading for q in of_runs.values()), "with 95% confidence intervals"
+    table = new_table(title, "policy", *headings, caption=f"{caption} of the mean over runs")
     for task, result in itertools.islice(results, 60):
         environment = str(task.environment)
-        if task.runs < study.runs:
+        if task.runs < max(study.runs, 2):
             continue
         if task.policy == study.policy[0]:
             firsts[environment] = result
         elif environment in firsts:
-            found = metrics.compare(result, firsts[environment])
-            table.add_row(study.label(task), *(_difference(found, name) for name in shown))
-    if table.rows and study.runs > 1:
+            found, cells = metrics.compare(result, firsts[environment]), []
+            for name, quantity in of_runs.items():
+                numbers = found[name].mean, *found[name].interval(0.95)
+                cells.append("{} ({} to {})".format(*map(quantity.form.format, numbers)))
+            table.add_row(study.label(task), *cells)
+    if table.rows:
         OUT.print(table)
 
 
-def _difference(found: dict[str, Statistics], name: str) -> str:
-    if name not in found:
-        return ""
-    numbers = found[name].mean, *found[name].interval(0.95)
-    mean, low, high = (QUANTITIES[name].form.format(number) for number in numbers)
-    return f"{mean} ({low} to {high})"
+def new_table(title: str, *headings: str, caption: str | None = None) -> Table:
+    """Returns an empty table."""
+    first, *others = headings
+    columns = (Column(heading, justify="right", no_wrap=True) for heading in others)
+    style: Any = {"title": title, "caption": caption, "box": SIMPLE_HEAD, "pad_edge": False}
+    return Table(Column(first, overflow="fold"), *columns, **style)

@@ -2,10 +2,7 @@
 
 import argparse
 import contextlib
-import csv
 import importlib
-import io
-import itertools
 import math
 import operator
 import warnings
@@ -15,8 +12,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
-from rich.table import Column, Table
 
 from bandit_envs import logged
 from bandit_envs.base.registry import Entry
@@ -25,8 +20,9 @@ from bandit_envs.logged import BanditLog
 from bandit_envs.policies import Policy
 from bandit_envs.specs import map_structure
 from bandit_envs.studies.choice import Choice, PolicyChoice, printable
-from bandit_envs.studies.commands import OUT
+from bandit_envs.studies.commands import OUT, folder_of, new_table
 from bandit_envs.studies.figures import estimates_figure, weights_figure
+from bandit_envs.studies.results import csv_rows
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 ESTIMATORS = {
@@ -88,7 +84,13 @@ _details = operator.attrgetter(*Row._fields[6:10])
 
 def evaluate(options: argparse.Namespace) -> int:
     """Estimates what policies would have earned; writes and shows a table and figures."""
-    folder = _folder(options)
+
+    def is_free(folder: Path) -> bool:
+        return not (folder / "estimates.csv").exists()
+
+    folder = folder_of(options, f"{options.log.stem}-estimates", is_free)
+    if not (options.overwrite or is_free(folder)):
+        raise ValueError(f"{folder} has estimates; --overwrite replaces them")
     log = _read(options)
     choices = [choice for spec in options.policy for choice in PolicyChoice.expand(spec)]
     specs = options.estimator or ("ips", "snips", "dr")
@@ -124,9 +126,7 @@ def evaluate(options: argparse.Namespace) -> int:
             texts = "; ".join(str(warning.message) for warning in caught)
             found.append(Row(label, name, rows, *numbers, truth, texts))
     folder.mkdir(parents=True, exist_ok=True)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([Row._fields, *found])
-    atomic_write(folder / "estimates.csv", [text.getvalue().encode()])
+    atomic_write(folder / "estimates.csv", [csv_rows([Row._fields, *found])])
     atomic_write(folder / "estimates.png", [estimates_figure(found, rest.reward.mean())])
     atomic_write(folder / "weights.png", [weights_figure(weights)])
     _show(found, f"{options.log}\n{rest}", f"value ({100.0 * options.confidence:.4g}% interval)")
@@ -138,16 +138,6 @@ def evaluate(options: argparse.Namespace) -> int:
         OUT.print(f"{learned} then. The other {len(rest)} rows are evaluated.", soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)
     return 0
-
-
-def _folder(options: argparse.Namespace) -> Path:
-    """Returns the folder of the results: by default, the first one without estimates."""
-    name = f"{options.log.stem}-estimates"
-    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    for folder in [options.output] if options.output else (Path("results", each) for each in names):
-        if options.overwrite or not (folder / "estimates.csv").exists():
-            return Path(folder)
-    raise ValueError(f"{options.output} has estimates; --overwrite replaces them")
 
 
 def _read(options: argparse.Namespace) -> BanditLog:
@@ -247,9 +237,7 @@ def _show(found: list[Row], title: str, value: str) -> None:
     texts, last = list(dict.fromkeys(row.warnings for row in found if row.warnings)), ""
     has_truth = not all(math.isnan(row.truth) for row in found)
     names = ["truth"] * has_truth + ["warning"] * bool(texts)
-    columns = (Column(name, no_wrap=True) for name in (value, "effective\nrows", *names))
-    policy = Column("policy, estimator", overflow="fold")
-    table = Table(policy, *columns, title=title, box=SIMPLE_HEAD, pad_edge=False)
+    table = new_table(title, "policy, estimator", value, "effective\nrows", *names)
     for row in found:
         numbers = f"{row.value:.4f} ({row.low:.4f} to {row.high:.4f})"
         cells = [numbers, f"{row.effective_sample_size:.0f}"]

@@ -40,9 +40,8 @@ def study_figure(study: Study, results: Rows) -> bytes:
     shape = (environments, panels) if is_grid else (panels, 1)
     height = 2.6 * environments if is_grid else 3.4 * panels if study.panels else 4.6
     figure = Figure(figsize=(max(8.0, 4.0 * shape[1]), 0.8 + height), layout="constrained")
-    levels = "medians, with the {:.4g}% and {:.4g}% quantiles over runs"
-    note = f"\n{levels.format(*(100 * q for q in study.quantiles))}" if study.quantiles else ""
-    figure.suptitle(study.title + note, fontsize=12, parse_math=False)
+    headline = f"{study.title}\n{study.spread}" if study.quantiles else study.title
+    figure.suptitle(headline, fontsize=12, parse_math=False)
     axes = figure.subplots(*shape, sharex=True, squeeze=False)
     draw = _draw_over if study.over else _draw_curves if study.panels else _draw_parameters
     lines = draw(study, results, axes if is_grid else axes.T)

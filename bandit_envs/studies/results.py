@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import functools
 import hashlib
 import inspect
 import io
@@ -50,11 +51,8 @@ def band(study: Study, result: Result, name: str) -> NDArray[np.float64]:
 
 
 def merge(results: Iterable[Result]) -> Result:
-    """Returns the results of the runs of all; without runs, an empty one."""
-    merged: Result = {}
-    for result in results:
-        merged = {k: merged[k].merge(v) if merged else v for k, v in result.items()} or merged
-    return merged
+    """Returns the results of the runs of all."""
+    return functools.reduce(lambda a, b: {name: a[name].merge(b[name]) for name in a}, results)
 
 
 class TaskFiles(NamedTuple):
@@ -116,14 +114,19 @@ class Results:
         # Absolute, as workers may be in another folder.
         self.files = TaskFiles(path.absolute() / "tasks", hashlib.sha256(text.encode()).hexdigest())
 
-    def check(self) -> None:
-        """Raises ValueError unless the folder is empty, or holds results of the same study."""
-        if any(self.path.absolute().glob("[!.]*")):
+    def problem(self) -> str:
+        """Returns "" if the folder is empty or holds results of the same study; else what it is."""
+        if not any(self.path.absolute().glob("[!.]*")):
+            return ""
+        try:
             found = read_config(self.path)
-            if _measured(found["study"]) != _measured(self._config["study"]):
-                raise _refusal(self.path, "holds results of other arguments")
-            if found["versions"] != self._config["versions"]:
-                raise _refusal(self.path, f"holds results of other versions: {found['versions']}")
+        except ValueError as error:
+            return str(error)
+        if _measured(found["study"]) != _measured(self._config["study"]):
+            return f"folder {self.path} holds results of other arguments"
+        is_same = found["versions"] == self._config["versions"]
+        others = f"folder {self.path} holds results of other versions: {found['versions']}"
+        return "" if is_same else others
 
     @contextlib.contextmanager
     def opened(self, overwrite: bool = False) -> Iterator[None]:
@@ -131,29 +134,22 @@ class Results:
 
         With `overwrite`, it deletes the results of another study or version.
         """
+        problem = self.problem()
+        if problem and not (overwrite and self.files.folder.is_dir()):
+            raise ValueError(f"{problem}; expected another folder (--output), or --overwrite")
         try:
-            if not (overwrite and self.files.folder.is_dir()):
-                self.check()
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.files.folder.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
-            raise _refusal(self.path, "is in use by another run") from None
-        except ValueError as error:
-            hint = "expected another folder (--output), or --overwrite"
-            raise ValueError(f"{error}; {hint}") from error
+            raise ValueError(f"folder {self.path} is in use by another run") from None
         except OSError as error:
             raise OSError(f"output folder {self.path} cannot be written: {error}") from error
         with lock:
-            try:
-                self.check()
-            except ValueError:
-                if not overwrite:
-                    raise
+            if problem:
                 for file in (*self.files.folder.glob("*.npz"), *self.path.glob("*.csv")):
                     file.unlink()
             text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
             saving.atomic_write(self.path / "config.json", [text.encode()])
-            self.files.folder.mkdir(exist_ok=True)
             for folder in (self.path, self.files.folder):
                 saving.remove_temporary_files(folder)
             (self.files.folder / ".steps").write_text("")
@@ -166,21 +162,16 @@ class Results:
     def __iter__(self) -> Iterator[tuple[Task, Result]]:
         """Yields what has finished of each policy in each environment, as one task."""
         for _, tasks in itertools.groupby(self.study.tasks(), attrgetter("position")):
-            runs = 0
-            merged: Result = {}
-            for task in tasks:
-                if result := self.files.load(task):
-                    runs += task.runs
-                    merged = merge([merged, result])
-            if merged:
-                yield task._replace(block=0, runs=runs), merged
+            if found := [(task, result) for task in tasks if (result := self.files.load(task))]:
+                runs = sum(task.runs for task, _ in found)
+                yield found[0][0]._replace(block=0, runs=runs), merge(result for _, result in found)
 
     def write_tables(self) -> None:
         """Writes `summary.csv`, `curves.csv` and so on of what has finished all its runs."""
-        study, summed_up = self.study, [name for name, q in QUANTITIES.items() if q.heading]
+        study = self.study
         steps, runs = (range(1, number + 1) for number in (study.steps, study.runs))
         for name, index, numbers, found in (
-            ("summary", "step", steps[-1:], lambda result: columns(result, summed_up)),
+            ("summary", "step", steps[-1:], lambda result: columns(result, study.summary)),
             ("curves", "step", steps, lambda result: columns(result, study.metrics)),
             ("runs", "run", runs, of_runs),
             ("quantiles", "step", study.kept, self._quantiles),
@@ -189,61 +180,46 @@ class Results:
                 saving.atomic_write(self.path / f"{name}.csv", self._csv(index, numbers, found))
 
     def _quantiles(self, result: Result) -> dict[str, NDArray[np.float64]]:
-        names = [name for name, q in QUANTITIES.items() if q.axis and q.metric in result]
-        return {
-            f"{name}_{level:g}": column
-            for name in names
-            for level, column in zip(
-                (0.5, *self.study.quantiles), band(self.study, result, name)[1:]
-            )
-        }
-
-    def write_comparison(self, rows: Sequence[Any]) -> None:
-        """Writes `comparison.csv`: expected values beside those measured."""
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([type(rows[0])._fields, *rows])
-        saving.atomic_write(self.path / "comparison.csv", [text.getvalue().encode()])
+        found: dict[str, NDArray[np.float64]] = {}
+        for name in (name for name, q in QUANTITIES.items() if q.axis and q.metric in result):
+            columns = band(self.study, result, name)[1:]
+            found |= {f"{name}_{q:g}": c for q, c in zip((0.5, *self.study.quantiles), columns)}
+        return found
 
     def _csv(
         self, index: str, numbers: Sequence[int], columns_of: Callable[[Result], Mapping[str, Any]]
     ) -> Iterator[bytes]:
         """Yields a table of the last rows of some columns, which `numbers` counts."""
-        text, writer = io.StringIO(), None
-        for task, result in self:
-            row = {"environment": str(task.environment), "policy": str(task.policy)}
-            found = columns_of(result)
-            if writer is None:
-                writer = csv.DictWriter(text, [*row, index, *found], lineterminator="\n")
-                writer.writeheader()
+        for number, (task, result) in enumerate(self):
+            found, pair = columns_of(result), (str(task.environment), str(task.policy))
+            if number == 0:
+                yield csv_rows([("environment", "policy", index, *found)])
             if task.runs == self.study.runs:
-                last = (column[-len(numbers) :] for column in found.values())
-                texts = [[f"{value:.10g}" for value in column] for column in last]
-                for number, values in zip(numbers, zip(*texts)):
-                    writer.writerow({**row, index: number, **dict(zip(found, values))})
-            yield text.getvalue().encode()
-            text.seek(0)
-            text.truncate()
+                last = (map("{:.10g}".format, c[-len(numbers) :]) for c in found.values())
+                yield csv_rows((*pair, *row) for row in zip(numbers, *last))
 
 
-def _measured(study: Any) -> Any:
+def csv_rows(rows: Iterable[Sequence[Any]]) -> bytes:
+    """Returns rows of a table as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _measured(study: Mapping[str, Any]) -> dict[str, Any]:
     """Returns what a study measures, without what it shows of that."""
     shown = {"title", "panels", "over", "log_axes", "quantiles", "expected"}
-    return (
-        {key: study[key] for key in sorted({*study} - shown)} if isinstance(study, dict) else study
-    )
-
-
-def _refusal(path: Path, problem: str) -> ValueError:
-    return ValueError(f"folder {path} {problem}")
+    return {key: study[key] for key in sorted({*study} - shown)}
 
 
 def read_config(path: Path) -> dict[str, Any]:
     """Returns what config.json says; raises ValueError if it is not of this version's results."""
     try:
         config: dict[str, Any] = json.loads((path / "config.json").read_bytes())
-        found = config["versions"]["results"]
-    except (OSError, KeyError, TypeError, ValueError, RecursionError):
-        raise _refusal(path, "holds no results of a study") from None
+        found = config["study"].keys() and config["versions"]["results"]
+    except (AttributeError, OSError, KeyError, TypeError, ValueError, RecursionError):
+        raise ValueError(f"folder {path} holds no results of a study") from None
     if found != FORMAT:
-        raise _refusal(path, f"holds {'older' if found in range(FORMAT) else 'newer'} results")
+        age = "older" if found in range(FORMAT) else "newer"
+        raise ValueError(f"folder {path} holds {age} results")
     return config

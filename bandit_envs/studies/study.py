@@ -11,7 +11,7 @@ import numpy as np
 from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
-from bandit_envs.metrics import METRICS, QUANTITIES
+from bandit_envs.metrics import METRICS, QUANTITIES, Quantity
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
 
 RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
@@ -115,6 +115,19 @@ class Study:
         """Returns the environments and policies that meet."""
         choices = self.environment, self.policy
         return zip(*choices) if self.paired else itertools.product(*choices)
+
+    @property
+    def summary(self) -> dict[str, Quantity]:
+        """The quantities of the summary."""
+        measured = ((name, q) for name, q in QUANTITIES.items() if q.metric in self.metrics)
+        return {name: quantity for name, quantity in measured if quantity.heading}
+
+    @property
+    def spread(self) -> str:
+        """What tables and figures show of many runs."""
+        low_high = " and ".join(f"{100 * level:.4g}%" for level in self.quantiles)
+        standard = "± one standard error over runs"
+        return f"medians over runs, with the {low_high} quantiles" if low_high else standard
 
     @property
     def kept(self) -> tuple[int, ...]:
