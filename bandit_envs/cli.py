@@ -5,11 +5,13 @@ import inspect
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bandit_envs import __version__
+from bandit_envs.base.checks import shown
+from bandit_envs.base.registry import near_miss
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.policies.registry import POLICIES
@@ -30,12 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns 0; 1 after failures, 2 for wrong input, 130 after Ctrl-C."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # ± and ε are not in every encoding
         sys.stdout.reconfigure(errors="replace")
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
     try:
+        if unknown:
+            known = [f"--{name.replace('_', '-')}" for name in vars(options)]
+            hint = near_miss(unknown[0], known) or f"{options.command} --help shows all options"
+            raise ValueError(f"{options.command} does not take {shown(unknown[0])}; {hint}")
         if options.command == "list":
-            note = "give a value for ?; parameters after 'Also' have no default and may be left out"
-            print(f"environments, with defaults ({note}):\n{_listing(ENVIRONMENTS)}\n")
-            print(f"policies:\n{_listing(POLICIES)}")
+            print(_listed(options.id))
             return 0
         from bandit_envs.studies import commands, evaluate  # noqa: PLC0415 - need more than NumPy
 
@@ -72,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce = command("reproduce", "run a published figure, and compare it with published values")
     report = command("report", "summarise a results folder as tables and a figure")
     evaluate = command("evaluate", "estimate from a log what policies would have earned")
-    command("list", "list every environment and policy with its parameters and their defaults")
+    listed = command("list", "list environments and policies with parameters and defaults")
     figures = ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6")
     testbed.add_argument("--figure", choices=figures, help="the figure (default: 2.2)")
     testbed.add_argument("--arms", type=int, default=10, metavar="N", help="arms (default: 10)")
@@ -81,13 +85,13 @@ def _parser() -> argparse.ArgumentParser:
     text = "also write a log of one policy's run: a file ending in .parquet, .csv or .npz"
     run.add_argument("--record", type=Path, metavar="LOG", help=text)
     _add_evaluate_options(evaluate)
+    listed.add_argument("id", metavar="ID", nargs="?", help="show all about one of them")
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="the figure")
     reproduce.add_argument("--list", action="store_true", help="only list all figures")
     report.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
     text = "a policy in place of the default ones; may be repeated"
-    run.add_argument("--policy", action="append", metavar="SPEC", help=text)
-    text = f"{text}; with --figure, beside those of the figure"
-    testbed.add_argument("--policy", action="append", metavar="SPEC", help=text)
+    for each, more in ((run, ""), (testbed, "; with --figure, beside those of the figure")):
+        each.add_argument("--policy", action="append", metavar="SPEC", help=f"{text}{more}")
     number: Any = {"type": int, "metavar": "N"}
     for each in (testbed, run):
         text = "independent runs (default: 2000, or 10 where rows share a problem)"
@@ -142,10 +146,28 @@ def _add_evaluate_options(parser: Any) -> None:
         parser.add_argument(f"--{name}", default=default, metavar=metavar, help=text)
 
 
-def _listing(table: Mapping[str, Any]) -> str:
+def _listed(name: str | None) -> str:
+    """Returns what stands for an id, or a list of all ids."""
+    table: Mapping[str, Any] = {**ENVIRONMENTS, **POLICIES}
+    if name is None:
+        note = "give a value for ?; parameters after 'Also' have no default and may be left out"
+        environments = f"environments, with defaults ({note}):\n{_listing(ENVIRONMENTS.values())}"
+        return f"{environments}\n\npolicies:\n{_listing(POLICIES.values())}"
+    if name not in table:
+        raise ValueError(
+            f"no id is {shown(name)}; {near_miss(name, table) or 'list shows all ids'}"
+        )
+    makers = [table[name].make]
+    if name in ENVIRONMENTS:
+        makers.append(ENVIRONMENTS[name].environment)
+    texts = [_listing([table[name]]).partition("\n")[0].strip(), *map(inspect.getdoc, makers)]
+    return "\n\n".join(dict.fromkeys(map(str, texts)))
+
+
+def _listing(entries: Iterable[Any]) -> str:
     """Returns each entry as a user may give it, with defaults, and its summary."""
     lines = []
-    for entry in table.values():
+    for entry in entries:
         defaults = {name: parameter.default for name, parameter in entry.parameters().items()}
         also = ", ".join(name for name, default in defaults.items() if default is None)
         values = [

@@ -1,5 +1,6 @@
 """The command as its users meet it: the files that it leaves, and what it shows."""
 
+import inspect
 import json
 import re
 import shlex
@@ -402,6 +403,7 @@ def test_progress_counts_steps(tmp_path):
 
 def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
     assert sweep(tmp_path, CONTEXTUAL, "--dry-run")[:2] == (0, "24 tasks\n")
+    assert run("run", "testbed", "--policy", "greedy", "--dry-run").out == "1 task\n"
     assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
 
 
@@ -525,6 +527,17 @@ def test_the_list_has_what_a_user_can_paste_and_a_line_of_text():
         assert entry.summary in summary
         for name in entry.parameters():
             assert re.search(rf"\b{name}\b", text + summary)
+
+
+def test_the_list_shows_all_about_one_id():
+    code, out, _ = run("list", "per_arm")
+    assert code == 0
+    assert out.startswith("per_arm:global_dim=40,")
+    for text in (ENVIRONMENTS["per_arm"].make, ENVIRONMENTS["per_arm"].environment):
+        assert inspect.getdoc(text) in out
+    code, _, err = run("list", "thomson")
+    assert code == 2
+    assert "did you mean thompson" in err
 
 
 def test_the_version_is_that_of_the_package():

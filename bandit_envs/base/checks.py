@@ -175,7 +175,8 @@ def check_rewards(
     if not proves or not float(np.vdot(array, array)) < MAX_REWARD:
         floats = array.astype(np.float64, copy=False)
         good = (floats >= low) & (floats <= high)
-        _require("reward", array, good, f"expected a number from {low:g} to {high:g}")
+        hint = "RescaleReward and ClipReward make such rewards"
+        _require("reward", array, good, f"expected a number from {low:g} to {high:g}; {hint}")
     return array
 
 

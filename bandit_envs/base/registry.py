@@ -5,6 +5,7 @@ import difflib
 import importlib
 import inspect
 import operator
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -97,7 +98,8 @@ class Entry:
             if not (isinstance(found, type) and issubclass(found, cls.kind)):
                 raise TypeError(f"it is not a subclass of {cls.kind.__name__}")
         except Exception as error:  # a user's module raises whatever it likes
-            problem = f"cannot be used: {error}{raised_at(error, module)}"
+            hint = near_miss(path, dir(sys.modules.get(module)))
+            problem = f"cannot be used: {error}{raised_at(error, module)}{hint and f'; {hint}'}"
             raise ValueError(f"{cls.what} is {shown(name)}, which {problem}") from error
         return cls(name, found.__name__, found)
 

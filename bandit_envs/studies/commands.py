@@ -125,7 +125,7 @@ def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
     study = _study(values, options)
     compare(study, ())
     if options.dry_run:
-        OUT.print(f"{len(list(study.tasks()))} tasks")
+        OUT.print(_counted(list(study.tasks())))
         return 0
     if getattr(options, "record", None):
         if options.record.exists() and not options.overwrite:
@@ -175,6 +175,10 @@ def _run_missing(results: Results, apply: Any) -> int:
     return failures
 
 
+def _counted(tasks: list[Task]) -> str:
+    return f"{len(tasks)} task{'s' * (len(tasks) > 1)}"
+
+
 class StepProgress(Progress):
     """A bar of the steps that the tasks of a folder have taken."""
 
@@ -183,8 +187,7 @@ class StepProgress(Progress):
         columns = TextColumn("{task.description}"), BarColumn(), counts, TimeRemainingColumn()
         super().__init__(*columns, console=ERR, refresh_per_second=2)
         self._files = files
-        text = f"{len(tasks)} task{'s' if len(tasks) > 1 else ''}"
-        self.add_task(text, total=sum(task.batches * task.steps for task in tasks))
+        self.add_task(_counted(tasks), total=sum(task.batches * task.steps for task in tasks))
 
     def get_renderables(self) -> Iterable[RenderableType]:
         for task in self.tasks:

@@ -1,8 +1,8 @@
 """Studies: which policies meet which environments, and what is measured."""
 
+import contextlib
 import dataclasses
 import itertools
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, QUANTITIES, Quantity
+from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
 
 RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
@@ -177,22 +178,35 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
     known = list(METRICS)
     one_of_each = {policy.name: policy for policy in policies}.values()
     for environment in environments:
-        subject = f"environment {environment}"
+        choice = None
         try:
             env = environment.make(1, np.random.SeedSequence(0))
             for choice in policies if environment is environments[0] else one_of_each:
-                subject = f"policy {choice} in environment {environment}"
-                policy = choice.make(env, 0)
-                StepDriver(env, policy, (policy,)).run()
-            subject = f"environment {environment}"
+                policy = _started(choice, env)
+            choice = None
             for name in tuple(known):
-                with warnings.catch_warnings():
-                    warnings.filterwarnings("ignore", "policy is not among", UserWarning)
-                    try:
-                        StepDriver(env, policy, (METRICS[name](env),)).run()
-                    except NotImplementedError:
-                        known.remove(name)
+                try:
+                    StepDriver(env, policy, (policy, METRICS[name](env))).run()
+                except NotImplementedError:
+                    known.remove(name)
         except Exception as error:  # users' classes raise any
-            problem = printable(error, environment, *policies)
+            subject = f"{f'policy {choice} in ' if choice else ''}environment {environment}"
+            hint = near_miss(choice.name, _usable(choice, env)) if choice else ""
+            problem = f"{printable(error, environment, *policies)}{hint and f'; {hint}'}"
             raise ValueError(f"{subject}: {problem}") from error
     return known
+
+
+def _started(choice: PolicyChoice, env: Any) -> Any:
+    """Returns a policy that has taken a step."""
+    policy = choice.make(env, 0)
+    StepDriver(env, policy, (policy,)).run()
+    return policy
+
+
+def _usable(choice: PolicyChoice, env: Any) -> Iterator[str]:
+    """Yields the policies with a longer name that can act in `env`, where one cannot."""
+    for name in (name for name in POLICIES if choice.name in name):
+        with contextlib.suppress(Exception):
+            _started(dataclasses.replace(choice, name=name), env)
+            yield name
