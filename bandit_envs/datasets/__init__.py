@@ -8,7 +8,6 @@ from bandit_envs.datasets.dataset import load_breast_cancer as load_breast_cance
 from bandit_envs.datasets.dataset import load_digits as load_digits
 from bandit_envs.datasets.dataset import load_wine as load_wine
 from bandit_envs.datasets.dataset import read_dataset as read_dataset
-from bandit_envs.datasets.files import LoggedDecisions as LoggedDecisions
 from bandit_envs.datasets.files import load_adult as load_adult
 from bandit_envs.datasets.files import load_covertype as load_covertype
 from bandit_envs.datasets.files import load_movielens as load_movielens

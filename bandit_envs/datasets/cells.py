@@ -13,43 +13,44 @@ from numpy.typing import NDArray
 
 
 class Cells:
-    """The cells of a text file, which may be the `member` of a zip, or compressed by gzip.
+    """The cells of a text file, which may be compressed by gzip, or the `member` of a zip.
 
     Args:
-        columns: how many a line has; by default, the first line names them.
+        names: of the columns; by default, the first line has them.
 
     Raises:
         ValueError: the file is empty, or a line has another number of columns.
     """
 
     def __init__(
-        self, path: Path, columns: int = 0, delimiter: str = ",", member: str = ""
+        self,
+        path: Path,
+        names: Sequence[str] | None = None,
+        delimiter: str = ",",
+        member: str = "",
     ) -> None:
-        if path.suffix == ".zip":
-            with zipfile.ZipFile(path) as archive:
-                content = archive.read(member)
-        else:
-            content = path.read_bytes()
-            content = gzip.decompress(content) if path.suffix == ".gz" else content
+        content = path.read_bytes()
+        if content.startswith(b"PK"):
+            content = zipfile.ZipFile(path).read(member)
+        elif content.startswith(b"\x1f\x8b"):
+            content = gzip.decompress(content)
         lines = content.decode().rstrip().splitlines()
         if not lines:
             raise ValueError(f"{path.name} is empty")
-        self._names = [] if columns else lines[0].split(delimiter)
-        count = columns or len(self._names)
+        self._file, self._delimiter, self._first = path.name, delimiter, 1 if names else 2
+        self.names = names or lines[0].split(delimiter)
         for number, line in enumerate(lines, 1):
-            found = line.count(delimiter) + 1 if line else 0
+            found, count = line.count(delimiter) + bool(line), len(self.names)
             if found != count:
-                raise ValueError(
-                    f"{path.name}, line {number} has {found} columns; expected {count}"
-                )
-        self._file, self._delimiter = path.name, delimiter
-        self._lines = lines if columns else lines[1:]
+                where = f"{path.name}, line {number}"
+                raise ValueError(f"{where} has {found} columns; expected {count}")
+        self._lines = lines[self._first - 1 :]
 
     def find(self, *starts: str) -> list[int]:
         """Returns the columns whose names start with each of `starts`, in this order."""
         found: list[int] = []
         for start in starts:
-            columns = [k for k, name in enumerate(self._names) if name.startswith(start)]
+            columns = [k for k, name in enumerate(self.names) if name.startswith(start)]
             if not columns:
                 raise ValueError(f"{self._file} has no column {start}")
             found += columns
@@ -73,12 +74,11 @@ class Cells:
     ) -> None:
         """Raises ValueError for the first cell of some columns that is not `good` [n, ...]."""
         if not good.all():
-            row, place = np.argwhere(~good)[0]
-            column = place if columns is None else columns[place]
+            row, index = np.argwhere(~good)[0]
+            column = index if columns is None else columns[index]
             text = self._lines[row].split(self._delimiter)[column].strip()
-            line = row + (2 if self._names else 1)
-            found = f"{self._file}, line {line}, column {column + 1} is {text!r}"
-            raise ValueError(f"{found}; expected {expected}")
+            place = f"{self._file}, line {row + self._first}, column {column + 1}"
+            raise ValueError(f"{place} is {text!r}; expected {expected}")
 
     def _load(self, read: Any, dtype: Any, columns: Sequence[int] | None) -> NDArray[Any]:
         options = {"dtype": dtype, "usecols": columns, "comments": None, "ndmin": 2}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,6 +64,9 @@ gill-color stalk-shape stalk-root stalk-surface-above-ring stalk-surface-below-r
 stalk-color-above-ring stalk-color-below-ring veil-type veil-color ring-number ring-type
 spore-print-color population habitat
 """
+COVERTYPE = [f"feature {index}" for index in range(54)] + ["label"]
+SHUTTLE = [*COVERTYPE[:9], "label"]
+MOVIELENS = ["user", "item", "rating", "timestamp"]
 
 
 def load_mushroom(path: PathLike | None = None) -> Dataset:
@@ -76,12 +79,12 @@ def load_mushroom(path: PathLike | None = None) -> Dataset:
         ValueError: the file is malformed, as for all loaders; the message names file, line and
             column.
     """
-    cells = Cells(_file("mushroom", path), 23)
+    cells = Cells(_file("mushroom", path), MUSHROOM.split())
     kinds = cells.texts([0])
     cells.check((kinds == "e") | (kinds == "p"), "e or p")
     labels = (kinds[:, 0] == "e").astype(np.intp)
     names = "poisonous", "edible"
-    return _dataset(cells, MUSHROOM)._replace(labels=labels, label_names=names)
+    return _dataset(cells)._replace(labels=labels, label_names=names)
 
 
 def mushroom_rewards(
@@ -110,7 +113,7 @@ def load_adult(path: PathLike | None = None) -> Dataset:
 
     The path is of the file adult.data; by default, it is downloaded once.
     """
-    return _dataset(Cells(_file("adult", path), 15), ADULT)
+    return _dataset(Cells(_file("adult", path), ADULT.split()))
 
 
 def load_covertype(path: PathLike | None = None) -> Dataset:
@@ -118,7 +121,7 @@ def load_covertype(path: PathLike | None = None) -> Dataset:
 
     The path is of covtype.data or covtype.data.gz; by default, it is downloaded once.
     """
-    return _labelled(Cells(_file("covertype", path), 55), 7)
+    return _labelled(Cells(_file("covertype", path), COVERTYPE), 7)
 
 
 def load_statlog_shuttle(path: PathLike) -> Dataset:
@@ -126,7 +129,7 @@ def load_statlog_shuttle(path: PathLike) -> Dataset:
 
     The path is of shuttle.trn (decompressed) or shuttle.tst of the UCI repository.
     """
-    return _labelled(Cells(Path(path), 10, " "), 7)
+    return _labelled(Cells(Path(path), SHUTTLE, " "), 7)
 
 
 def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArray[np.float64]:
@@ -136,37 +139,20 @@ def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArr
         path: the file u.data, or ml-100k.zip; by default, it is downloaded once.
         delimiter: between the columns of user, item, rating and timestamp.
     """
-    cells = Cells(_file("movielens", path), 4, delimiter, "ml-100k/u.data")
+    cells = Cells(_file("movielens", path), MOVIELENS, delimiter, "ml-100k/u.data")
     table = cells.numbers()
     ids = table[:, :2]
     cells.check((ids >= 1.0) & (ids == np.floor(ids)), "ids from 1")
     return np.column_stack([ids - 1.0, table[:, 2]])
 
 
-class LoggedDecisions(NamedTuple):
-    """Decisions of a logging policy, as `BanditLog` takes them.
-
-    Fields:
-        observation: `global` [n, g] and `per_arm` [n, K, p], float32.
-        action: [n], integers from 0 to K - 1.
-        reward: [n].
-        propensity: [n], the probability with which the action was chosen.
-        num_actions: K.
-    """
-
-    observation: dict[str, NDArray[np.float32]]
-    action: NDArray[np.int64]
-    reward: NDArray[np.float64]
-    propensity: NDArray[np.float64]
-    num_actions: int
-
-
-def load_open_bandit(path: PathLike) -> LoggedDecisions:
+def load_open_bandit(path: PathLike) -> dict[str, Any]:
     """Loads which clothes were shown, and clicked on, from a CSV of the Open Bandit Dataset.
 
-    `global` has the `user_feature_*` and the position, one-hot; `per_arm` the
-    `user-item_affinity_*` of every item. If `item_context.csv` is in the same folder, the features
-    of items follow: a number, and the others one-hot.
+    The result has the arguments of `BanditLog` by their names. In the observation, `global` has the
+    `user_feature_*` and the position, one-hot; and `per_arm` the `user-item_affinity_*` of every
+    item. If `item_context.csv` is in the same folder, the features of items follow: a number, and
+    the others one-hot.
 
     Args:
         path: a file such as random/all/all.csv; it is not downloaded.
@@ -174,16 +160,15 @@ def load_open_bandit(path: PathLike) -> LoggedDecisions:
     Source: Saito et al., Open Bandit Dataset and Pipeline (2021).
     """
     cells = Cells(Path(path))
-    of_items = cells.find("user-item_affinity_")
-    known = cells.find("item_id", "click", "propensity_score")
-    action, click, propensity = cells.numbers(known).T
-    num_items = len(of_items)
-    is_item = np.isin(action, np.arange(num_items))
-    is_probability = (propensity > 0.0) & (propensity <= 1.0)
-    cells.check(is_item[:, np.newaxis], f"an item from 0 to {num_items - 1}", known[:1])
-    cells.check(is_probability[:, np.newaxis], "a probability above 0", known[2:])
+    affinity = cells.find("user-item_affinity_")
+    per_arm = cells.numbers(affinity).astype(np.float32)[:, :, np.newaxis]
+    num_items = len(affinity)
+    item, click, chance = (cells.find(name) for name in ("item_id", "click", "propensity_score"))
+    action, propensity = cells.numbers(item), cells.numbers(chance)
+    of_items = f"an item from 0 to {num_items - 1}"
+    cells.check(np.isin(action, np.arange(num_items)), of_items, item)
+    cells.check((propensity > 0.0) & (propensity <= 1.0), "a probability above 0", chance)
     users = _one_hot(cells.texts(cells.find("user_feature_", "position")))
-    per_arm = cells.numbers(of_items).astype(np.float32)[:, :, np.newaxis]
     items_path = Path(path).with_name("item_context.csv")
     if items_path.exists():
         items = Cells(items_path)
@@ -195,8 +180,13 @@ def load_open_bandit(path: PathLike) -> LoggedDecisions:
         features = np.column_stack([numbers, others])[order].astype(np.float32)
         rows = np.broadcast_to(features, (len(per_arm), *features.shape))
         per_arm = np.concatenate([per_arm, rows], axis=2)
-    observation = {"global": users, "per_arm": per_arm}
-    return LoggedDecisions(observation, action.astype(np.int64), click, propensity, num_items)
+    return {
+        "observation": {"global": users, "per_arm": per_arm},
+        "action": action[:, 0].astype(np.int64),
+        "reward": cells.numbers(click)[:, 0],
+        "propensity": propensity[:, 0],
+        "num_actions": num_items,
+    }
 
 
 def ratings_matrix(table: ArrayLike) -> NDArray[np.float64]:
@@ -234,12 +224,12 @@ def _file(name: str, path: PathLike | None) -> Path:
     return Path(found)
 
 
-def _dataset(cells: Cells, names: str) -> Dataset:
-    """Makes a data set of named columns of numbers or text, of which `label` is the label."""
+def _dataset(cells: Cells) -> Dataset:
+    """Makes a data set of columns of numbers or text, of which `label` is the label."""
     columns: dict[str, ArrayLike] = {}
     texts = cells.texts()
     cells.check(texts != "", "a value")
-    for index, (name, text) in enumerate(zip(names.split(), texts.T)):
+    for index, (name, text) in enumerate(zip(cells.names, texts.T)):
         try:
             text.astype(np.float64)
         except ValueError:
@@ -255,10 +245,9 @@ def _labelled(cells: Cells, num_labels: int) -> Dataset:
     labels, last = table[:, -1:], table.shape[1] - 1
     is_label = np.isin(labels, np.arange(1, num_labels + 1))
     cells.check(is_label, f"a label from 1 to {num_labels}", [last])
-    names = tuple(f"feature {index}" for index in range(last))
-    kinds = tuple(range(1, num_labels + 1))
     contexts = table[:, :-1].astype(np.float32)
-    return Dataset(contexts, labels[:, 0].astype(np.intp) - 1, kinds, names)
+    kinds = tuple(range(1, num_labels + 1))
+    return Dataset(contexts, labels[:, 0].astype(np.intp) - 1, kinds, tuple(cells.names[:-1]))
 
 
 def _one_hot(columns: NDArray[np.str_]) -> NDArray[np.float32]:

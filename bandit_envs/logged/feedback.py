@@ -100,7 +100,7 @@ def read_vw(path: str | os.PathLike[str]) -> BanditLog:
 
 def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
     """Reads a CSV of the Open Bandit Dataset, as `datasets.load_open_bandit` does."""
-    return BanditLog(*load_open_bandit(path))
+    return BanditLog(**load_open_bandit(path))
 
 
 def _refuse(log: BanditLog, *names: str) -> None:

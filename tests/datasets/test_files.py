@@ -114,14 +114,16 @@ def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
     path = tmp_path / "women.csv"
     path.write_text(DECISIONS)
     data = datasets.load_open_bandit(path)
-    assert (data.num_actions, data.action.tolist(), data.reward.tolist()) == (2, [1, 0], [0, 1])
-    assert data.propensity.tolist() == [0.5, 0.25]
-    assert data.observation["global"].tolist() == [[1, 0, 1, 0, 1], [0, 1, 1, 1, 0]]
-    assert data.observation["per_arm"].tolist() == [[[0], [1]], [[2], [0]]]
+    observation = data.pop("observation")
+    assert observation["global"].tolist() == [[1, 0, 1, 0, 1], [0, 1, 1, 1, 0]]
+    assert observation["per_arm"].tolist() == [[[0], [1]], [[2], [0]]]
+    assert data.pop("num_actions") == 2
+    found = {name: column.tolist() for name, column in data.items()}
+    assert found == {"action": [1, 0], "reward": [0.0, 1.0], "propensity": [0.5, 0.25]}
     (tmp_path / "item_context.csv").write_text(ITEMS)
     items = [[0.75, 0, 1, 1, 0, 1], [-0.25, 1, 0, 1, 1, 0]]
     expected = [[[0, *items[0]], [1, *items[1]]], [[2, *items[0]], [0, *items[1]]]]
-    assert datasets.load_open_bandit(path).observation["per_arm"].tolist() == expected
+    assert datasets.load_open_bandit(path)["observation"]["per_arm"].tolist() == expected
 
 
 @pytest.mark.parametrize(
