@@ -134,13 +134,10 @@ class RankingPyEnvironment(ContextualBandit):
             bounds = weights.cumsum(axis=1)
             drawn = rng.random((self._batch_size, 1)) * bounds[:, -1:]
             index = np.count_nonzero(bounds <= drawn, axis=1)
-        elif self._is_cascade:
-            reaches = scores >= self._threshold
-            index = np.where(reaches.any(axis=1), reaches.argmax(axis=1), self._num_slots)
         else:
-            index = np.where(
-                scores.max(axis=1) >= self._threshold, scores.argmax(axis=1), self._num_slots
-            )
+            ranked = scores >= self._threshold if self._is_cascade else scores
+            is_click = scores.max(axis=1) >= self._threshold
+            index = np.where(is_click, ranked.argmax(axis=1), self._num_slots)
         index = np.minimum(index, self._num_slots)
         value = (index < self._num_slots).astype(np.float32)
         if isinstance(self._reward_spec, ArraySpec):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bandit_envs.base.arrays import Floats, Rng
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
-    check_action,
     check_distinct,
+    check_indices,
     check_integer,
     check_number,
     check_numbers,
@@ -22,7 +22,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
 from bandit_envs.policies.policy import Policy, Sizes
-from bandit_envs.specs import BoundedArraySpec, Nest
+from bandit_envs.specs import Nest
 from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
 
 Slates = NDArray[np.intp]
@@ -38,8 +38,6 @@ class SlatePolicy(Policy):
     def __init__(self, num_slots: int, **sizes: Any) -> None:
         super().__init__(**sizes)
         self._num_slots = check_integer("num_slots", num_slots, 1, self._num_actions)
-        last = self._num_actions - 1
-        self._action_spec = BoundedArraySpec((self._num_slots,), np.int32, 0, last)
 
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
@@ -49,7 +47,7 @@ class SlatePolicy(Policy):
         return {**super().sizes(env), "num_slots": shape[0]}
 
     def _checked(self, action: Any, reward: Any) -> tuple[Slates, NDArray[Any]]:
-        slates = check_action(action, self._action_spec, self._batch_size)
+        slates = check_indices(action, *self._table_shape, (self._num_slots,))
         check_distinct(slates, self._num_actions)
         paid = np.asarray(reward)
         if paid.shape != slates.shape:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.rendering.arms import Arms
 
-OPTIMAL, LAST = "#009E73", "#D55E00"
+OPTIMAL, LAST, GREY = "#009E73", "#D55E00", "0.45"
 """From the palette of Okabe & Ito, for readers who do not see all colours."""
 
 
@@ -65,9 +65,10 @@ def _draw_arms(figure: Figure, arms: Arms) -> None:
         axis.bar(arm_numbers, means[available], color=colors[available])
         if others.size:
             handles += axis.plot(others, 0.0 * others, "x", color="0.6", label="not available")
-    handles += _slots(axis, arms)
+    if slots := arms.slots():
+        handles += _slots(axis, slots, means)
     low, high = arms.reward_limits(num_stds=3.2)
-    margin = (0.12 if is_slate else 0.04) * (high - low)
+    margin = 0.05 * (high - low)
     axis.set_ylim(low - margin, high + margin)
     axis.set_xlim(-0.7, len(means) - 0.3)
     axis.axhline(0.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
@@ -78,19 +79,19 @@ def _draw_arms(figure: Figure, arms: Arms) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
 
 
-def _slots(axis: Axes, arms: Arms) -> list[Line2D]:
+def _slots(axis: Axes, slots: dict[int, tuple[int, float]], values: NDArray[Any]) -> list[Any]:
     """Numbers the items of the last slate at the ends of their bars, and returns a legend."""
-    slots = arms.slots()
-    place: dict[str, Any] = {"xytext": (0, 11), "textcoords": "offset points"}
-    for item, (number, reward) in slots.items():
-        place["bbox"] = {"boxstyle": "circle", "color": LAST if reward else "0.45"}
-        end = item, max(arms.values[item], 0.0)
-        axis.annotate(str(number), end, color="white", ha="center", va="center", **place)
-    kinds = {"0.45": "slots of the last slate", LAST: "with a reward"} if slots else {}
-    return [
-        Line2D([], [], linestyle="", marker="o", markersize=8, color=color, label=label)
-        for color, label in kinds.items()
-    ]
+    handles: list[Any] = []
+    for color, label, is_paid in (
+        (GREY, "slot of the last slate", False),
+        (LAST, "slot with a reward", True),
+    ):
+        items = [item for item, (_, reward) in slots.items() if bool(reward) == is_paid]
+        ends = values[items]
+        handles += axis.plot(items, ends, "o", color=color, markersize=14, label=label)
+    for item, (number, _) in slots.items():
+        axis.text(item, values[item], str(number), color="white", ha="center", va="center")
+    return handles
 
 
 def _violins(axis: Axes, means: NDArray[Any], std: float, colors: NDArray[np.str_]) -> None:
