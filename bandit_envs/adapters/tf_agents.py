@@ -29,11 +29,11 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents_movielens import movielens, movielens_per_arm
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, is_bandit
-from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment, read_only_time_step
 from bandit_envs.base.state import Seed
 from bandit_envs.environments import ranking, wheel
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure, read_only_nest
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
 from bandit_envs.trajectories import no_reward
 
 
@@ -60,7 +60,7 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
     @property
     def _current_time_step(self) -> Any:
         """The memory of TF-Agents' methods, which hands out new read-only views each time."""
-        return None if self._kept is None else read_only_nest(self._kept)
+        return None if self._kept is None else read_only_time_step(self._kept)
 
     @_current_time_step.setter
     def _current_time_step(self, time_step: Any) -> None:

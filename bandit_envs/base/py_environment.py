@@ -24,6 +24,7 @@ from bandit_envs.specs import (
 from bandit_envs.trajectories import DISCOUNT_SPEC, REWARD_SPEC, TimeStep, time_step_spec
 
 Self = TypeVar("Self", bound="PyEnvironment")
+Fields = TypeVar("Fields", bound="tuple[Any, ...]")
 
 new_tuple: Any = tuple.__new__
 """Makes a named tuple of a class and its fields, in half the time that calling the class takes."""
@@ -129,7 +130,7 @@ class PyEnvironment(Stateful, abc.ABC):
         time_step: TimeStep | None = self._state.time_step
         if time_step is None:
             raise ValueError(f"{self._name} has no time step yet; call reset() first")
-        return _read_only_time_step(time_step)
+        return read_only_time_step(time_step)
 
     def should_reset(self, time_step: TimeStep) -> bool:
         """Whether `step` resets after `time_step`: auto-reset is on, and all rows are LAST."""
@@ -200,7 +201,7 @@ class PyEnvironment(Stateful, abc.ABC):
 
     def _advance(self, latent: Any, time_step: TimeStep) -> TimeStep:
         self._state = new_tuple(EnvironmentState, (self._state.rng, time_step, latent))
-        return _read_only_time_step(time_step)
+        return read_only_time_step(time_step)
 
     def _sizes(self) -> dict[str, int | None]:
         return {"batch_size": self._batch_size}
@@ -212,10 +213,11 @@ class PyEnvironment(Stateful, abc.ABC):
             assert_arrays_nest(content.time_step, add_outer_dims_nest(spec, (self._batch_size,)))
 
 
-def _read_only_time_step(time_step: TimeStep) -> TimeStep:
+def read_only_time_step(time_step: Fields) -> Fields:
+    """Returns a time step, of this package or of TF-Agents, of new views with write flags off."""
     step_type, reward, discount, observation = time_step
     plain = type(reward) is np.ndarray and type(observation) is np.ndarray  # as of most bandits
     show = read_only if plain else read_only_nest
     fields = read_only(step_type), show(reward), read_only(discount), show(observation)
-    shown: TimeStep = new_tuple(TimeStep, fields)
+    shown: Fields = new_tuple(type(time_step), fields)
     return shown

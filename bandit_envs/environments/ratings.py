@@ -69,7 +69,7 @@ class RatingsBandit(ContextualBandit):
         return np.asarray(state @ self._items)
 
     def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
-        return self._of_action(self._expected_rewards(state), action)
+        return self._of_action(self._expected_rewards(state), action).astype(np.float32)
 
 
 class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
