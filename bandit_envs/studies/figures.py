@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.choice import SYMBOLS
-from bandit_envs.studies.plots import COLORS, STYLES, draw_band, log2_axis, tidy
+from bandit_envs.studies.plots import COLORS, STYLES, draw_band, log2_axis, log_axis, tidy
 from bandit_envs.studies.results import Result, band
 from bandit_envs.studies.study import Study, Task
 
@@ -49,13 +49,12 @@ def study_figure(study: Study, results: Rows) -> bytes:
         tidy(axis)
     title = f"the first {len(STYLES)} of {lines}" if lines > len(STYLES) else None
     small = {} if lines <= 12 else {"fontsize": "xx-small", "ncols": 2}
-    if is_grid:
+    if is_grid or 3 < lines <= 12:  # inside, a long legend hides curves
         handles: dict[str, Any] = {}
         for axis in axes.flat:
             handles |= {label: line for line, label in zip(*axis.get_legend_handles_labels())}
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=3
-        )
+        below = {"loc": "outside lower center", "ncols": 3 if is_grid else 2}
+        figure.legend(handles.values(), handles.keys(), frameon=False, **below)
     else:
         axes[-1, 0].legend(loc="best", frameon=False, title=title, **small)
     return _png(figure)
@@ -98,8 +97,8 @@ def weights_figure(weights: Mapping[str, NDArray[np.float64]]) -> bytes:
         zero, largest = np.mean(values == 0.0), values.max()
         title = f"{name}: {zero:.1%} are 0, the largest is {largest:.3g}"
         axis.set_title(title, fontsize=9, loc="left", parse_math=False)
-        axis.set(xscale="log", yscale="log", ylabel="Share of rows", ylim=(0.5 / len(values), 1.5))
-        axis.xaxis.set_major_formatter("{x:g}")
+        axis.set(yscale="log", ylabel="Share of rows", ylim=(0.5 / len(values), 1.5))
+        log_axis(axis, "x")
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel("Weight: the policy's probability / the logged one")
     return _png(figure)
@@ -163,12 +162,12 @@ def _finish_panels(study: Study, axes: Any, name: str, x_of: Callable[[int, int]
         for axis, panel in zip(row, study.panels):
             axis.set_ylabel(QUANTITIES[panel].axis)
             if "x" in study.log_axes:
-                axis.set_xscale("log")
+                log_axis(axis, "x")
             if QUANTITIES[panel].limits:
                 axis.set_ylim(QUANTITIES[panel].limits)
                 axis.yaxis.set_major_formatter("{x:.0f}%")
             elif "y" in study.log_axes:
-                axis.set_yscale("log")
+                log_axis(axis, "y")
     for axis in axes[-1] if len(axes) > 1 else axes[0, -1:]:
         axis.set_xlabel(name)
 

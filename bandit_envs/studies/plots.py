@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.metrics import Statistics
@@ -59,6 +59,17 @@ def tidy(axis: Axes) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     axis.grid(visible=True, color="0.92", linewidth=0.8)
     axis.set_axisbelow(True)
+
+
+def log_axis(axis: Axes, name: str) -> None:
+    """Makes the "x" or "y" axis logarithmic, with ticks at 1, 2, 5, 10 if it is a short one."""
+    axis.set(**{f"{name}scale": "log"})
+    scaled = {"x": axis.xaxis, "y": axis.yaxis}[name]
+    low, high = scaled.get_view_interval()
+    if high < 1000.0 * low:
+        scaled.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        scaled.set_major_formatter("{x:g}")
+        scaled.set_minor_formatter(NullFormatter())
 
 
 def log2_axis(axis: Axes) -> None:

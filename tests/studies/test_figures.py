@@ -51,8 +51,9 @@ def run(study):
     return [(task, run_task(task)) for task in study.tasks() if task.block == 0]
 
 
-def labels(axis):
-    return [text.get_text() for text in axis.get_legend().get_texts()]
+def labels(figure):
+    (legend,) = [*figure.legends, *filter(None, (axis.get_legend() for axis in figure.axes))]
+    return [text.get_text() for text in legend.get_texts()]
 
 
 def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page(draw):
@@ -115,10 +116,18 @@ def test_the_legend_names_the_policies_as_the_book_does(draw):
         "gradient:step_size=0.4,baseline=false",
     ]
     figure, _ = draw(a_study(*policies))
-    assert labels(figure.axes[-1]) == [
+    assert labels(figure) == [
         *("greedy", "ε-greedy, ε=0.1, α=0.2", "UCB, c=2", "Thompson sampling"),
         "gradient bandit, α=0.4, baseline=false",
     ]
+
+
+def test_a_short_logarithmic_axis_has_several_labels(draw):
+    one = study(["testbed"], ["ucb:c=2"], steps=15, panels=["reward"], log_axes=["x"])
+    figure, _ = draw(one)
+    figure.draw_without_rendering()
+    shown = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    assert {"1", "2", "5", "10"} <= set(shown)
 
 
 def test_curves_can_be_told_apart_and_those_that_cannot_are_counted(draw):
@@ -140,7 +149,7 @@ def test_curves_that_coincide_are_all_visible(draw):
 def test_what_is_finished_is_drawn_without_the_rest(draw):
     one = a_study("greedy", "ucb:c=2", "thompson")
     figure, _ = draw(one, run(one)[:2])
-    assert labels(figure.axes[-1]) == ["greedy", "UCB, c=2"]
+    assert labels(figure) == ["greedy", "UCB, c=2"]
 
 
 PARAMETERS = (
@@ -160,7 +169,7 @@ def test_a_parameter_study_draws_mean_rewards_over_what_varies(draw):
     np.testing.assert_array_equal(ucb.get_ydata(), [means[1], means[3], means[2]])
     np.testing.assert_array_equal(greedy.get_xdata(), [1, 2])
     np.testing.assert_array_equal(greedy.get_ydata(), means[4:])
-    assert labels(axis) == ["random", "UCB, over c", "greedy, α=0.1, over Q₁"]
+    assert labels(figure) == ["random", "UCB, over c", "greedy, α=0.1, over Q₁"]
     assert axis.get_xlabel() == "Parameter: c  Q₁"
     assert axis.get_ylabel() == "Average reward over first 15 steps"
     # What does not vary is a line from edge to edge.
@@ -190,13 +199,13 @@ def test_what_is_no_number_divides_the_lines(draw):
     policies = [f"gradient:step_size={a},baseline={b}" for a in (1, 2) for b in ("true", "false")]
     own = [f"tests.studies.mine:Always:action={action}" for action in (0, 1)]
     figure, _ = draw(a_study(*own, *policies, panels=[]))
-    assert labels(figure.axes[0]) == [
+    assert labels(figure) == [
         "Always, over action",
         *(f"gradient bandit, baseline={baseline}, over α" for baseline in ("true", "false")),
     ]
     lists = [f"tests.studies.mine:Bernoulli:means={means}" for means in ("[0.1,0.2]", "[0.3,0.4]")]
     figure, _ = draw(a_study("random", environments=lists, panels=[]))
-    assert labels(figure.axes[0]) == ["random, means=[0.1,0.2]", "random, means=[0.3,0.4]"]
+    assert labels(figure) == ["random, means=[0.1,0.2]", "random, means=[0.3,0.4]"]
 
 
 def test_environments_and_other_parameters_are_lines_of_their_own(draw):
@@ -204,7 +213,7 @@ def test_environments_and_other_parameters_are_lines_of_their_own(draw):
     policies = [f"lin_ucb:alpha={alpha},gamma={gamma}" for alpha in (1, 2) for gamma in (0.5, 1)]
     figure, _ = draw(a_study(*policies, environments=environments, panels=[], runs=1))
     (axis,) = figure.axes
-    assert labels(axis) == [f"LinUCB, α={a}, B={b}, over γ" for b in (1, 20) for a in (1, 2)]
+    assert labels(figure) == [f"LinUCB, α={a}, B={b}, over γ" for b in (1, 20) for a in (1, 2)]
     assert [list(line.get_xdata()) for line in axis.lines] == 4 * [[0.5, 1]]
 
 
@@ -233,8 +242,7 @@ def test_several_environments_have_a_row_of_axes_each(draw):
         for axis in figure.axes
     ]
     assert marks == [{"x": (4, 0.5)}, {}, {"x": (4, 0.5), "*": (15, 0.25)}, {}]
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["greedy", "UCB, c=2", "exact", "published"]
+    assert labels(figure) == ["greedy", "UCB, c=2", "exact", "published"]
 
 
 def test_last_steps_are_drawn_over_what_tells_environments_apart(draw):
@@ -252,7 +260,7 @@ def test_last_steps_are_drawn_over_what_tells_environments_apart(draw):
     means = [result["regret"].cumulative.mean[-1] for _, result in results]
     np.testing.assert_array_equal(axis.lines[0].get_xydata(), [(2, means[0]), (3, means[1])])
     assert axis.get_xlabel() == "arms"
-    assert labels(axis) == ["UCB", "exact", "exact: upper bound"]
+    assert labels(figure) == ["UCB", "exact", "exact: upper bound"]
     assert [line.get_xydata().tolist() for line in axis.lines[1:]] == [[[2, 1]], [[3, 9]]]
 
 

@@ -33,9 +33,9 @@ NEEDED = 0.5, 10, (1.0, 0.5, 0.25, 0.1), (1.0, 0.5, 0.25, 0.1, 0.1)
 def environments(pictures: Path) -> str:
     """Returns the table of all environments as Markdown; their pictures go into a folder."""
     pictures.mkdir(parents=True, exist_ok=True)
-    heads = "", "environment", "context", "stationary", "slates", "means known", "rows"
+    heads = "environment", "context", "stationary", "slates", "means known", "rows"
     rows = [_environment_row(entry, pictures) for entry in ENVIRONMENTS.values()]
-    return _table(heads, "16 44 10 8 6 8 8", "environments", rows)
+    return _table(heads, "60 10 8 6 8 8", "environments", rows)
 
 
 def policies() -> str:
@@ -111,10 +111,9 @@ def _environment_row(entry: EnvironmentEntry, pictures: Path) -> list[str]:
     law = _law(entry.make) or _law(entry.environment)
     upstream = f"In TF-Agents: `{entry.upstream}`." if entry.upstream else ""
     path = f"bandit_envs.environments.{name}"
-    cells = _cell(entry, f"{{py:class}}`{name} <{path}>`", law, upstream)
+    picture = _picture(entry, env, pictures)
     return [
-        _picture(entry, env, pictures),
-        cells,
+        _cell(entry, f"{{py:class}}`{name} <{path}>`", law, upstream, picture),
         _context(entry, env),
         _yes(is_stationary(env)),
         _yes(_has_slates(env)),
@@ -145,11 +144,11 @@ def _policy_row(entry: PolicyEntry, examples: list[tuple[str, Any, Trajectory]])
     ]
 
 
-def _cell(entry: Any, link: str, law: str, more: str = "") -> str:
+def _cell(entry: Any, link: str, law: str, upstream: str = "", picture: str = "") -> str:
     """Returns the cell that describes an entry."""
     parameters = ", ".join(f"`{name}`" for name in entry.parameters())
-    lines = [f"**`{entry.id}`** · {link}", entry.summary, law and f"```text\n{law}\n```", more]
-    lines.append(f"Parameters: {parameters}." if parameters else "")
+    lines = [f"**`{entry.id}`** · {link}", entry.summary, law and f"```text\n{law}\n```", upstream]
+    lines += [f"Parameters: {parameters}." if parameters else "", picture]
     return "\n\n".join(filter(None, lines))
 
 
