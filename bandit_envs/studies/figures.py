@@ -53,8 +53,14 @@ def study_figure(study: Study, results: Rows) -> bytes:
         handles: dict[str, Any] = {}
         for axis in axes.flat:
             handles |= {label: line for line, label in zip(*axis.get_legend_handles_labels())}
-        below = {"loc": "outside lower center", "ncols": 3 if is_grid else 2}
-        figure.legend(handles.values(), handles.keys(), frameon=False, **below)
+        columns = 3 if is_grid else 2
+        figure.legend(
+            handles.values(),
+            handles.keys(),
+            loc="outside lower center",
+            frameon=False,
+            ncols=columns,
+        )
     else:
         axes[-1, 0].legend(loc="best", frameon=False, title=title, **small)
     return _png(figure)
