@@ -509,15 +509,6 @@ def test_a_huge_reward_leaves_no_trace_in_a_later_window(teach, learned):
     np.testing.assert_allclose(learned(policy).sums, expected, rtol=1e-15)
 
 
-def test_successive_elimination_keeps_the_best_action_and_drops_the_others(learned):
-    env = BernoulliPyEnvironment([0.1, 0.9, 0.3], 300, seed=8)
-    policy = SuccessiveEliminationPolicy(0.1, num_actions=3, batch_size=300, seed=9)
-    StepDriver(env, policy, [policy], 1000).run()
-    kept = learned(policy).active.mean(axis=0)
-    assert kept[1] > 0.9
-    assert max(kept[0], kept[2]) < 0.1
-
-
 @pytest.mark.parametrize(
     ("a", "b"), [(1, 1), (0.1, 0.1), (0.5, 9), (1, 30), (3, 2), (40, 1.5), (200, 300), (9e4, 7)]
 )
@@ -553,38 +544,6 @@ def test_odds_are_those_of_beta_laws(a, b):
 def test_wrong_arguments_are_refused(make, argument, error):
     with pytest.raises(error, match=f"{argument} is "):
         make(num_actions=2)
-
-
-T, MEANS = 400, [0.7, *[0.4] * 4]
-EXP3_GAMMA = math.sqrt(5 * math.log(5) / ((math.e - 1) * 0.7 * T))
-
-
-@pytest.mark.parametrize(
-    ("make", "bound"),
-    [
-        (partial(MOSSPolicy, T), 39 * math.sqrt(5 * T) + 4 * 0.3),  # Lattimore & Szepesvári, 9.1
-        (partial(Exp3Policy, EXP3_GAMMA), 2.63 * math.sqrt(0.7 * T * 5 * math.log(5))),
-        (TsallisINFPolicy, 4 * math.sqrt(5 * T) + 1),
-        (ReducedVarianceTsallisINFPolicy, 2 * math.sqrt(5 * T) + 10 * 5 * math.log(T) + 16),
-    ],
-)
-def test_regret_is_within_the_bound_of_the_source(make, bound):
-    env = BernoulliPyEnvironment(MEANS, 100, seed=6)
-    policy, wrong = make(num_actions=5, batch_size=100, seed=7), []
-    StepDriver(env, policy, [policy, lambda step: wrong.append(step.action > 0)], T).run()
-    assert 0.3 * np.sum(wrong) / 100 < min(bound, 0.8 * 0.3 * 0.8 * T)  # and better than chance
-
-
-def test_the_regret_of_explore_then_commit_is_that_of_its_formula():
-    gap, m, steps, size = 0.5, 20, 200, 20_000
-    env = KArmedBandit(rewards.Normal([0.0, -gap], [1.0, 1.0]), size, seed=3)
-    policy = ExploreThenCommitPolicy(m, num_actions=2, batch_size=size, seed=4)
-    chosen = []
-    StepDriver(env, policy, [policy, lambda step: chosen.append(step.action)], steps).run()
-    wrong = gap * np.sum(chosen, axis=0)
-    committed_wrongly = 0.5 * math.erfc(gap * math.sqrt(m / 2) / math.sqrt(2))
-    expected = m * gap + (steps - 2 * m) * gap * committed_wrongly
-    assert abs(wrong.mean() - expected) < 4 * wrong.std() / math.sqrt(size)
 
 
 @pytest.mark.parametrize("policy", [TsallisINFPolicy, ReducedVarianceTsallisINFPolicy])
