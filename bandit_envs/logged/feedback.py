@@ -25,8 +25,7 @@ OBP_KEYS = {"n_rounds", "n_actions", "context", "action", "reward", "pscore"}
 OBP_OPTIONAL = {"pi_b", "expected_reward", "action_context", "position"}
 
 Features = dict[str, float]
-Decision = tuple[int, float, float, Features, list[Features], "NDArray[Any] | None"]
-"""An action, its cost and probability, features of the row and of actions, all probabilities."""
+Document = dict[str, Any]  # a decision as dsjson has it
 
 
 def to_obp(log: BanditLog) -> dict[str, Any]:
@@ -73,12 +72,13 @@ def write_dsjson(path: str | os.PathLike[str], log: BanditLog) -> None:
 
     The observation must be [n, d], or a dict of `global` [n, g] and `per_arm` [n, K, p].
     """
-    atomic_write(Path(path), map(_dsjson, _decisions(log)))
+    atomic_write(Path(path), (json.dumps(each).encode() + b"\n" for each in _documents(log)))
 
 
 def write_vw(path: str | os.PathLike[str], log: BanditLog) -> None:
     """Writes Vowpal Wabbit's text for `--cb_adf`; the rest is as for `write_dsjson`."""
-    atomic_write(Path(path), map(_vw_text, _decisions(log, "action_probabilities")))
+    documents = _documents(log, "action_probabilities")
+    atomic_write(Path(path), (_text_of(each).encode() for each in documents))
 
 
 def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
@@ -90,12 +90,12 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
     Raises:
         ValueError: it is damaged or cannot be represented; the message names the file and field.
     """
-    return _read_vw(path, "\n", _of_dsjson)
+    return _read_vw(path, "\n", json.loads)
 
 
 def read_vw(path: str | os.PathLike[str]) -> BanditLog:
     """Reads Vowpal Wabbit's text for `--cb_adf`; the rest is as for `read_dsjson`."""
-    return _read_vw(path, "\n\n", _of_vw_text)
+    return _read_vw(path, "\n\n", _document_of)
 
 
 def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
@@ -115,43 +115,27 @@ def _features(array: Any, ndim: int) -> NDArray[Any]:
     raise ValueError(f"observation has {shown(array)}; expected numbers with {ndim} dimensions")
 
 
-def _decisions(log: BanditLog, *refused: str) -> Iterator[Decision]:
+def _documents(log: BanditLog, *refused: str) -> Iterator[Document]:
+    """Yields the decisions of a log as dsjson has them."""
     _refuse(log, "available", "expected_rewards", "step", "row", *refused)
 
     def named(values: NDArray[Any]) -> Features:
         return {f"f{index}": float(value) for index, value in enumerate(values)}
 
-    nest, tables, items = log.observation, log.action_probabilities, None
+    nest, table, items = log.observation, log.action_probabilities, None
     if isinstance(nest, dict) and nest.keys() == {"global", "per_arm"}:
         nest, items = nest["global"], _features(nest["per_arm"], 3)
     shared, arms = _features(nest, 2), [{str(k): 1.0} for k in range(log.num_actions)]
     label = log.action.tolist(), (-log.reward).tolist(), log.propensity.tolist()
-    for row, decision in enumerate(zip(*label)):
+    for row, (action, cost, chance) in enumerate(zip(*label)):
+        document: Document = {"_label_cost": cost, "_label_probability": chance}
+        document |= {"_label_Action": action + 1, "_labelIndex": action}
         arms = arms if items is None else [named(item) for item in items[row]]
-        yield *decision, named(shared[row]), arms, None if tables is None else tables[row]
-
-
-def _dsjson(decision: Decision) -> bytes:
-    action, cost, chance, shared, arms, table = decision
-    document: dict[str, Any] = {"_label_cost": cost, "_label_probability": chance}
-    document |= {"_label_Action": action + 1, "_labelIndex": action}
-    document["c"] = {"s": shared, "_multi": [{"a": arm} for arm in arms]}
-    if table is not None:
-        order = [action, *(k for k in range(len(arms)) if k != action)]
-        document |= {"a": [k + 1 for k in order], "p": table[order].tolist()}
-    return json.dumps(document).encode() + b"\n"
-
-
-def _of_dsjson(line: str) -> Decision:
-    document = json.loads(line)
-    context = dict(document["c"])
-    arms = [_flattened(arm) for arm in context.pop("_multi")]
-    table = None
-    if "p" in document:
-        table = np.zeros(len(arms))
-        table[np.asarray(document["a"]) - 1] = document["p"]
-    label = document["_label_cost"], document["_label_probability"]
-    return document["_label_Action"] - 1, *label, _flattened(context), arms, table
+        document["c"] = {"s": named(shared[row]), "_multi": [{"a": arm} for arm in arms]}
+        if table is not None:
+            order = [action, *(k for k in range(len(arms)) if k != action)]
+            document |= {"a": [k + 1 for k in order], "p": table[row, order].tolist()}
+        yield document
 
 
 def _flattened(features: Mapping[Any, Any], prefix: str = "") -> Features:
@@ -170,53 +154,61 @@ def _flattened(features: Mapping[Any, Any], prefix: str = "") -> Features:
     return found
 
 
-def _vw_text(decision: Decision) -> bytes:
-    def line(label: str, features: Features) -> str:
-        return f"{label} |a {' '.join(f'{name}:{value!r}' for name, value in features.items())}\n"
+def _text_of(document: Document) -> str:
+    """Returns a document as Vowpal Wabbit's text."""
+    context, chosen = document["c"], document["_labelIndex"]
+    arms = [arm["a"] for arm in context["_multi"]]
+    labels = ["shared", *[""] * len(arms)]
+    labels[chosen + 1] = f"0:{document['_label_cost']!r}:{document['_label_probability']!r}"
+    lines = []
+    for label, features in zip(labels, [context["s"], *arms]):
+        words = (f"{name}:{value!r}" for name, value in features.items())
+        lines.append(f"{label} |a {' '.join(words)}\n")
+    return "".join([*lines, "\n"])
 
-    action, cost, chance, shared, arms, _ = decision
-    labels = [f"0:{cost!r}:{chance!r}" if k == action else "" for k in range(len(arms))]
-    return "".join([line("shared", shared), *map(line, labels, arms), "\n"]).encode()
 
-
-def _of_vw_text(example: str) -> Decision:
+def _document_of(text: str) -> Document:
+    """Returns an example of Vowpal Wabbit's text as a document."""
     shared: Features = {}
     arms: list[Features] = []
-    labels: list[list[float]] = []
-    for line in example.strip().split("\n"):
-        label, features = line.split("|", 1)
+    labels: list[tuple[Any, ...]] = []
+    for line in text.strip().split("\n"):
+        label, *spaces = line.split("|")
+        features: Features = {}
+        for name, *words in (space.split(" ") for space in spaces):
+            pairs = (word.partition(":") for word in words if word)
+            features |= {f"{name}^{feature}": float(value or 1.0) for feature, _, value in pairs}
         if label.strip() == "shared":
-            shared = _words(features)
-        else:
-            labels += [[len(arms), *map(float, label.split(":")[1:])]] if label.strip() else []
-            arms.append(_words(features))
+            shared = features
+            continue
+        arms.append(features)
+        if label.strip():
+            labels.append((len(arms), *map(float, label.split(":")[1:])))
     ((action, cost, chance),) = labels
-    return int(action), cost, chance, shared, arms, None
+    found = {"_label_cost": cost, "_label_probability": chance, "_label_Action": action}
+    return {**found, "c": {**shared, "_multi": arms}}
 
 
-def _words(text: str) -> Features:
-    """Returns the features of VW's text after the first bar."""
-    found: Features = {}
-    for name, *words in (space.split(" ") for space in text.split("|")):
-        for feature, _, value in (word.partition(":") for word in words if word):
-            found[f"{name}^{feature}"] = float(value or 1.0)
-    return found
-
-
-def _read_vw(path: str | os.PathLike[str], end: str, read: Callable[[str], Decision]) -> BanditLog:
+def _read_vw(path: str | os.PathLike[str], end: str, read: Callable[[str], Document]) -> BanditLog:
     content = Path(path).read_bytes()
     try:
         parts = content.decode().replace("\r\n", "\n").split(end)
-        rows = [read(part) for part in parts if part.strip()]
-        action, cost, propensity, shared, arms, tables = zip(*rows)
+        documents = [read(part) for part in parts if part.strip()]
+        arms = [list(map(_flattened, document["c"].pop("_multi"))) for document in documents]
         (num_actions,) = {len(each) for each in arms}
-        observation: Nest = _matrix(shared)
+        observation: Nest = _matrix([_flattened(document["c"]) for document in documents])
         identity = [{f"a^{k}": 1.0} for k in range(num_actions)]
         if any(each != identity for each in arms):
-            items = _matrix(list(itertools.chain(*arms))).reshape(len(rows), num_actions, -1)
+            items = _matrix(list(itertools.chain(*arms))).reshape(len(arms), num_actions, -1)
             observation = {"global": observation, "per_arm": items}
-        columns = observation, action, 0.0 - np.array(cost, np.float64), propensity, num_actions
-        known = None if any(table is None for table in tables) else np.array(tables)
+        known = None
+        if all("p" in document for document in documents):
+            known = np.zeros((len(documents), num_actions))
+            for row, document in zip(known, documents):
+                row[np.asarray(document["a"]) - 1] = document["p"]
+        names = "_label_Action", "_label_cost", "_label_probability"
+        action, cost, chance = (np.array([each[name] for each in documents]) for name in names)
+        columns = observation, action - 1, 0.0 - cost, chance, num_actions
         return BanditLog(*columns, action_probabilities=known)
     except Exception as error:  # damaged lines make the parsers raise almost anything
         detail = f"a line has no {error}" if isinstance(error, KeyError) else error
