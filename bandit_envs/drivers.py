@@ -31,9 +31,8 @@ class StepDriver(Stateful):
     it was not, if it has learned nothing before. At the end of an episode, the driver resets
     the environment; that is not a step, and observers do not see it.
 
-    The state of a driver is that of its environment, its policy and every observer that has one.
-    So `get_state` saves a whole run, and `set_state` continues it bit for bit, unless two of them
-    share one generator: each saved state has a copy of its own.
+    The state of a driver is that of its environment, its policy and every observer that has one. So
+    `set_state` continues a whole run bit for bit, unless two of them share one generator.
 
     Args:
         env: the environment.
@@ -68,7 +67,13 @@ class StepDriver(Stateful):
         self._env, self._policy, self._observers = env, policy, tuple(observers)
         for observer in self._observers:
             _check(callable(observer), "an observer", observer, "a callable")
-        _check_sizes(env, policy)
+        sizes, spec = [("batch_size", policy.batch_size, env.batch_size)], env.action_spec()
+        if isinstance(policy, Policy) and isinstance(spec, BoundedArraySpec) and spec.shape == ():
+            sizes.append(("num_actions", policy.num_actions, int(spec.maximum) + 1))
+        for name, found, expected in sizes:
+            if found != expected:
+                problem = f"policy has {name} {found}; expected {expected}"
+                raise ValueError(f"{problem}, as {env.name} has")
         self._info_of = None
         if emit_log_probability:
             if not isinstance(policy, Policy) or not policy.knows_probabilities:
@@ -121,14 +126,3 @@ class StepDriver(Stateful):
 def _check(good: bool, name: str, value: Any, expected: str) -> None:
     if not good:
         raise TypeError(f"{name} is {shown(value)}; expected {expected}")
-
-
-def _check_sizes(env: PyEnvironment, policy: Actor) -> None:
-    """Raises ValueError unless the policy has as many rows and actions as the environment."""
-    sizes = [("batch_size", policy.batch_size, env.batch_size)]
-    spec = env.action_spec()
-    if isinstance(policy, Policy) and isinstance(spec, BoundedArraySpec) and spec.shape == ():
-        sizes.append(("num_actions", policy.num_actions, int(spec.maximum) + 1))
-    for name, found, expected in sizes:
-        if found != expected:
-            raise ValueError(f"policy has {name} {found}; expected {expected}, as {env.name} has")

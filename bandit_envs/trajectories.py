@@ -36,9 +36,8 @@ class StepType:
     LAST = read_only(np.array(2, np.int32))
 
     def __new__(cls, value: Any) -> NDArray[np.int32]:  # type: ignore[misc]
-        for step_type in (cls.FIRST, cls.MID, cls.LAST):
-            if np.ndim(value) == 0 and value == step_type:
-                return step_type
+        if np.ndim(value) == 0 and value in (0, 1, 2):
+            return (cls.FIRST, cls.MID, cls.LAST)[int(value)]
         raise ValueError(f"value is {value!r}; expected 0 (FIRST), 1 (MID) or 2 (LAST)")
 
 
@@ -184,8 +183,7 @@ def transition(
     The reward is [B], or a number for a batch of one; the discount is a number from 0 to 1, or [B].
     """
     rewards = np.atleast_1d(np.asarray(reward, reward_dtype))
-    batch_size = len(rewards)
-    discounts = np.asarray(discount, np.float32)
+    batch_size, discounts = len(rewards), np.asarray(discount, np.float32)
     if discounts.shape not in ((), (batch_size,)):
         raise ValueError(f"discount has shape {discounts.shape}; expected () or ({batch_size},)")
     if not np.all((discounts >= 0.0) & (discounts <= 1.0)):
