@@ -46,23 +46,20 @@ class Estimate:
         size = terms.shape[1]
         if size < 2:
             raise ValueError(f"log has {size} rows; expected at least two")
-        means, covariance = _moments(terms)
-        value, slope = _value_and_slope(means)
-        error = math.sqrt(slope @ covariance @ slope / (size - 1))
-        mean, spread = _moments(weights)
-        squares = np.maximum(mean**2 + spread.diagonal(), 1e-300)
-        effective = size * float(np.mean(mean**2 / squares))
+        value, slope = _value_and_slope(terms.mean(axis=1))
+        error = math.sqrt(_variance(slope, terms) / (size - 1))
+        sums, squares = weights.sum(axis=1), np.einsum("sn,sn->s", weights, weights)
+        effective = float(np.mean(sums**2 / np.maximum(squares, 1e-300)))
         if effective < SMALL_SAMPLE:
             found = f"the effective sample size is {effective:.1f} of {size} rows"
             warnings.warn(f"{found}; the estimate is unreliable", stacklevel=3)
-        if abs(mean.mean() - 1.0) > FAR * math.sqrt(spread.mean() / size) + TOLERANCE:
-            found = (
-                f"the mean weight is {mean.mean():.4g}, more than {FAR:g} standard errors from 1"
-            )
+        mean, share = sums.mean() / size, np.full(len(weights), 1.0 / len(weights))
+        if abs(mean - 1.0) > FAR * math.sqrt(_variance(share, weights) / size) + TOLERANCE:
+            found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
             reason = "propensities may be wrong, or what the policy does was never logged"
             warnings.warn(f"{found}; {reason}", stacklevel=3)
-        share = float(np.mean(weights > LARGE_WEIGHT))
-        return cls(value, error, effective, float(weights.max()), share, bias, terms)
+        large = float(np.mean(weights > LARGE_WEIGHT))
+        return cls(value, error, effective, float(weights.max()), large, bias, terms)
 
     def interval(
         self,
@@ -115,10 +112,10 @@ def _value_and_slope(means: Floats) -> tuple[float, Floats]:
     return sum(direct) + top / bottom, np.array(slope)
 
 
-def _moments(table: Floats) -> tuple[Floats, Floats]:
-    """Returns the means [m] and the covariances [m, m] of the rows of `table` [m, n]."""
-    means, total = table.mean(axis=1), np.zeros((len(table), len(table)))
+def _variance(slope: Floats, table: Floats) -> float:
+    """Returns the variance of the n numbers slope @ table, of a `table` [m, n]."""
+    total, means = 0.0, table.mean(axis=1, keepdims=True)
     for start in range(0, table.shape[1], BLOCK):
-        deviations = table[:, start : start + BLOCK] - means[:, np.newaxis]
-        total += deviations @ deviations.T
-    return means, total / table.shape[1]
+        influence = slope @ (table[:, start : start + BLOCK] - means)
+        total += float(influence @ influence)
+    return float(total / table.shape[1])

@@ -139,6 +139,16 @@ def test_intervals_of_ratios_follow_the_delta_method_and_resample_both_parts():
         assert bootstrap == pytest.approx(tuple(np.quantile(resampled, [0.05, 0.95])), rel=1e-9)
 
 
+@pytest.mark.parametrize("estimator", [SelfNormalizedIPS(), SelfNormalizedDR()], ids=name)
+def test_a_ratio_without_spread_has_no_error(estimator):
+    rng = np.random.default_rng(0)
+    log, probabilities = drawn(rng, 500), rng.dirichlet(np.ones(3), 500)
+    same = BanditLog(log.observation, log.action, np.full(500, 0.1), log.propensity, 3)
+    estimate = estimator.estimate(same, probabilities, np.zeros((500, 3)))
+    assert estimate.value == pytest.approx(0.1, abs=1e-12)
+    assert estimate.standard_error < 1e-15
+
+
 def test_the_bernstein_interval_is_that_of_maurer_and_pontil():
     log, probabilities = drawn(np.random.default_rng(3), 400), np.tile([0.5, 0.3, 0.2], (400, 1))
     estimate = InversePropensityScoring().estimate(log, probabilities)
