@@ -5,6 +5,7 @@ sh         runs line by line, except for lines that get or install something
 any other  does not run
 
 A block with a caption does not run. It is appended to the file that the caption names.
+A block with a name is about clusters; tests/studies/test_clusters.py runs it, and not this module.
 """
 
 import doctest
@@ -29,7 +30,7 @@ NOT_RUN = ("git ", "pip ", "python -m venv ")
 
 
 class PythonParser(PythonCodeBlockParser):
-    """Parses the Python of a page; a block with a caption is written and not run."""
+    """Parses the Python of a page; a block with a caption is written, and one with a name left."""
 
     def __call__(self, document: Document) -> Iterable[Region]:
         for region in super().__call__(document):
@@ -50,6 +51,8 @@ def write(example: Example) -> None:
 
 def run_commands(example: Example) -> None:
     """Runs a block of shell commands in the current folder."""
+    if "name" in example.region.lexemes.get("options", {}):
+        return
     for line in example.parsed.splitlines():
         if line.startswith(NOT_RUN):
             continue

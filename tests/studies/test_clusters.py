@@ -1,4 +1,16 @@
-"""On a cluster, results are what they are on one machine, and failures are seen."""
+"""On a cluster, results are what they are on one machine, and failures are seen.
+
+The blocks of the documentation about clusters run on this machine, with fewer workers. In place of
+Slurm's commands, there are scripts that run a job in the background.
+"""
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +35,14 @@ pytest.importorskip("rich")
 
 pytestmark = pytest.mark.slow
 TWO_WORKERS = ("--workers", "2", "--backend")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "colab/docs/studies.md").read_text("utf-8")
+BLOCKS = dict(re.findall(r"```\{code-block\} \w+\n:name: (\S+)\n\n(.*?)```", PAGE, re.DOTALL))
+SLURM = {
+    "sbatch": 'setsid sh "$1" >"job-$$" 2>&1 & echo "Submitted batch job $!"',
+    "scancel": 'kill -- "-$1"',
+}
+"""What stands in for Slurm's commands: a job is a process group, and its number is its id."""
 
 
 @pytest.fixture(params=["dask", "ray"])
@@ -84,3 +104,101 @@ def test_progress_is_seen_before_all_is_done(tmp_path, cluster):
     assert len(task_files(output)) < 60
     process.kill()
     process.communicate()
+
+
+@pytest.fixture
+def on_this_machine(tmp_path, monkeypatch):
+    """Returns a function that starts a command of the page, changed to run on this machine.
+
+    What was started is ended after the test.
+    """
+    (tmp_path / "shared").mkdir()
+    write(tmp_path, TINY)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))  # where Ray keeps its token
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "2")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    folders = str(tmp_path), str(Path(sys.executable).parent), os.environ["PATH"]
+    monkeypatch.setenv("PATH", os.pathsep.join(folders))
+    changes = {
+        "bandit-envs": f"{sys.executable} -m bandit_envs",
+        "/shared": str(tmp_path / "shared"),
+        "SCHEDULER": "127.0.0.1",
+        "HEAD": "127.0.0.1",
+        "--nworkers 8": "--nworkers 2",
+        "8786": str(free_port()),
+        "6379": str(free_port()),
+    }
+    with contextlib.ExitStack() as stack:
+
+        def start(line, **given):
+            for old, new in {**changes, **given}.items():
+                line = line.replace(old, new)
+            command = ["bash", "-c", f"exec {line}"]
+            streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            process = subprocess.Popen(command, cwd=tmp_path, **streams)
+            stack.callback(end, process)
+            return process
+
+        yield start
+
+
+def free_port():
+    """Returns a port that is free, below those that Ray's workers take."""
+    for port in range(6500, 10_000):
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
+
+
+def end(process):
+    """Ends a process of the test, and what it has started, as Ctrl-C does."""
+    process.terminate()
+    try:
+        process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+
+
+def study_of_the_page(tmp_path):
+    """Returns the tables that the page's study has left, and those of a run without a cluster."""
+    assert sweep(tmp_path, TINY, output="alone").code == 0
+    return tables(tmp_path / "shared" / "study"), tables(tmp_path / "alone")
+
+
+@pytest.mark.parametrize("name", ["dask", "ray", "slurm-node"])
+def test_the_commands_of_the_page_about_studies_run(tmp_path, on_this_machine, name):
+    if name != "slurm-node":
+        pytest.importorskip({"dask": "distributed", "ray": "ray"}[name])
+    if name == "ray":
+        assert on_this_machine("ray get-auth-token --generate").wait(60) == 0
+    *servers, command = BLOCKS[name].splitlines()
+    for server in servers:
+        started = on_this_machine(server)
+        with pytest.raises(subprocess.TimeoutExpired):  # it goes on
+            started.wait(15)
+    assert on_this_machine(command).wait(200) == 0
+    on_cluster, alone = study_of_the_page(tmp_path)
+    assert on_cluster == alone
+
+
+def test_the_script_of_the_page_submits_workers_to_slurm(tmp_path, on_this_machine):
+    pytest.importorskip("dask_jobqueue")
+    for name, command in SLURM.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{command}\n")
+        (tmp_path / name).chmod(0o755)
+    script = tmp_path / "cluster.py"
+    script.write_text(BLOCKS["slurm"].replace("=8", "=1").replace("jobs=10", "jobs=2"))
+    cluster = on_this_machine(f"{sys.executable} {script.name}")
+    address = cluster.stdout.readline().strip()
+    command = on_this_machine(BLOCKS["slurm-study"].strip(), ADDRESS=address)
+    assert command.wait(200) == 0
+    on_cluster, alone = study_of_the_page(tmp_path)
+    assert on_cluster == alone
+    assert len(list(tmp_path.glob("job-*"))) == 2
+    cluster.communicate("\n", timeout=60)
+    assert cluster.returncode == 0
