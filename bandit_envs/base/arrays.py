@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import reprlib
 from typing import Any, TypeAlias
@@ -27,6 +28,12 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.setflags(False)  # type: ignore[call-arg]  # by position, it takes a third of the time
     return view
+
+
+@functools.lru_cache(maxsize=32)
+def row_offsets(size: int, width: int) -> Indices:
+    """Returns the places [size] at which the rows of an array [size, width] start."""
+    return read_only(np.arange(0, size * width, width))
 
 
 def sigmoid(scores: Array) -> Floats:
@@ -83,7 +90,7 @@ def cast(what: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def check_result(what: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """Returns what a hook returned as an array of `dtype` and `shape` without NaN."""
-    if type(values) is not np.ndarray or values.dtype != dtype:
+    if type(values) is not np.ndarray or values.dtype is not dtype:
         if type(values) is np.ndarray and values.dtype == np.bool_ and values.shape == shape:
             return values.astype(dtype)  # rewards of 0 or 1 cannot be NaN
         values = cast(what, values, dtype)

@@ -70,7 +70,9 @@ class KArmedTestbed(BanditPyEnvironment):
 
     def pay(self, rng: Rng, value: Any, size: int | None = None) -> Any:
         """Draws a reward for an arm value, a number; with `size`, [size] for an array of values."""
-        return value + self._normal(rng, size, self._reward_std)
+        rewards: Any = self._normal(rng, size, self._reward_std)
+        rewards += value
+        return rewards
 
     def _initial_state(self, rng: Rng) -> Array:
         shape = (self._batch_size, self._num_actions)
@@ -80,7 +82,8 @@ class KArmedTestbed(BanditPyEnvironment):
         return state
 
     def _draw_rewards(self, rng: Rng, state: Array, action: Indices) -> Array:
-        rewards: Array = self.pay(rng, self._of_action(state, action), self._batch_size)
+        size = None if self._batch_size == 1 else self._batch_size  # a number is drawn faster
+        rewards: Array = self.pay(rng, self._of_action(state, action), size)
         return rewards
 
     def _next_state(self, rng: Rng, state: Array, action: Indices) -> Array:

@@ -11,7 +11,6 @@ from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit
-from bandit_envs.environments.slates import chosen
 from bandit_envs.rewards import FlatReward, LinearReward, RewardModel, as_nest_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
 from bandit_envs.specs import Nest, add_outer_dims_nest, map_structure
@@ -90,8 +89,13 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))
 
     def _draw_rewards(self, rng: Rng, state: dict[str, Nest], action: Indices) -> Array:
-        slates = action[:, np.newaxis]
-        items = map_structure(lambda leaf: chosen(leaf, slates)[:, 0], state["per_arm"])
+        places = self._row_offsets + action
+        rows = len(places) * self.num_actions
+
+        def chosen(leaf: Array) -> Array:
+            return leaf.reshape(rows, *leaf.shape[2:]).take(places, axis=0)
+
+        items = map_structure(chosen, state["per_arm"])
         return self._reward_model.draw(rng, state["global"], items)
 
 

@@ -15,7 +15,9 @@ from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.specs import ArraySpec
 
 NUM_ACTIONS = 5
-TURN = np.float32(2.0 * np.pi)
+
+# Arrays without dimensions, as ufuncs take them in half the time of Python's numbers.
+TURN, ZERO = np.array(2.0 * np.pi, np.float32), np.array(0.0, np.float32)
 
 
 class WheelState(NamedTuple):
@@ -89,12 +91,12 @@ class WheelPyEnvironment(BanditPyEnvironment):
         super().__init__(spec, NUM_ACTIONS, batch_size=size, seed=seed, horizon=horizon, name=name)
 
     def _initial_state(self, rng: Rng) -> WheelState:
-        radius, angle = rng.random((2, self._batch_size), np.float32)
-        np.sqrt(radius, radius)
-        angle *= TURN
-        columns = np.empty((2, self._batch_size), np.float32)
-        np.cos(angle, columns[0])
-        np.sin(angle, columns[1])
+        columns = rng.random((2, self._batch_size), np.float32)
+        x, y = columns
+        radius = np.sqrt(x)
+        y *= TURN  # the angle
+        np.cos(y, x)
+        np.sin(y, y)
         columns *= radius
         return self._state_of(columns.T)
 
@@ -150,9 +152,13 @@ def _best(observation: Array, delta: float) -> NDArray[np.int8]:
     columns = observation.T
     squares = columns * columns
     squares[0] += squares[1]
-    is_outside = squares[0] > delta * delta
-    is_negative = (columns < 0.0).view(np.int8)
-    return np.asarray((2 * is_negative[0] + is_negative[1] + 1) * is_outside)
+    is_outside = (squares[0] > delta * delta).view(np.int8)
+    x, y = (columns < ZERO).view(np.int8)
+    quadrants = x + x
+    quadrants += y
+    quadrants *= is_outside
+    quadrants += is_outside
+    return quadrants
 
 
 def _table(base: Array, high: float) -> NDArray[np.float32]:

@@ -9,7 +9,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, as_numbers, check_array
+from bandit_envs.base.arrays import (
+    Array,
+    Floats,
+    Indices,
+    Rng,
+    as_numbers,
+    check_array,
+    row_offsets,
+)
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, shown
 from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.specs import ArraySpec
@@ -62,7 +70,8 @@ class LinearActionReward(ActionRewardModel):
         self._shape = array.shape[:1] + array.shape[2:]
         self._columns = np.moveaxis(array, 1, 0).reshape(array.shape[1], -1)
         self._narrow_columns = self._columns.astype(np.float32)
-        self._noise_std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
+        std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
+        self._noise_std = np.array(std, np.float32)  # for ufuncs, faster than Python's numbers
         super().__init__(len(array), ArraySpec(self._shape[1:], np.float32, "reward"))
 
     def mean(self, context: Array) -> Array:
@@ -75,10 +84,11 @@ class LinearActionReward(ActionRewardModel):
     def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         # From the means, so that without noise a reward equals its mean exactly.
         means = self.mean(context).reshape(-1, *self._shape[1:])
-        places = np.arange(0, len(means), self.num_actions) + action
-        noise = rng.standard_normal((len(places), *self._shape[1:]), np.float32)
-        noise *= self._noise_std
-        return means.take(places, axis=0, mode="wrap").astype(np.float32, copy=False) + noise
+        places = row_offsets(len(context), self.num_actions) + action
+        rewards: Array = rng.standard_normal((len(places), *self._shape[1:]), np.float32)
+        rewards *= self._noise_std
+        rewards += means.take(places, axis=0, mode="wrap").astype(np.float32, copy=False)
+        return rewards
 
 
 class RowActionReward(ActionRewardModel):

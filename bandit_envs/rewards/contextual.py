@@ -17,6 +17,8 @@ from bandit_envs.trajectories import REWARD_SPEC
 
 CLICK_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "reward")
 
+Features: TypeAlias = Array | list[Array]
+
 
 class RewardModel(abc.ABC):
     """The distribution of a reward, given a user's features and an item's.
@@ -46,7 +48,7 @@ class RewardModel(abc.ABC):
 
 
 class _LinearModel(RewardModel):
-    """Multiplies concatenated features by theta, without concatenating them."""
+    """Multiplies features by theta, without joining them: arrays, or lists of arrays."""
 
     def __init__(self, theta: ArrayLike) -> None:
         array = check_numbers("theta", theta, ndim=1).astype(np.float64)
@@ -55,23 +57,23 @@ class _LinearModel(RewardModel):
         self._theta = array
         self._theta_float32 = array.astype(np.float32)
 
-    def _score(self, global_features: Array, arm_features: Array) -> Array:
-        """Returns [B], or [B, K] if `arm_features` is [B, K, P]."""
+    def _score(self, global_features: Features, arm_features: Features) -> Array:
+        """Returns [B], or [B, K] if arrays of `arm_features` are [B, K, n]."""
+        users = global_features if isinstance(global_features, list) else [global_features]
+        items = arm_features if isinstance(arm_features, list) else [arm_features]
         # In float32 if the features are, so that a large batch of arms need not be converted.
-        narrow = arm_features.dtype.char == "f" and global_features.dtype.char == "f"
+        narrow = all(part.dtype.char == "f" for part in (*users, *items))
         theta = self._theta_float32 if narrow else self._theta
-        num_global = global_features.shape[1]
-        if len(theta) != num_global + arm_features.shape[-1]:
+        num_global, num_arm = (sum(part.shape[-1] for part in parts) for parts in (users, items))
+        if len(theta) != num_global + num_arm:
             raise ValueError(
                 f"theta has {len(theta)} entries; expected one for each of {num_global} global "
-                f"and {arm_features.shape[-1]} arm features"
+                f"and {num_arm} arm features"
             )
-        score: Array = global_features.dot(theta[:num_global])
-        if arm_features.ndim == 2:
-            return np.asarray(score + arm_features.dot(theta[num_global:]))
-        rows, num_arms, num_arm = arm_features.shape
-        arm_score = arm_features.reshape(rows * num_arms, num_arm).dot(theta[num_global:])
-        return np.asarray(score[:, np.newaxis] + arm_score.reshape(rows, num_arms))
+        scores = _products(items, theta[num_global:])
+        shape = (-1, 1) if scores.ndim == 2 else (-1,)
+        scores += _products(users, theta).reshape(shape)
+        return scores
 
 
 class LinearReward(_LinearModel):
@@ -97,11 +99,11 @@ class LinearReward(_LinearModel):
         return self._score(global_features, arm_features)
 
     def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
-        noise = rng.standard_normal(len(global_features), np.float32)
-        if self._noise_std != 1.0:
-            noise *= self._noise_std
         score = self._score(global_features, arm_features)
-        rewards: NDArray[np.float32] = score.astype(np.float32, copy=False) + noise
+        rewards: NDArray[np.float32] = rng.standard_normal(len(score), np.float32)
+        if self._noise_std != 1.0:
+            rewards *= self._noise_std
+        rewards += score.astype(np.float32, copy=False)
         return rewards
 
 
@@ -127,7 +129,8 @@ class LogisticReward(_LinearModel):
         return sigmoid(self._score(global_features, arm_features))
 
     def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
-        return rng.random(len(global_features)) < self.mean(global_features, arm_features)
+        means = self.mean(global_features, arm_features)
+        return np.asarray(rng.random(len(means)) < means)
 
 
 class FunctionReward(RewardModel):
@@ -219,6 +222,7 @@ class FlatReward(RewardModel):
 
     def __init__(self, model: RewardModel) -> None:
         self._model = model
+        self._features: Any = flat_leaves if isinstance(model, _LinearModel) else joined
 
     @property
     def spec(self) -> ArraySpec:
@@ -226,10 +230,11 @@ class FlatReward(RewardModel):
 
     def mean(self, global_features: Nest, arm_features: Nest) -> Array:
         """Returns [B, K], for leaves [B, ...] and [B, K, ...]."""
-        return self._model.mean(joined(global_features, 1), joined(arm_features, 2))
+        return self._model.mean(self._features(global_features, 1), self._features(arm_features, 2))
 
     def draw(self, rng: Rng, global_features: Nest, arm_features: Nest) -> Array:
-        return self._model.draw(rng, joined(global_features, 1), joined(arm_features, 1))
+        users, items = self._features(global_features, 1), self._features(arm_features, 1)
+        return self._model.draw(rng, users, items)
 
 
 class RowNestReward(RowReward):
@@ -258,9 +263,30 @@ def as_nest_reward_model(
     return as_reward_model(name, function, *zeros)
 
 
-def joined(nest: Nest, dims: int) -> Array:
-    """Returns the leaves of a nest, flattened after the first `dims` dimensions and joined."""
-    flat = [
-        leaf.reshape(*leaf.shape[:dims], math.prod(leaf.shape[dims:])) for leaf in flatten(nest)
+def flat_leaves(nest: Nest, dims: int) -> list[Array]:
+    """Returns the leaves of a nest, flattened after the first `dims` dimensions."""
+    return [
+        leaf
+        if leaf.ndim == dims + 1
+        else leaf.reshape(*leaf.shape[:dims], math.prod(leaf.shape[dims:]))
+        for leaf in flatten(nest)
     ]
+
+
+def joined(nest: Nest, dims: int) -> Array:
+    """Returns the `flat_leaves` of a nest in one array."""
+    flat = flat_leaves(nest, dims)
     return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=-1)
+
+
+def _products(parts: list[Array], theta: Array) -> Array:
+    """Returns features [..., n], in parts, multiplied by the first n entries of theta: [...]."""
+    total: Any = None
+    start = 0
+    for part in parts:
+        *rows, count = part.shape
+        flat = part if len(rows) == 1 else part.reshape(math.prod(rows), count)
+        product = flat.dot(theta[start : start + count]).reshape(rows)
+        total = product if total is None else np.add(total, product, total)
+        start += count
+    return np.asarray(total)

@@ -54,8 +54,10 @@ class Uniform(ContextSampler):
 
     def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.random((*size, self._dim), np.float32)
-        values *= self._width
-        values += self._low
+        if self._width != 1.0:
+            values *= self._width
+        if self._low != 0.0:
+            values += self._low
         return values
 
 
