@@ -89,7 +89,9 @@ class DriftingLinearBandit(LinearBandit):
             additive = self._additive.draw(rng, np.arange(self.num_actions)).take(action)
         else:
             additive = self._additive.draw(rng, action)
-        return self._of_action(self._products(state), action) + additive
+        rewards = self._of_action(self._products(state), action)
+        rewards += additive
+        return rewards
 
     def _next_state(
         self, rng: Rng, state: DriftingLinearState, action: Indices
@@ -102,8 +104,8 @@ class DriftingLinearBandit(LinearBandit):
 def rotated(weights: Floats, first: int, angle: float) -> Floats:
     """Returns weights [d, K] with the rows `first` and `first + 1` rotated by an angle."""
     cos, sin = math.cos(angle), math.sin(angle)
-    result = weights.copy()
-    result[first : first + 2] = np.array([[cos, -sin], [sin, cos]]).dot(weights[first : first + 2])
+    result, rows = weights.copy(), slice(first, first + 2)
+    np.array([[cos, -sin], [sin, cos]]).dot(weights[rows], result[rows])
     return result
 
 

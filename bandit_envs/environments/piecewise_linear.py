@@ -88,15 +88,17 @@ class PiecewiseLinearBandit(LinearBandit):
         return np.asarray(self._products(state) + state.additive)
 
     def _draw_rewards(self, rng: Rng, state: PiecewiseLinearState, action: Indices) -> Array:
-        scores = self._of_action(self._products(state), action)
-        return np.asarray(scores + state.additive.take(action))
+        rewards = self._of_action(self._products(state), action)
+        rewards += state.additive.take(action)
+        return rewards
 
     def _next_state(
         self, rng: Rng, state: PiecewiseLinearState, action: Indices
     ) -> PiecewiseLinearState:
         time = state.time + 1
         if time < state.next_change:
-            return state._replace(context=self._contexts(rng), time=time)
+            _, *shared, _, change = state
+            return PiecewiseLinearState(self._contexts(rng), *shared, time, change)
         return self._new_piece(rng, state.piece + 1, time)
 
     def _new_piece(self, rng: Rng, piece: int, time: int) -> PiecewiseLinearState:

@@ -18,6 +18,7 @@ NUM_ACTIONS = 5
 
 # Arrays without dimensions, as ufuncs take them in half the time of Python's numbers.
 TURN, ZERO = np.array(2.0 * np.pi, np.float32), np.array(0.0, np.float32)
+WIDTH = np.array(NUM_ACTIONS, np.int8)
 
 
 class WheelState(NamedTuple):
@@ -83,7 +84,7 @@ class WheelPyEnvironment(BanditPyEnvironment):
             )
         self._mean_table = _table(means, check_number("mu_high", mu_high, low, high))
         self._std_table = _table(stds, check_number("std_high", std_high, 0.0, high))
-        self._std = None if np.ptp(self._std_table) else self._std_table[0]  # of all, if one
+        self._std = None if np.ptp(self._std_table) else self._std_table[:1].reshape(())
         spec, size = (
             ArraySpec((2,), np.float32, "observation"),
             1 if batch_size is None else batch_size,
@@ -110,7 +111,8 @@ class WheelPyEnvironment(BanditPyEnvironment):
         return self._mean_table.reshape(NUM_ACTIONS, NUM_ACTIONS).take(state.best, axis=0)
 
     def _draw_rewards(self, rng: Rng, state: WheelState, action: Indices) -> NDArray[np.float32]:
-        cell = state.best * NUM_ACTIONS + action
+        cell = state.best * WIDTH
+        cell += action.astype(np.int8)
         rewards = rng.standard_normal(self._batch_size, np.float32)
         rewards *= self._std_table.take(cell, mode="wrap") if self._std is None else self._std
         rewards += self._mean_table.take(cell, mode="wrap")

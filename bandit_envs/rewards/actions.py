@@ -79,7 +79,8 @@ class LinearActionReward(ActionRewardModel):
         if context.shape[1] != len(columns):
             expected = f"{context.shape[1]}, one for each feature of the context"
             raise ValueError(f"theta has {len(columns)} weights an action; expected {expected}")
-        return np.asarray(context.dot(columns).reshape(-1, *self._shape))
+        means: Array = context.dot(columns)  # [B, K * R]
+        return means if means.shape[1:] == self._shape else means.reshape(-1, *self._shape)
 
     def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         # From the means, so that without noise a reward equals its mean exactly.

@@ -61,19 +61,30 @@ class _LinearModel(RewardModel):
         """Returns [B], or [B, K] if arrays of `arm_features` are [B, K, n]."""
         users = global_features if isinstance(global_features, list) else [global_features]
         items = arm_features if isinstance(arm_features, list) else [arm_features]
-        # In float32 if the features are, so that a large batch of arms need not be converted.
-        narrow = all(part.dtype.char == "f" for part in (*users, *items))
-        theta = self._theta_float32 if narrow else self._theta
-        num_global, num_arm = (sum(part.shape[-1] for part in parts) for parts in (users, items))
-        if len(theta) != num_global + num_arm:
+        parts = [*users, *items]
+        widths = [part.shape[-1] for part in parts]
+        if len(self._theta) != sum(widths):
+            num_global = sum(widths[: len(users)])
             raise ValueError(
-                f"theta has {len(theta)} entries; expected one for each of {num_global} global "
-                f"and {num_arm} arm features"
+                f"theta has {len(self._theta)} entries; expected one for each of {num_global} "
+                f"global and {sum(widths) - num_global} arm features"
             )
-        scores = _products(items, theta[num_global:])
-        shape = (-1, 1) if scores.ndim == 2 else (-1,)
-        scores += _products(users, theta).reshape(shape)
-        return scores
+        # In float32 if the features are, so that a large batch of arms need not be converted.
+        narrow = all(part.dtype.char == "f" for part in parts)
+        theta = self._theta_float32 if narrow else self._theta
+        score: Any = None
+        start = 0
+        for part, width in zip(parts, widths):
+            weights = theta[start : start + width]
+            start += width
+            if part.ndim == 2:
+                product = part.dot(weights)
+                product = product[:, np.newaxis] if items[0].ndim == 3 else product
+            else:
+                size = part.shape[:2]
+                product = part.reshape(math.prod(size), width).dot(weights).reshape(size)
+            score = product if score is None else score + product
+        return np.asarray(score)
 
 
 class LinearReward(_LinearModel):
@@ -277,16 +288,3 @@ def joined(nest: Nest, dims: int) -> Array:
     """Returns the `flat_leaves` of a nest in one array."""
     flat = flat_leaves(nest, dims)
     return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=-1)
-
-
-def _products(parts: list[Array], theta: Array) -> Array:
-    """Returns features [..., n], in parts, multiplied by the first n entries of theta: [...]."""
-    total: Any = None
-    start = 0
-    for part in parts:
-        *rows, count = part.shape
-        flat = part if len(rows) == 1 else part.reshape(math.prod(rows), count)
-        product = flat.dot(theta[start : start + count]).reshape(rows)
-        total = product if total is None else np.add(total, product, total)
-        start += count
-    return np.asarray(total)
