@@ -97,8 +97,8 @@ class PiecewiseLinearBandit(LinearBandit):
     ) -> PiecewiseLinearState:
         time = state.time + 1
         if time < state.next_change:
-            _, *shared, _, change = state
-            return PiecewiseLinearState(self._contexts(rng), *shared, time, change)
+            _, weights, additive, piece, _, change = state  # _replace takes four times as long
+            return PiecewiseLinearState(self._contexts(rng), weights, additive, piece, time, change)
         return self._new_piece(rng, state.piece + 1, time)
 
     def _new_piece(self, rng: Rng, piece: int, time: int) -> PiecewiseLinearState:

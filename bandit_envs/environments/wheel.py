@@ -156,7 +156,7 @@ def _best(observation: Array, delta: float) -> NDArray[np.int8]:
     squares[0] += squares[1]
     is_outside = (squares[0] > delta * delta).view(np.int8)
     x, y = (columns < ZERO).view(np.int8)
-    quadrants = x + x
+    quadrants: NDArray[np.int8] = x + x
     quadrants += y
     quadrants *= is_outside
     quadrants += is_outside

@@ -61,28 +61,30 @@ class _LinearModel(RewardModel):
         """Returns [B], or [B, K] if arrays of `arm_features` are [B, K, n]."""
         users = global_features if isinstance(global_features, list) else [global_features]
         items = arm_features if isinstance(arm_features, list) else [arm_features]
-        parts = [*users, *items]
-        widths = [part.shape[-1] for part in parts]
-        if len(self._theta) != sum(widths):
-            num_global = sum(widths[: len(users)])
-            raise ValueError(
-                f"theta has {len(self._theta)} entries; expected one for each of {num_global} "
-                f"global and {sum(widths) - num_global} arm features"
-            )
+        parts, is_table = (*users, *items), items[0].ndim == 3
         # In float32 if the features are, so that a large batch of arms need not be converted.
-        narrow = all(part.dtype.char == "f" for part in parts)
-        theta = self._theta_float32 if narrow else self._theta
+        width, is_narrow = 0, True
+        for part in parts:
+            width += part.shape[-1]
+            is_narrow = is_narrow and part.dtype.char == "f"
+        theta = self._theta_float32 if is_narrow else self._theta
+        if len(theta) != width:
+            num_global = sum(part.shape[-1] for part in users)
+            raise ValueError(
+                f"theta has {len(theta)} entries; expected one for each of {num_global} global "
+                f"and {width - num_global} arm features"
+            )
         score: Any = None
-        start = 0
-        for part, width in zip(parts, widths):
-            weights = theta[start : start + width]
-            start += width
+        end = 0
+        for part in parts:
+            start, end = end, end + part.shape[-1]
             if part.ndim == 2:
-                product = part.dot(weights)
-                product = product[:, np.newaxis] if items[0].ndim == 3 else product
+                product = part.dot(theta[start:end])
+                product = product[:, np.newaxis] if is_table else product
             else:
-                size = part.shape[:2]
-                product = part.reshape(math.prod(size), width).dot(weights).reshape(size)
+                rows, num_arms, count = part.shape
+                product = part.reshape(rows * num_arms, count).dot(theta[start:end])
+                product = product.reshape(rows, num_arms)
             score = product if score is None else score + product
         return np.asarray(score)
 
@@ -111,10 +113,10 @@ class LinearReward(_LinearModel):
 
     def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         score = self._score(global_features, arm_features)
-        rewards: NDArray[np.float32] = rng.standard_normal(len(score), np.float32)
+        noise = rng.standard_normal(len(score), np.float32)
         if self._noise_std != 1.0:
-            rewards *= self._noise_std
-        rewards += score.astype(np.float32, copy=False)
+            noise *= self._noise_std
+        rewards: NDArray[np.float32] = score.astype(np.float32, copy=False) + noise
         return rewards
 
 
