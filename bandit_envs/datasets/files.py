@@ -216,7 +216,7 @@ def _file(name: str, path: PathLike | None) -> Path:
 
     source = SOURCES[name]
     cache = Path(pooch.os_cache("bandit_envs"))
-    file = source.url.rpartition("/")[2] if name != "covertype" else "covtype.data.gz"
+    file = source.url.rpartition("/")[2]
     known = cache / file
     if not known.exists() or pooch.file_hash(str(known)) != source.sha256:
         print(f"Downloading {source.url}: {source.megabytes} MB, licence: {source.licence}")

@@ -21,23 +21,22 @@ ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
 class ClickModelBandit(BanditPyEnvironment):
     """What both models share: slates of items, which attract with probabilities of their own.
 
-    `slots` is what messages call the number of slots.
+    `looks` are weights of the slots, [S], and `count` is what messages call their number.
     """
 
     independent_rows = True
 
     def __init__(
-        self, attractions: ArrayLike, num_slots: int, slots: str, batch_size: int, **options: Any
+        self, attractions: ArrayLike, looks: Floats, count: str, batch_size: int, **options: Any
     ) -> None:
         (table,) = check_parameters(attractions=(attractions, 0.0, 1.0))
         size = check_integer("batch_size", batch_size, minimum=1)
         if table.ndim not in (1, 2) or (table.ndim == 2 and len(table) != size):
             raise ValueError(f"attractions has shape {table.shape}; expected [K] or [{size}, K]")
         num_items = table.shape[-1]
-        self._attractions: Floats = table.copy()
-        self._num_slots = check_integer(slots, num_slots, 1, num_items)
-        clicks = clicks_spec("clicks", self._num_slots)
-        slates = slate_spec(num_items, self._num_slots)
+        num_slots = check_integer(count, len(looks), 1, num_items)
+        self._attractions, self._looks = table.copy(), looks
+        clicks, slates = clicks_spec("clicks", num_slots), slate_spec(num_items, num_slots)
         super().__init__(reward_spec=clicks, action_spec=slates, batch_size=size, **options)
 
     def _initial_state(self, rng: Rng) -> None:
@@ -53,9 +52,9 @@ class ClickModelBandit(BanditPyEnvironment):
     def _rendered_values(self, state: None) -> Floats:
         return np.broadcast_to(self._attractions, (self._batch_size, self.num_actions))
 
-    def _best_slates(self, slots: int | Floats) -> Indices:
-        best = best_slate(np.atleast_2d(self._attractions), slots)
-        return np.broadcast_to(best, (self._batch_size, self._num_slots))
+    def _optimal_action(self, state: None) -> Indices:
+        best = best_slate(np.atleast_2d(self._attractions), self._looks)
+        return np.broadcast_to(best, (self._batch_size, best.shape[1]))
 
 
 class CascadeBandit(ClickModelBandit):
@@ -90,7 +89,8 @@ class CascadeBandit(ClickModelBandit):
         name: str = "cascade",
     ) -> None:
         options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
-        super().__init__(attractions, num_slots, "num_slots", batch_size, **options)
+        looks = np.ones(check_integer("num_slots", num_slots, minimum=1))
+        super().__init__(attractions, looks, "num_slots", batch_size, **options)
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
         # A user passes a slot if their one uniform number is below its pass probability.
@@ -109,9 +109,6 @@ class CascadeBandit(ClickModelBandit):
         for above, slot in itertools.pairwise(passes):
             np.multiply(above, slot, out=slot)
         return passes
-
-    def _optimal_action(self, state: None) -> Indices:
-        return self._best_slates(self._num_slots)
 
 
 class PositionBasedBandit(ClickModelBandit):
@@ -144,13 +141,13 @@ class PositionBasedBandit(ClickModelBandit):
         horizon: int | None = None,
         name: str = "position_based",
     ) -> None:
-        (self._looks,) = check_parameters(observation_probs=(observation_probs, 0.0, 1.0))
-        if self._looks.ndim != 1:
-            raise ValueError(f"observation_probs has shape {self._looks.shape}; expected [S]")
-        count, slots = len(self._looks), "the length of observation_probs"
+        (looks,) = check_parameters(observation_probs=(observation_probs, 0.0, 1.0))
+        if looks.ndim != 1:
+            raise ValueError(f"observation_probs has shape {looks.shape}; expected [S]")
         options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
-        super().__init__(attractions, count, slots, batch_size, **options)
-        self._looks_of_slots = np.tile(self._looks[:, np.newaxis], self._batch_size)
+        count = "the length of observation_probs"
+        super().__init__(attractions, looks, count, batch_size, **options)
+        self._row_looks = np.tile(looks[:, np.newaxis], self._batch_size)  # [S, B]: fast
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
         return (rng.random(action.shape[::-1]) < self._click_probabilities(action)).T
@@ -160,8 +157,5 @@ class PositionBasedBandit(ClickModelBandit):
 
     def _click_probabilities(self, slates: Indices) -> Floats:
         probabilities = self._attractions_of(slates)
-        probabilities *= self._looks_of_slots
+        probabilities *= self._row_looks
         return probabilities
-
-    def _optimal_action(self, state: None) -> Indices:
-        return self._best_slates(self._looks)

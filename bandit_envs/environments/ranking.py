@@ -152,7 +152,7 @@ class RankingPyEnvironment(ContextualBandit):
         return np.asarray(scores.max(axis=1) >= self._threshold, np.float64)
 
     def _optimal_action(self, state: Observation) -> Indices:
-        return best_slate(self._rendered_values(state), self._num_slots)
+        return best_slate(self._rendered_values(state), np.ones(self._num_slots))
 
     def _rendered_values(self, state: Observation) -> Floats:
         return _products(state["per_arm"], self._taste(state))

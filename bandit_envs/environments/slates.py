@@ -21,17 +21,14 @@ def clicks_spec(name: str, *shape: int) -> BoundedArraySpec:
     return BoundedArraySpec(shape, np.float32, 0.0, 1.0, name)
 
 
-def best_slate(values: Array, slots: int | Array) -> Indices:
-    """Returns the items with the largest of `values` [B, K], best first: [B, S].
+def best_slate(values: Array, weights: Array) -> Indices:
+    """Returns the items with the largest of `values` [B, K]: [B, S].
 
-    `slots` is S, or the weights [S] of the slots: the best item gets the slot of largest weight.
+    The best item gets the slot with the largest of `weights` [S], or the first of these.
     """
-    num_slots = slots if isinstance(slots, int) else len(slots)
-    items = (-values).argsort(axis=1, kind="stable")[:, :num_slots]
-    if isinstance(slots, int):
-        return items
+    items = (-values).argsort(axis=1, kind="stable")[:, : len(weights)]
     slate = np.empty_like(items)
-    slate[:, (-slots).argsort(kind="stable")] = items
+    slate[:, (-weights).argsort(kind="stable")] = items
     return slate
 
 

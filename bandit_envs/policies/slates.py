@@ -136,16 +136,16 @@ class CascadeUCBPolicy(SlatePolicy):
 
     def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:
         is_click = trajectory.reward > 0.0
-        is_above = is_click.cumsum(axis=1) - is_click == 0  # of the first click
-        return self._count(learned, trajectory.action, is_click & is_above, is_above, 1.0)
-
-    def _count(
-        self, learned: Clicks, action: Slates, clicks: Any, shown: Any, looks: Any
-    ) -> Clicks:
-        places = action + self._row_offsets[:, np.newaxis]
-        for table, more in zip(learned[:3], (clicks, shown, looks * shown)):
+        is_seen, looks = self._seen(is_click)
+        places = trajectory.action + self._row_offsets[:, np.newaxis]
+        for table, more in zip(learned[:3], (is_click & is_seen, is_seen, looks)):
             table.reshape(-1)[places] += more
         return learned._replace(steps=learned.steps + 1)
+
+    def _seen(self, is_click: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Any]:
+        """Returns which slots were seen as far as is known, and the expected looks at each."""
+        is_above = is_click.cumsum(axis=1) - is_click == 0  # of the first click
+        return is_above, is_above
 
 
 class PBMUCBPolicy(CascadeUCBPolicy):
@@ -189,10 +189,8 @@ class PBMUCBPolicy(CascadeUCBPolicy):
     def _select(self, rng: Rng, learned: Clicks, time_step: TimeStep) -> Slates:
         return super()._select(rng, learned, time_step)[:, self._rank]
 
-    def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:
-        is_click = trajectory.reward > 0.0
-        shown = np.ones_like(is_click)
-        return self._count(learned, trajectory.action, is_click, shown, self._looks)
+    def _seen(self, is_click: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Any]:
+        return np.ones_like(is_click), self._looks
 
 
 class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
