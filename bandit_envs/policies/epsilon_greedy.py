@@ -106,8 +106,8 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
 
         epsilon_t = min(1, c K / (d^2 t))
 
-    With c large enough, and d at most the gap between the best and the second-best action, its
-    regret is logarithmic.
+    t - 1 is the number of rewards that the row has learned from. With c large enough, and d at most
+    the gap between the best and the second-best action, its regret is logarithmic.
 
     Source: Auer, Cesa-Bianchi & Fischer (2002), there epsilon_n-greedy.
 
@@ -122,6 +122,6 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
         super().__init__(0.0, **sizes)
         self._first_epsilon = c * self._num_actions / d**2
 
-    def _exploration(self, learned: ActionValues) -> float:
-        t = int(learned.counts[0].sum()) + 1
-        return min(1.0, self._first_epsilon / t)
+    def _exploration(self, learned: ActionValues) -> Floats:
+        t = learned.counts @ np.ones(self._num_actions) + 1.0
+        return np.minimum(1.0, self._first_epsilon / t)

@@ -26,8 +26,8 @@ class IndexPolicy(Policy):
     def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the score of every action, available or not: [B, K], above -inf."""
 
-    def _exploration(self, learned: Any) -> float:
-        """Returns the probability of choosing any action, from 0 to 1."""
+    def _exploration(self, learned: Any) -> Any:
+        """Returns the probability of choosing any action: a number, or one for each row, [B]."""
         return self._epsilon
 
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
@@ -40,14 +40,14 @@ class IndexPolicy(Policy):
         available = self._available(time_step.observation)
         actions = self._best(rng, learned, time_step, available)
         epsilon = self._exploration(learned)
-        if epsilon > 0.0:
+        if np.any(epsilon > 0.0):
             drawn = rng.random(self._batch_size)
             rows = (drawn < epsilon).nonzero()[0]
             actions = actions.copy()
             if available is not None:
                 actions[rows] = draw_indices(rng, available[rows])
             else:  # of the numbers below epsilon, drawn / epsilon is uniform
-                actions[rows] = drawn[rows] / epsilon * self._num_actions
+                actions[rows] = (drawn / epsilon)[rows] * self._num_actions
         return actions
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
@@ -56,7 +56,7 @@ class IndexPolicy(Policy):
             available = np.ones(self._table_shape, np.bool_)
         scores = np.where(available, self._scores(learned, time_step), -np.inf)
         best = scores == scores.max(axis=1, keepdims=True)
-        epsilon = self._exploration(learned)
+        epsilon = np.reshape(self._exploration(learned), (-1, 1))
         return (1.0 - epsilon) * normalized(best) + epsilon * normalized(available)
 
     def _probability_of(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
@@ -72,7 +72,7 @@ class IndexPolicy(Policy):
             chosen = is_largest[np.arange(tied.size), action[tied]]
             found[tied] = chosen / is_largest.sum(axis=1)
         epsilon = self._exploration(learned)
-        if epsilon > 0.0:
+        if np.any(epsilon > 0.0):
             found *= 1.0 - epsilon
             found += epsilon * (1.0 / self._num_actions)
         return found

@@ -36,6 +36,7 @@ class PolicyState(NamedTuple):
 
     rng: Rng
     learned: Any
+    is_trained: bool  # whether anything was learned
 
 
 class Policy(Stateful, abc.ABC):
@@ -80,7 +81,7 @@ class Policy(Stateful, abc.ABC):
         self._skips_the_table = self._defines("_probability_of")
         # A class that tells other probabilities does not choose as the class above it does.
         self._chooser = type(self)._select if self._defines("_select") else Policy._select
-        self._state = PolicyState(generator(seed), self._initial())
+        self._state = PolicyState(generator(seed), self._initial(), False)
 
     @property
     def num_actions(self) -> int:
@@ -100,9 +101,7 @@ class Policy(Stateful, abc.ABC):
     @property
     def is_untrained(self) -> bool:
         """Whether it can learn, and has learned nothing yet."""
-        initial, same = self._initial(), [self._initial() is not None]
-        map_structure(lambda *both: same.append(np.array_equal(*both)), initial, self._state[1])
-        return all(same)
+        return self._state.learned is not None and not self._state.is_trained
 
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
@@ -156,8 +155,8 @@ class Policy(Stateful, abc.ABC):
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from the rewards [B], in `reward_range`, of the actions [B] of a trajectory."""
         checked = self._checked_trajectory(trajectory)
-        rng, learned = self._state
-        self._state = PolicyState(rng, self._learn(learned, checked))
+        rng, learned, _ = self._state
+        self._state = PolicyState(rng, self._learn(learned, checked), True)
 
     def learn_rows(self, parts: Parts) -> None:
         """Learns from some rows of several trajectories, in this order and all in one step.
@@ -171,16 +170,16 @@ class Policy(Stateful, abc.ABC):
             if np.shape(rows) != self._table_shape[:1] or rows.dtype != np.bool_:
                 raise ValueError(f"rows is {shown(rows)}; expected a bool for each row")
             checked.append((self._checked_trajectory(trajectory), rows))
-        rng, learned = self._state
-        self._state = PolicyState(rng, self._learn_rows(learned, checked))
+        rng, learned, _ = self._state
+        self._state = PolicyState(rng, self._learn_rows(learned, checked), True)
 
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
-        self._state = self._state._replace(learned=self._initial())
+        self._state = PolicyState(self._state.rng, self._initial(), False)
 
     @abc.abstractmethod
     def _initial(self) -> Any:
-        """Returns what the policy knows before it has seen anything."""
+        """Returns what the policy knows before it has seen anything; None if it never learns."""
 
     @abc.abstractmethod
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
@@ -274,7 +273,8 @@ class Policy(Stateful, abc.ABC):
 
     def _check_content(self, content: Any) -> None:
         initial = self._initial()
-        check_fields(content, PolicyState, rng=np.random.Generator, learned=type(initial))
+        types: Any = {"rng": np.random.Generator, "learned": type(initial), "is_trained": bool}
+        check_fields(content, PolicyState, **types)
         expected, found = (map_structure(_layout, nest) for nest in (initial, content.learned))
         if found != expected:
             raise ValueError(f"learned has arrays {found}; expected {expected}")

@@ -189,7 +189,6 @@ def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
         after = after._replace(reward=log.reward[rows])
         policy(Trajectory.from_transition(now, log.action[rows], after))
     learned = policy.get_state().content.learned
-    begin = 0 if policy.is_untrained else half
     if size == 1:
         wide = _made(choice, log, min(ROWS, len(log)))
         state = wide.get_state()
@@ -197,7 +196,7 @@ def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
             learned = map_structure(_spread, learned, state.content.learned)
             wide.set_state(state._replace(content=state.content._replace(learned=learned)))
             policy = wide
-    return policy, begin
+    return policy, half
 
 
 def _spread(one: Any, many: Any) -> Any:

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from bandit_envs import EpsilonGreedyPolicy
+from bandit_envs import DecayingEpsilonGreedyPolicy, EpsilonGreedyPolicy
+from bandit_envs.trajectories import Trajectory, restart, termination
 
 
 def reference_values(actions, rewards, num_actions, initial_value, step_size):
@@ -123,3 +124,21 @@ def test_ties_stay_random_as_long_as_they_last(teach, time_step, chi_square):
 def test_wrong_arguments_are_refused(arguments, error):
     with pytest.raises(error, match=f"{next(iter(arguments))} is "):
         EpsilonGreedyPolicy(**{"epsilon": 0.1, "num_actions": 2, **arguments})
+
+
+def test_each_row_explores_less_the_more_it_has_learned(chi_square):
+    size = 40_000
+    policy = DecayingEpsilonGreedyPolicy(0.1, 0.5, num_actions=4, batch_size=size, seed=0)
+    before, half = restart(np.ones((size, 1)), size), np.arange(size) < size // 2
+    step = Trajectory.from_transition(
+        before, np.full(size, 2), termination(before.observation, np.ones(size))
+    )
+    policy.learn_rows([(step, np.ones(size, bool)), (step, half), (step, half)])
+    counts = [np.bincount(rows, minlength=4) for rows in np.split(policy.action(before), 2)]
+    for found, t in zip(counts, (4, 2)):
+        told = policy.probabilities(before)[0 if t == 4 else -1]
+        np.testing.assert_allclose(told, np.full(4, 0.4 / t) + (1 - 1.6 / t) * (np.arange(4) == 2))
+        assert chi_square(found, told) < 3 + 6 * np.sqrt(6)  # three degrees of freedom
+    actions = np.arange(size) % 4
+    told = policy.probabilities(before)[np.arange(size), actions]
+    np.testing.assert_allclose(policy.probability_of(before, actions), told)

@@ -39,7 +39,7 @@ class Always(Policy):
         super().__init__(num_actions, batch_size, seed)
 
     def _initial(self):
-        return np.zeros(0)
+        return None
 
     def _select(self, rng, learned, time_step):
         return np.full(self.batch_size, self._action)
