@@ -104,6 +104,7 @@ def weights_figure(weights: Mapping[str, NDArray[np.float64]]) -> bytes:
         title = f"{name}: {zero:.1%} are 0, the largest is {largest:.3g}"
         axis.set_title(title, fontsize=9, loc="left", parse_math=False)
         axis.set(yscale="log", ylabel="Share of rows", ylim=(0.5 / len(values), 1.5))
+        axis.yaxis.set_major_formatter("{x:g}")
         log_axis(axis, "x")
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel("Weight: the policy's probability / the logged one")
