@@ -23,7 +23,7 @@ from bandit_envs.base.saving import atomic_write
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import VERSIONS, Results, TaskFiles, band, csv_rows, read_config
+from bandit_envs.studies.results import VERSIONS, Results, band, csv_rows, read_config
 from bandit_envs.studies.run import backend, record, try_task
 from bandit_envs.studies.study import Study, Task
 
@@ -161,8 +161,8 @@ def _run_missing(results: Results, apply: Any) -> int:
     if not tasks:
         ERR.print("all tasks have finished: nothing to run")
         return 0
-    function = functools.partial(try_task, results.files, VERSIONS)
-    progress = StepProgress(results.files, tasks)
+    function = functools.partial(try_task, results, VERSIONS)
+    progress = StepProgress(results, tasks)
     outcomes = contextlib.closing(apply(function, tasks))
     with warnings.catch_warnings(), progress, outcomes as finished:
         warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
@@ -182,16 +182,16 @@ def _counted(tasks: list[Task]) -> str:
 class StepProgress(Progress):
     """A bar of the steps that the tasks of a folder have taken."""
 
-    def __init__(self, files: TaskFiles, tasks: list[Task]) -> None:
+    def __init__(self, results: Results, tasks: list[Task]) -> None:
         counts = TextColumn("{task.completed:,.0f} of {task.total:,.0f} steps")
         columns = TextColumn("{task.description}"), BarColumn(), counts, TimeRemainingColumn()
         super().__init__(*columns, console=ERR, refresh_per_second=2)
-        self._files = files
+        self._results = results
         self.add_task(_counted(tasks), total=sum(task.batches * task.steps for task in tasks))
 
     def get_renderables(self) -> Iterable[RenderableType]:
         for task in self.tasks:
-            self.update(task.id, completed=self._files.reported())
+            self.update(task.id, completed=self._results.reported())
         return super().get_renderables()
 
 

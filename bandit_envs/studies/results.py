@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import filelock
 import numpy as np
@@ -55,52 +55,6 @@ def merge(results: Iterable[Result]) -> Result:
     return functools.reduce(lambda a, b: {name: a[name].merge(b[name]) for name in a}, results)
 
 
-class TaskFiles(NamedTuple):
-    """The files of the finished tasks of a study, of which `study` is a digest."""
-
-    folder: Path
-    study: str
-
-    def save(self, task: Task, result: Result) -> None:
-        """Writes the file of a finished task."""
-        arrays = {}
-        for name, found in result.items():
-            parts = found.per_step, found.cumulative
-            arrays[name] = np.array([(part.mean, part.squared_deviation) for part in parts])
-            arrays |= {f"{name}_{kind}": getattr(found, kind) for kind in _kinds(task)}
-        saving.write_archive(self._path(task), [self.study, str(task)], arrays)
-
-    def load(self, task: Task) -> Result:
-        """Returns a task's result; {} if its file is missing, damaged or of another study.
-
-        So it is if the task keeps curves, and the file is of a run of the study that kept none.
-        """
-        result = {}
-        with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
-            header, arrays = saving.read_archive(self._path(task))
-            for name in task.metrics if header == [self.study, str(task)] else ():
-                per_step, cumulative = (Statistics(task.runs, *part) for part in arrays[name])
-                sums = (arrays[f"{name}_{kind}"] for kind in _kinds(task))
-                result[name] = MetricResult(per_step, cumulative, *sums)
-        return result
-
-    def report(self, steps: int) -> None:
-        """Adds steps to those taken."""
-        with (self.folder / ".steps").open("a") as file:
-            file.write(f"{steps}\n")  # short enough to be written at once, from any process
-
-    def reported(self) -> int:
-        """Returns the number of steps taken since the folder was opened."""
-        return sum(map(int, (self.folder / ".steps").read_text().split()))
-
-    def _path(self, task: Task) -> Path:
-        return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
-
-
-def _kinds(task: Task) -> tuple[str, ...]:
-    return ("totals", "curves") if task.kept else ("totals",)
-
-
 class Results:
     """The results of one study, in the folder `path`."""
 
@@ -111,8 +65,8 @@ class Results:
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in code.items()}
         self._config = {"study": study.to_dict(), "versions": {**VERSIONS, **digests}}
         text = json.dumps([_measured(self._config["study"]), self._config["versions"]])
-        # Absolute, as workers may be in another folder.
-        self.files = TaskFiles(path.absolute() / "tasks", hashlib.sha256(text.encode()).hexdigest())
+        self.digest = hashlib.sha256(text.encode()).hexdigest()
+        self.folder = path.absolute() / "tasks"  # as workers may be in another folder
 
     def problem(self) -> str:
         """Returns "" if the folder is empty or holds results of the same study; else what it is."""
@@ -135,10 +89,10 @@ class Results:
         With `overwrite`, it deletes the results of another study or version.
         """
         problem = self.problem()
-        if problem and not (overwrite and self.files.folder.is_dir()):
+        if problem and not (overwrite and self.folder.is_dir()):
             raise ValueError(f"{problem}; expected another folder (--output), or --overwrite")
         try:
-            self.files.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
             raise ValueError(f"folder {self.path} is in use by another run") from None
@@ -146,23 +100,58 @@ class Results:
             raise OSError(f"output folder {self.path} cannot be written: {error}") from error
         with lock:
             if problem:
-                for file in (*self.files.folder.glob("*.npz"), *self.path.glob("*.csv")):
+                for file in (*self.folder.glob("*.npz"), *self.path.glob("*.csv")):
                     file.unlink()
             text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
             saving.atomic_write(self.path / "config.json", [text.encode()])
-            for folder in (self.path, self.files.folder):
+            for folder in (self.path, self.folder):
                 saving.remove_temporary_files(folder)
-            (self.files.folder / ".steps").write_text("")
+            (self.folder / ".steps").write_text("")
             yield
 
     def missing(self) -> list[Task]:
         """Returns the tasks that have no result."""
-        return [task for task in self.study.tasks() if not self.files.load(task)]
+        return [task for task in self.study.tasks() if not self.load(task)]
+
+    def save(self, task: Task, result: Result) -> None:
+        """Writes the file of a finished task."""
+        arrays = {}
+        for name, found in result.items():
+            parts = found.per_step, found.cumulative
+            arrays[name] = np.array([(part.mean, part.squared_deviation) for part in parts])
+            arrays |= {f"{name}_{kind}": getattr(found, kind) for kind in _kinds(task)}
+        saving.write_archive(self._path(task), [self.digest, str(task)], arrays)
+
+    def load(self, task: Task) -> Result:
+        """Returns a task's result; {} if its file is missing, damaged or of another study.
+
+        So it is if the task keeps curves, and the file is of a run of the study that kept none.
+        """
+        result = {}
+        with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
+            header, arrays = saving.read_archive(self._path(task))
+            for name in task.metrics if header == [self.digest, str(task)] else ():
+                per_step, cumulative = (Statistics(task.runs, *part) for part in arrays[name])
+                sums = (arrays[f"{name}_{kind}"] for kind in _kinds(task))
+                result[name] = MetricResult(per_step, cumulative, *sums)
+        return result
+
+    def report(self, steps: int) -> None:
+        """Adds steps to those taken."""
+        with (self.folder / ".steps").open("a") as file:
+            file.write(f"{steps}\n")  # short enough to be written at once, from any process
+
+    def reported(self) -> int:
+        """Returns the number of steps taken since the folder was opened."""
+        return sum(map(int, (self.folder / ".steps").read_text().split()))
+
+    def _path(self, task: Task) -> Path:
+        return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
 
     def __iter__(self) -> Iterator[tuple[Task, Result]]:
         """Yields what has finished of each policy in each environment, as one task."""
         for _, tasks in itertools.groupby(self.study.tasks(), attrgetter("position")):
-            if found := [(task, result) for task in tasks if (result := self.files.load(task))]:
+            if found := [(task, result) for task in tasks if (result := self.load(task))]:
                 runs = sum(task.runs for task, _ in found)
                 yield found[0][0]._replace(block=0, runs=runs), merge(result for _, result in found)
 
@@ -197,6 +186,10 @@ class Results:
             if task.runs == self.study.runs:
                 last = (map("{:.10g}".format, c[-len(numbers) :]) for c in found.values())
                 yield csv_rows((*pair, *row) for row in zip(numbers, *last))
+
+
+def _kinds(task: Task) -> tuple[str, ...]:
+    return ("totals", "curves") if task.kept else ("totals",)
 
 
 def csv_rows(rows: Iterable[Sequence[Any]]) -> bytes:

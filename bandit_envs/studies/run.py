@@ -20,7 +20,7 @@ from bandit_envs.drivers import StepDriver
 from bandit_envs.logged import BanditLog, LogRecorder, write_log
 from bandit_envs.metrics import METRICS
 from bandit_envs.studies.choice import printable
-from bandit_envs.studies.results import VERSIONS, Result, TaskFiles, merge
+from bandit_envs.studies.results import VERSIONS, Result, Results, merge
 from bandit_envs.studies.study import RUNS_PER_TASK, Task
 
 STEPS_AT_A_TIME = 500  # between two reports of progress
@@ -84,16 +84,16 @@ def _made(task: Task, number: int, runs: int) -> tuple[Any, Any]:
     return env, task.policy.make(env, policy_seed)
 
 
-def try_task(files: TaskFiles, expected: dict[str, Any], task: Task) -> tuple[Task, str | None]:
+def try_task(results: Results, expected: dict[str, Any], task: Task) -> tuple[Task, str | None]:
     """Runs a task and writes its file; returns it with what went wrong, or None."""
     use_one_thread()  # results of linear algebra may depend on their number
     if expected != VERSIONS:
         return task, f"{platform.node()} has {VERSIONS}; expected {expected}"
     try:
-        result = run_task(task, files.report)
+        result = run_task(task, results.report)
     except Exception as error:  # users' classes raise any
         return task, printable(error, task.environment, task.policy)
-    files.save(task, result)
+    results.save(task, result)
     return task, None
 
 

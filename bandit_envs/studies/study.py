@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -185,10 +186,12 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
                 policy = _started(choice, env)
             choice = None
             for name in tuple(known):
-                try:
-                    StepDriver(env, policy, (policy, METRICS[name](env))).run()
-                except NotImplementedError:
-                    known.remove(name)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", "policy is not among", UserWarning)
+                    try:
+                        StepDriver(env, policy, (METRICS[name](env),)).run()
+                    except NotImplementedError:
+                        known.remove(name)
         except Exception as error:  # users' classes raise any
             subject = f"{f'policy {choice} in ' if choice else ''}environment {environment}"
             hint = near_miss(choice.name, _usable(choice, env)) if choice else ""

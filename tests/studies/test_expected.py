@@ -127,7 +127,7 @@ def test_a_sweep_prints_and_writes_the_comparison(tmp_path, value, verdict, code
 def test_the_gallery_is_listed_and_misspelt_names_are_corrected():
     code, out, _ = run("reproduce", "--list")
     assert code == 0
-    assert "  sutton-barto-2.2: Figure 2.2: " in out
+    assert "  sutton-barto-2.2: Sutton & Barto, Figure 2.2: " in out
     code, _, err = run("reproduce", "sutton-barto-22")
     assert code == 2
     assert "did you mean sutton-barto-2.2?" in err

@@ -56,8 +56,8 @@ needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="there is no 
 
 def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     """In this process; the tests below send the signal itself."""
-    files = pytest.importorskip("bandit_envs.studies.results").TaskFiles
-    save = files.save
+    results = pytest.importorskip("bandit_envs.studies.results").Results
+    save = results.save
 
     def interrupted(self, task, result):
         save(self, task, result)
@@ -65,7 +65,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as context:
-        context.setattr(files, "save", interrupted)
+        context.setattr(results, "save", interrupted)
         code, out, err = run_testbed(tmp_path, *SMALL)
     folder = tmp_path / "results"
     assert code == 130

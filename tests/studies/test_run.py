@@ -92,8 +92,8 @@ def test_runs_beyond_one_batch_are_other_runs(tmp_path):
     results = Results(tmp_path / "results", study(["testbed"], ["random"], runs=4500, steps=3))
     with results.opened():
         for task in results.missing():
-            results.files.save(task, run_task(task))
-    parts = [results.files.load(task)["reward"].per_step.mean for task in results.study.tasks()]
+            results.save(task, run_task(task))
+    parts = [results.load(task)["reward"].per_step.mean for task in results.study.tasks()]
     assert not np.any(parts[0] == parts[1])
     ((task, merged),) = results
     assert task.runs == merged["reward"].per_step.count == 4500
@@ -219,7 +219,7 @@ def test_what_a_task_keeps_grows_with_its_steps_and_by_one_number_a_metric_with_
         results = Results(tmp_path / f"{runs}-{steps}", one)
         with results.opened():
             (task,) = one.tasks()
-            results.files.save(task, run_task(task))
+            results.save(task, run_task(task))
         (file,) = task_files(results.path)
         sizes[runs, steps] = file.stat().st_size
     assert sizes[2000, 500] - sizes[20, 500] == pytest.approx(3 * 8 * 1980, abs=100)
