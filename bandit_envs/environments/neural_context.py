@@ -33,9 +33,9 @@ FUNCTIONS = {"square": _square, "quadratic": _quadratic, "cosine": _cosine}
 
 
 class NeuralContextBandit(StationaryStochasticPerArmPyEnvironment):
-    """Contextual bandit with nonlinear rewards of the features x of each action, of length 1.
+    """Contextual bandit whose mean reward is a nonlinear function h of the features of an action.
 
-        R_t ~ N(h(x), noise_std^2),    x = z_t(A_t) ~ uniform on the unit sphere
+        R_t ~ N(h(x), noise_std^2),    x = the features of A_t ~ uniform on the unit sphere
         h(x) = 10 (x . a)^2 ("square"),  x^T A^T A x ("quadratic")  or  cos(3 x . a) ("cosine")
 
     The argument `function` names h. The vector a, of length 1, and the matrix A, of standard normal

@@ -38,12 +38,12 @@ class RankingPyEnvironment(ContextualBandit):
     """A user sees a slate of items and clicks on one of them, or on none. Rows share the problem.
 
         x ~ global_sampling_fn,   z_j ~ item_sampling_fn,   s_j = z_j' M x
+        P(click on j) = sigmoid(u_j) / sum_i sigmoid(u_i),   u_i ~ N(s_i, 1)    (GHOST_ACTIONS)
 
-    With `GHOST_ACTIONS`, item j is clicked with probability sigmoid(u_j) / sum_i sigmoid(u_i),
-    where u_i ~ N(s_i, 1), over the items of the slate and one ghost for each feature of an item,
-    which is a unit vector; a click on a ghost counts as no click. With `DISTANCE_BASED`, the item
-    with the largest score is clicked if it reaches `distance_threshold`; with `real_cascade`, it is
-    the first that reaches it. The expected reward of a slate is the probability of a click. That of
+    The sum is over the items of the slate and one ghost for each feature of an item, which is a
+    unit vector; a click on a ghost counts as no click. With `DISTANCE_BASED`, the item with the
+    largest score s_j is clicked if it reaches `distance_threshold`; with `real_cascade`, it is the
+    first that reaches it. The expected reward of a slate is the probability of a click. That of
     ghosts is an integral, which is computed numerically to about four digits.
 
     The reward is a dict of `chosen_index` and `chosen_value` (`CASCADING`; the index is S if there
