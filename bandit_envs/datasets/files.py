@@ -160,14 +160,13 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
     Source: Saito et al., Open Bandit Dataset and Pipeline (2021).
     """
     cells = Cells(Path(path))
-    affinity = cells.find("user-item_affinity_")
-    per_arm = cells.numbers(affinity).astype(np.float32)[:, :, np.newaxis]
-    num_items = len(affinity)
-    item, click, chance = (cells.find(name) for name in ("item_id", "click", "propensity_score"))
-    action, propensity = cells.numbers(item), cells.numbers(chance)
+    columns = cells.find("item_id", "propensity_score", "click", "user-item_affinity_")
+    table = cells.numbers(columns)
+    num_items, propensity = len(columns) - 3, table[:, 1:2]
     of_items = f"an item from 0 to {num_items - 1}"
-    cells.check(np.isin(action, np.arange(num_items)), of_items, item)
-    cells.check((propensity > 0.0) & (propensity <= 1.0), "a probability above 0", chance)
+    cells.check(np.isin(table[:, :1], np.arange(num_items)), of_items, columns)
+    cells.check((propensity > 0.0) & (propensity <= 1.0), "a probability above 0", columns[1:])
+    per_arm = table[:, 3:, np.newaxis].astype(np.float32)
     users = _one_hot(cells.texts(cells.find("user_feature_", "position")))
     items_path = Path(path).with_name("item_context.csv")
     if items_path.exists():
@@ -182,9 +181,9 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
         per_arm = np.concatenate([per_arm, rows], axis=2)
     return {
         "observation": {"global": users, "per_arm": per_arm},
-        "action": action[:, 0].astype(np.int64),
-        "reward": cells.numbers(click)[:, 0],
-        "propensity": propensity[:, 0],
+        "action": table[:, 0].astype(np.int64),
+        "reward": table[:, 2],
+        "propensity": table[:, 1],
         "num_actions": num_items,
     }
 

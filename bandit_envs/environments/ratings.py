@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_numbers
@@ -14,7 +15,7 @@ from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.environments.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
 )
-from bandit_envs.rewards import RewardModel
+from bandit_envs.rewards import FunctionReward
 from bandit_envs.sampling import Catalog
 from bandit_envs.specs import ArraySpec
 
@@ -92,24 +93,15 @@ class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
     ) -> None:
         users, strengths, items = (part.astype(np.float32) for part in _factors(ratings, rank))
         check_integer("num_actions", num_actions, 1, len(items))
-        law = Catalog(users), Catalog(items), num_actions, _Ratings(strengths)
+        reward = FunctionReward(functools.partial(_ratings, strengths), noise_std=0.0)
         options = {"batch_size": batch_size, "name": "per_arm_ratings", **options}
-        super().__init__(*law, **options)
+        super().__init__(Catalog(users), Catalog(items), num_actions, reward, **options)
 
 
-class _Ratings(RewardModel):
-    """The ratings x S z' of items z by users x."""
-
-    def __init__(self, strengths: NDArray[np.float32]) -> None:
-        self._strengths = strengths
-
-    def mean(self, global_features: Array, arm_features: Array) -> Array:
-        tastes = global_features * self._strengths
-        items = arm_features.reshape(len(tastes), -1, tastes.shape[1])
-        return (items @ tastes[:, :, np.newaxis]).reshape(arm_features.shape[:-1])
-
-    def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
-        return self.mean(global_features, arm_features)
+def _ratings(strengths: Array, pairs: Array) -> Array:
+    """Returns the ratings x S z' of pairs (x, z) of a user and an item: [..., 2 k] to [...]."""
+    rank = len(strengths)
+    return np.asarray((pairs[..., :rank] * strengths * pairs[..., rank:]).sum(axis=-1))
 
 
 def _factors(ratings: ArrayLike, rank: int) -> tuple[Floats, ...]:
