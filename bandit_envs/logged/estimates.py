@@ -28,8 +28,7 @@ class Estimate:
         max_weight: the largest weight before any clipping.
         share_of_large_weights: the share of rows whose weight exceeds 100.
         bias: the estimated difference to the estimator with unchanged weights.
-        terms: [m, n], the rows' c + u; or c, u and v, or u and v, of an estimator that normalises
-            itself.
+        terms: [m, n], the rows' c + u; or c, u and v, or u and v, of a self-normalised estimator.
     """
 
     value: float

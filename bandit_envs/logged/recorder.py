@@ -34,8 +34,8 @@ class LogRecorder:
         chunk_rows: rows of a file.
 
     Raises:
-        ValueError: the folder holds a log already; or, when called, the trajectory has no exact
-            log probabilities: the driver needs `emit_log_probability=True`.
+        ValueError: the folder holds a log; or, when called, there are no exact log probabilities:
+            the driver needs `emit_log_probability=True`.
 
     >>> from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver
     >>> env = KArmedTestbed(3, batch_size=5, seed=0)

@@ -119,7 +119,7 @@ class ReplayResult(NamedTuple):
 
     Fields:
         value: the mean reward of the events that matched, over all rows.
-        standard_error: of one row's mean; rows share one log, so more of them do not reduce it.
+        standard_error: of one row's mean; more rows of one log do not reduce it.
         matches: [B], how many events matched in each row.
     """
 

@@ -103,16 +103,13 @@ class SlateEstimator:
     def estimate(self, log: SlateLog, probabilities: SlateProbabilities) -> Estimate:
         """Estimates what a policy would have earned that shows slates with `probabilities`.
 
-        The effective sample size and the share of large weights are means over the slots.
-
         Warns:
             UserWarning: the effective sample size is below 100, or the mean weight is not 1.
         """
         checked = _checked("probabilities", probabilities, log.action.shape)
         new, old = (getattr(each, self._kind) for each in (checked, log.propensity))
         if new is None or old is None:
-            needed = f"{self._kind} of probabilities and propensity"
-            raise ValueError(f"{type(self).__name__} needs {needed}")
+            raise ValueError(f"{type(self).__name__} needs {self._kind} of both policies")
         weights = (new / old).reshape(len(log), -1)
         return Estimate.of((weights * log.reward).sum(axis=1)[np.newaxis], weights.T)
 
