@@ -214,8 +214,9 @@ def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Ne
         if len(other) != len(nest):
             raise ValueError(f"length is {len(other)}; expected {len(nest)}")
     keys = nest if kind is dict else range(len(nest))
-    parts = ((each[key] for each in (nest, *others)) for key in keys)
-    results = [map_structure(function, *part) for part in parts]
+    results = [
+        map_structure(function, nest[key], *(other[key] for other in others)) for key in keys
+    ]
     if kind is dict:
         return dict(zip(nest, results))
     return type(nest)(*results) if hasattr(nest, "_fields") else type(nest)(results)
