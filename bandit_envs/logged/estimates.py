@@ -40,8 +40,11 @@ class Estimate:
     terms: Floats = dataclasses.field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, terms: Floats, weights: Floats, bias: float = 0.0) -> Estimate:
-        """Returns the estimate from `terms` [m, n] and weights [S, n] of S slots; it may warn."""
+    def of(cls, terms: Floats, weights: Floats, lost: float = 0.0) -> Estimate:
+        """Returns the estimate from `terms` [m, n] and the weights [S, n] of S slots. It may warn.
+
+        `lost` is the sum of what changed weights leave out.
+        """
         size = terms.shape[1]
         if size < 2:
             raise ValueError(f"log has {size} rows; expected at least two")
@@ -58,7 +61,7 @@ class Estimate:
             reason = "propensities may be wrong, or what the policy does was never logged"
             warnings.warn(f"{found}; {reason}", stacklevel=3)
         large = float(np.mean(weights > LARGE_WEIGHT))
-        return cls(value, error, effective, float(weights.max()), large, bias, terms)
+        return cls(value, error, effective, float(weights.max()), large, lost / size, terms)
 
     def interval(
         self,

@@ -87,7 +87,7 @@ class Estimator:
         if never.size:
             found = f"the policy takes actions that were never logged: {never[:10].tolist()}"
             warnings.warn(f"{found}; the log cannot tell their value", stacklevel=2)
-        return Estimate.of(terms, weights, 0.0 if self.self_normalised else lost / size)
+        return Estimate.of(terms, weights, 0.0 if self.self_normalised else lost)
 
     def _weights(self, weights: Floats, probability: Floats) -> Floats:
         """Returns the weights [n] to use, given w and the probability of the logged action."""

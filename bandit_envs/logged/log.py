@@ -201,7 +201,7 @@ def check_distributions(name: str, table: Floats, start: int = 0) -> None:
     """Raises ValueError for the first row of `table` [n, K] that is no probability distribution."""
     check_each(name, table, table >= 0.0, "at least 0", start)
     sums = table @ np.ones(table.shape[1])  # much faster than sum(axis=1)
-    check_each(name, sums, np.abs(sums - 1.0) <= 1e-5, "rows that sum to 1", start)
+    check_each(f"the sum of {name}", sums, np.abs(sums - 1.0) <= 1e-5, "1", start)
 
 
 def check_each(name: str, values: NDArray[Any], good: Any, expected: str, start: int = 0) -> None:

@@ -183,6 +183,13 @@ def test_tables_that_do_not_fit_are_refused(probabilities, predicted, match):
         DoublyRobust().estimate(small_log(), probabilities, predicted)
 
 
+@pytest.mark.parametrize("size", [0, 1])
+@pytest.mark.filterwarnings("ignore:the policy takes actions")
+def test_an_estimate_needs_two_rows(size):
+    with pytest.raises(ValueError, match=f"log has {size} rows"):
+        InversePropensityScoring().estimate(small_log()[:size], np.array(PROBABILITIES)[:size])
+
+
 @pytest.mark.filterwarnings("default")
 def test_small_samples_and_actions_never_logged_are_warned_of():
     with pytest.warns(UserWarning, match="effective sample size"):
