@@ -204,7 +204,10 @@ def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Ne
     if not isinstance(nest, CONTAINERS):
         return function(nest, *others)
     if type(nest) is dict and not others:  # the common kind first: every step passes here
-        return {key: map_structure(function, leaf) for key, leaf in nest.items()}
+        return {
+            key: map_structure(function, leaf) if isinstance(leaf, CONTAINERS) else function(leaf)
+            for key, leaf in nest.items()
+        }
     kind: Any = next(kind for kind in CONTAINERS if isinstance(nest, kind))
     for other in others:
         if not isinstance(other, kind):
@@ -234,7 +237,10 @@ def read_only_nest(nest: Nest) -> Nest:
     if type(nest) is np.ndarray:  # the two common kinds first: every step passes here
         return read_only(nest)
     if type(nest) is dict:
-        return {key: read_only_nest(leaf) for key, leaf in nest.items()}
+        return {
+            key: read_only(leaf) if type(leaf) is np.ndarray else read_only_nest(leaf)
+            for key, leaf in nest.items()
+        }
     return map_structure(lambda leaf: read_only(np.asarray(leaf)), nest)
 
 

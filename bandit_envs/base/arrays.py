@@ -30,10 +30,19 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+def chosen(values: Array, action: Indices) -> Array:
+    """Returns the entries of `values` [B, K, ...] at each row's `action` [B] or [B, S]."""
+    size, width, *rest = values.shape
+    offsets = _row_offsets(size, width)
+    places = action + (offsets if action.ndim == 1 else offsets[:, np.newaxis])
+    if rest:
+        return values.reshape(size * width, *rest).take(places, axis=0)
+    return values.take(places, mode="wrap")
+
+
 @functools.lru_cache(maxsize=32)
-def row_offsets(size: int, width: int) -> Indices:
-    """Returns the places [size] at which the rows of an array [size, width] start."""
-    return read_only(np.arange(0, size * width, width))
+def _row_offsets(size: int, width: int) -> Indices:
+    return read_only(np.arange(size) * width)
 
 
 def sigmoid(scores: Array) -> Floats:

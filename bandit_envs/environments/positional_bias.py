@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, cast
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, cast, chosen
 from bandit_envs.base.checks import check_integer, check_number, check_numbers
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
-from bandit_envs.environments.slates import NAMES, best_slate, chosen, clicks_spec, slate_spec
+from bandit_envs.environments.slates import NAMES, best_slate, clicks_spec, slate_spec
 from bandit_envs.rewards import LogisticReward, RewardModel
 from bandit_envs.sampling import Normal, SamplingFunction
 

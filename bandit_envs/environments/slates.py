@@ -30,10 +30,3 @@ def best_slate(values: Array, weights: Array) -> Indices:
     slate = np.empty_like(items)
     slate[:, (-weights).argsort(kind="stable")] = items
     return slate
-
-
-def chosen(values: Array, action: Indices) -> Array:
-    """Returns the entries of `values` [B, K, ...] at the items of slates [B, S]: [B, S, ...]."""
-    size, num_items, *rest = values.shape
-    places = action + np.arange(0, size * num_items, num_items)[:, np.newaxis]
-    return values.reshape(size * num_items, *rest).take(places, axis=0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.base.arrays import Array, Indices, Rng, chosen
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit
@@ -89,13 +89,7 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))
 
     def _draw_rewards(self, rng: Rng, state: dict[str, Nest], action: Indices) -> Array:
-        places = self._row_offsets + action
-        rows = len(places) * self.num_actions
-
-        def chosen(leaf: Array) -> Array:
-            return leaf.reshape(rows, *leaf.shape[2:]).take(places, axis=0)
-
-        items = map_structure(chosen, state["per_arm"])
+        items = map_structure(lambda leaf: chosen(leaf, action), state["per_arm"])
         return self._reward_model.draw(rng, state["global"], items)
 
 

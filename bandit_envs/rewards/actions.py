@@ -9,15 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import (
-    Array,
-    Floats,
-    Indices,
-    Rng,
-    as_numbers,
-    check_array,
-    row_offsets,
-)
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, as_numbers, check_array, chosen
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, shown
 from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.specs import ArraySpec
@@ -84,11 +76,10 @@ class LinearActionReward(ActionRewardModel):
 
     def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         # From the means, so that without noise a reward equals its mean exactly.
-        means = self.mean(context).reshape(-1, *self._shape[1:])
-        places = row_offsets(len(context), self.num_actions) + action
-        rewards: Array = rng.standard_normal((len(places), *self._shape[1:]), np.float32)
+        means = chosen(self.mean(context), action)
+        rewards: Array = rng.standard_normal(means.shape, np.float32)
         rewards *= self._noise_std
-        rewards += means.take(places, axis=0, mode="wrap").astype(np.float32, copy=False)
+        rewards += means
         return rewards
 
 

@@ -72,6 +72,8 @@ class Family(Law):
         ]
 
     def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
+        if not self.mean.ndim:
+            return self._draw(rng, len(action), *self._tables)
         is_table = row is not None and self.mean.ndim == 2
         offsets = row * self.mean.shape[1] if is_table else self._offsets
         chosen = [

@@ -33,7 +33,12 @@ DRAWS = {
         rng.random((B, 10, 1), np.float32),
         normals(rng, B),
     ),
-    "drifting_linear": lambda rng, B: (normals(rng, B, 15), normals(rng, B)),
+    "drifting_linear": lambda rng, B: (
+        normals(rng, B, 15),
+        normals(rng, B),
+        rng.random(),
+        rng.standard_normal(),
+    ),
     "piecewise_linear": lambda rng, B: normals(rng, B, 15),
 }
 
