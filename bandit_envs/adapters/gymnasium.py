@@ -3,6 +3,8 @@
 An id imports it by itself: `gymnasium.make("bandit_envs.adapters.gymnasium:bandit_envs/<id>")`.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
 from typing import Any
