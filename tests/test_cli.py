@@ -195,8 +195,15 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(
     assert code == 0
     assert policies(tmp_path / "results") == expected
     assert [axis.get_ylabel() for axis in drawn[-1].axes] == panels
-    assert drawn[-1].texts[0].get_text().startswith(f"Figure {number}")
+    assert f"Figure {number}" in drawn[-1].texts[0].get_text()
     assert f"Figure {number}" in out
+
+
+def test_figure_2_1_draws_the_arms_of_a_problem(tmp_path):
+    code, out, _ = run_testbed(tmp_path, "--figure", "2.1", "--arms", 4, *SMALL)
+    assert (code, policies(tmp_path / "results")) == (0, ["random"])
+    assert "Figure 2.1" in out
+    assert (tmp_path / "results" / "figure.png").stat().st_size > 1000
 
 
 def test_figure_2_5_has_arm_values_about_4(tmp_path):

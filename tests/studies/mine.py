@@ -58,6 +58,9 @@ class Failing(Always):
 class Stumbling(Always):
     """Fails in one of its runs, after the first step."""
 
+    def _initial(self):
+        return np.zeros(0)
+
     def _learn(self, learned, trajectory):
         if len(learned) == 2 and trajectory.reward[0] == self._action:
             raise ArithmeticError("no luck \x1b[31m" + 5000 * "!")
