@@ -1,8 +1,15 @@
 """Baseline policies on batched NumPy arrays."""
 
+from bandit_envs.policies.adversarial import Exp3Policy as Exp3Policy
+from bandit_envs.policies.adversarial import Exp3SPolicy as Exp3SPolicy
+from bandit_envs.policies.adversarial import (
+    ReducedVarianceTsallisINFPolicy as ReducedVarianceTsallisINFPolicy,
+)
+from bandit_envs.policies.adversarial import TsallisINFPolicy as TsallisINFPolicy
 from bandit_envs.policies.averages import BoltzmannPolicy as BoltzmannPolicy
 from bandit_envs.policies.averages import MOSSPolicy as MOSSPolicy
 from bandit_envs.policies.averages import UCB1TunedPolicy as UCB1TunedPolicy
+from bandit_envs.policies.averages import UCBPolicy as UCBPolicy
 from bandit_envs.policies.bayes_ucb import BayesUCBPolicy as BayesUCBPolicy
 from bandit_envs.policies.beta import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies.beta import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
@@ -26,8 +33,6 @@ from bandit_envs.policies.epsilon_greedy import (
     DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy,
 )
 from bandit_envs.policies.epsilon_greedy import EpsilonGreedyPolicy as EpsilonGreedyPolicy
-from bandit_envs.policies.exp3 import Exp3Policy as Exp3Policy
-from bandit_envs.policies.exp3 import Exp3SPolicy as Exp3SPolicy
 from bandit_envs.policies.forgetting_ucb import DiscountedUCBPolicy as DiscountedUCBPolicy
 from bandit_envs.policies.forgetting_ucb import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy as GradientBanditPolicy
@@ -52,8 +57,3 @@ from bandit_envs.policies.slates import TopKLinUCBPolicy as TopKLinUCBPolicy
 from bandit_envs.policies.thompson import (
     GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy,
 )
-from bandit_envs.policies.tsallis_inf import (
-    ReducedVarianceTsallisINFPolicy as ReducedVarianceTsallisINFPolicy,
-)
-from bandit_envs.policies.tsallis_inf import TsallisINFPolicy as TsallisINFPolicy
-from bandit_envs.policies.ucb import UCBPolicy as UCBPolicy

@@ -1,4 +1,4 @@
-"""Policies that learn the average reward of every action: UCB1-tuned, MOSS and Boltzmann."""
+"""Policies that learn the average reward of every action: UCB, UCB1-tuned, MOSS, Boltzmann."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import typing
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
@@ -16,33 +17,28 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Averages(typing.NamedTuple):
-    """What was seen of every action, [B, K] and updated in place, and the steps so far."""
+    """Q, N and 1 / sqrt(N), each [B, K] and updated in place, and the steps so far."""
 
-    counts: Floats  # N, how often the action was chosen
-    sums: Floats  # of its rewards
-    values: Floats  # Q, their mean
-    variances: Floats  # their mean squared distance from it
-    inverses: Floats  # 1 / N, infinite for an action never chosen
+    values: Floats
+    counts: NDArray[np.int64]
+    widths: Floats
     steps: int
 
 
 class AveragePolicy(Policy):
-    """A policy that learns average rewards."""
+    """A policy that learns the average reward of every action."""
 
-    def _initial(self) -> Averages:
-        counts, sums, values, variances = np.zeros((4, *self._table_shape))
-        inverses = np.full(self._table_shape, np.inf)
-        return Averages(counts, sums, values, variances, inverses, 0)
+    def _initial(self) -> typing.Any:
+        shape = self._table_shape
+        return Averages(np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), 0)
 
-    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
-        chosen, reward = self._row_offsets + trajectory.action, trajectory.reward
-        counts, sums, values, variances, inverses = (table.reshape(-1) for table in learned[:5])
-        counts[chosen] = n = counts.take(chosen) + 1.0
-        sums[chosen] = total = sums.take(chosen) + reward
-        inverses[chosen] = 1.0 / n
-        before, variance = values.take(chosen), variances.take(chosen)
-        values[chosen] = after = total / n
-        variances[chosen] = variance + ((reward - before) * (reward - after) - variance) / n
+    def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
+        chosen = self._row_offsets + trajectory.action
+        values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
+        n = counts.take(chosen) + 1
+        q = values.take(chosen)
+        values[chosen], counts[chosen] = q + (trajectory.reward - q) / n, n
+        learned.widths.reshape(-1)[chosen] = 1.0 / np.sqrt(n)
         return learned._replace(steps=learned.steps + 1)
 
 
@@ -53,12 +49,46 @@ class AverageIndexPolicy(IndexPolicy, AveragePolicy):
     """
 
     @abc.abstractmethod
-    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: typing.Any, t: int, time_step: TimeStep) -> Floats:
         """Returns the index of every action at step t, at least 2: [B, K]."""
 
-    def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
+    def _scores(self, learned: typing.Any, time_step: TimeStep) -> Floats:
         # At the first step all indices are infinite, if only ln t is not 0.
         return self._indices(learned, max(learned.steps + 1, 2), time_step)
+
+
+class UCBPolicy(AverageIndexPolicy):
+    """Chooses the action with the largest upper confidence bound.
+
+        A_t = argmax_a Q_t(a) + c * sqrt(ln t / N_t(a))
+
+    Q is the sample average. Actions never chosen come first.
+
+    Source: Sutton & Barto, 2nd ed., section 2.7, equation 2.10.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> UCBPolicy(2.0, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
+    array([[0.25, 0.25, 0.25, 0.25]])
+    """
+
+    def __init__(self, c: float, **sizes: typing.Unpack[Sizes]) -> None:
+        self._c = check_positive("c", c, maximum=MAX_PARAMETER)
+        super().__init__(**sizes)
+
+    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+        bounds = learned.widths * (self._c * math.sqrt(math.log(t)))
+        bounds += learned.values
+        return bounds
+
+
+class Spreads(typing.NamedTuple):
+    """`Averages`, and the variances of the rewards."""
+
+    values: Floats
+    counts: NDArray[np.int64]
+    widths: Floats
+    steps: int
+    variances: Floats
 
 
 class UCB1TunedPolicy(AverageIndexPolicy):
@@ -76,15 +106,28 @@ class UCB1TunedPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
-        ratio = learned.inverses * math.log(t)
-        bounds = np.sqrt(2.0 * ratio)
+    def _initial(self) -> Spreads:
+        averages: Averages = super()._initial()
+        return Spreads(*averages, np.zeros(self._table_shape))
+
+    def _indices(self, learned: Spreads, t: int, time_step: TimeStep) -> Floats:
+        width = learned.widths * math.sqrt(math.log(t))
+        bounds = math.sqrt(2.0) * width
         bounds += learned.variances
         np.minimum(bounds, 0.25, out=bounds)
-        bounds *= ratio
         np.sqrt(bounds, out=bounds)
+        bounds *= width
         bounds += learned.values
         return bounds
+
+    def _learn(self, learned: Spreads, trajectory: Trajectory) -> typing.Any:
+        chosen = self._row_offsets + trajectory.action
+        values, variances = learned.values.reshape(-1), learned.variances.reshape(-1)
+        error, spread = trajectory.reward - values.take(chosen), variances.take(chosen)
+        learned = super()._learn(learned, trajectory)
+        error *= trajectory.reward - values.take(chosen)
+        variances[chosen] = spread + (error - spread) / learned.counts.reshape(-1).take(chosen)
+        return learned
 
 
 class MOSSPolicy(AverageIndexPolicy):
@@ -113,10 +156,11 @@ class MOSSPolicy(AverageIndexPolicy):
 
     def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
         steps = t if self._horizon is None else self._horizon
-        bounds = np.log(learned.inverses * (steps / self._num_actions))
+        bounds = np.log(learned.widths * math.sqrt(steps / self._num_actions))
+        bounds *= 2.0
         np.maximum(bounds, 0.0, out=bounds)
-        bounds *= learned.inverses
         np.sqrt(bounds, out=bounds)
+        bounds *= learned.widths
         bounds += learned.values
         return bounds
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Floats
 from bandit_envs.policies.beta import BetaPolicy
-from bandit_envs.policies.beta_quantiles import UNKNOWN, Tails, lower_bounds, upper_quantiles
+from bandit_envs.policies.beta_laws import UNKNOWN, Tails, lower_bounds, upper_quantiles
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Actions, Parts
 from bandit_envs.specs import map_structure

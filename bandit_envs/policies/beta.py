@@ -8,7 +8,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Floats, Rng
 from bandit_envs.base.checks import check_number, check_positive
-from bandit_envs.policies.beta_odds import draw_beta_odds
+from bandit_envs.policies.beta_laws import draw_beta_odds
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Actions, Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory

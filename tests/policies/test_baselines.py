@@ -31,10 +31,10 @@ from bandit_envs import (
     UCB1TunedPolicy,
     rewards,
 )
-from bandit_envs.policies.beta_odds import draw_beta_odds
-from bandit_envs.policies.beta_quantiles import (
+from bandit_envs.policies.beta_laws import (
     UNKNOWN,
     Tails,
+    draw_beta_odds,
     log_beta,
     lower_bounds,
     upper_quantiles,
