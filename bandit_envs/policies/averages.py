@@ -17,28 +17,33 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Averages(typing.NamedTuple):
-    """Q, N and 1 / sqrt(N), each [B, K] and updated in place, and the steps so far."""
+    """What was seen of every action, [B, K] and updated in place, and the steps so far."""
 
-    values: Floats
-    counts: NDArray[np.int64]
-    widths: Floats
+    counts: Floats  # N, how often the action was chosen
+    sums: Floats  # of its rewards
+    values: Floats  # Q, their mean
+    variances: Floats  # their mean squared distance from it
+    inverses: Floats  # 1 / N, infinite for an action never chosen
     steps: int
 
 
 class AveragePolicy(Policy):
-    """A policy that learns the average reward of every action."""
+    """A policy that learns average rewards."""
 
     def _initial(self) -> typing.Any:
-        shape = self._table_shape
-        return Averages(np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), 0)
+        counts, sums, values, variances = np.zeros((4, *self._table_shape))
+        inverses = np.full(self._table_shape, np.inf)
+        return Averages(counts, sums, values, variances, inverses, 0)
 
     def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
-        chosen = self._row_offsets + trajectory.action
-        values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
-        n = counts.take(chosen) + 1
-        q = values.take(chosen)
-        values[chosen], counts[chosen] = q + (trajectory.reward - q) / n, n
-        learned.widths.reshape(-1)[chosen] = 1.0 / np.sqrt(n)
+        chosen, reward = self._row_offsets + trajectory.action, trajectory.reward
+        counts, sums, values, variances, inverses = (table.reshape(-1) for table in learned[:5])
+        counts[chosen] = n = counts.take(chosen) + 1.0
+        sums[chosen] = total = sums.take(chosen) + reward
+        inverses[chosen] = 1.0 / n
+        before, variance = values.take(chosen), variances.take(chosen)
+        values[chosen] = after = total / n
+        variances[chosen] = variance + ((reward - before) * (reward - after) - variance) / n
         return learned._replace(steps=learned.steps + 1)
 
 
@@ -55,6 +60,15 @@ class AverageIndexPolicy(IndexPolicy, AveragePolicy):
     def _scores(self, learned: typing.Any, time_step: TimeStep) -> Floats:
         # At the first step all indices are infinite, if only ln t is not 0.
         return self._indices(learned, max(learned.steps + 1, 2), time_step)
+
+
+class ConfidenceBounds(typing.NamedTuple):
+    """Q, N and 1 / sqrt(N), each [B, K] and updated in place, and the steps so far."""
+
+    values: Floats
+    counts: NDArray[np.int64]
+    widths: Floats
+    steps: int
 
 
 class UCBPolicy(AverageIndexPolicy):
@@ -75,20 +89,23 @@ class UCBPolicy(AverageIndexPolicy):
         self._c = check_positive("c", c, maximum=MAX_PARAMETER)
         super().__init__(**sizes)
 
-    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+    def _initial(self) -> typing.Any:
+        shape = self._table_shape
+        return ConfidenceBounds(np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), 0)
+
+    def _indices(self, learned: ConfidenceBounds, t: int, time_step: TimeStep) -> Floats:
         bounds = learned.widths * (self._c * math.sqrt(math.log(t)))
         bounds += learned.values
         return bounds
 
-
-class Spreads(typing.NamedTuple):
-    """`Averages`, and the variances of the rewards."""
-
-    values: Floats
-    counts: NDArray[np.int64]
-    widths: Floats
-    steps: int
-    variances: Floats
+    def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
+        chosen = self._row_offsets + trajectory.action
+        values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
+        n = counts.take(chosen) + 1
+        q = values.take(chosen)
+        values[chosen], counts[chosen] = q + (trajectory.reward - q) / n, n
+        learned.widths.reshape(-1)[chosen] = 1.0 / np.sqrt(n)
+        return learned._replace(steps=learned.steps + 1)
 
 
 class UCB1TunedPolicy(AverageIndexPolicy):
@@ -106,28 +123,15 @@ class UCB1TunedPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def _initial(self) -> Spreads:
-        averages: Averages = super()._initial()
-        return Spreads(*averages, np.zeros(self._table_shape))
-
-    def _indices(self, learned: Spreads, t: int, time_step: TimeStep) -> Floats:
-        width = learned.widths * math.sqrt(math.log(t))
-        bounds = math.sqrt(2.0) * width
+    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+        ratio = learned.inverses * math.log(t)
+        bounds = np.sqrt(2.0 * ratio)
         bounds += learned.variances
         np.minimum(bounds, 0.25, out=bounds)
+        bounds *= ratio
         np.sqrt(bounds, out=bounds)
-        bounds *= width
         bounds += learned.values
         return bounds
-
-    def _learn(self, learned: Spreads, trajectory: Trajectory) -> typing.Any:
-        chosen = self._row_offsets + trajectory.action
-        values, variances = learned.values.reshape(-1), learned.variances.reshape(-1)
-        error, spread = trajectory.reward - values.take(chosen), variances.take(chosen)
-        learned = super()._learn(learned, trajectory)
-        error *= trajectory.reward - values.take(chosen)
-        variances[chosen] = spread + (error - spread) / learned.counts.reshape(-1).take(chosen)
-        return learned
 
 
 class MOSSPolicy(AverageIndexPolicy):
@@ -156,11 +160,10 @@ class MOSSPolicy(AverageIndexPolicy):
 
     def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
         steps = t if self._horizon is None else self._horizon
-        bounds = np.log(learned.widths * math.sqrt(steps / self._num_actions))
-        bounds *= 2.0
+        bounds = np.log(learned.inverses * (steps / self._num_actions))
         np.maximum(bounds, 0.0, out=bounds)
+        bounds *= learned.inverses
         np.sqrt(bounds, out=bounds)
-        bounds *= learned.widths
         bounds += learned.values
         return bounds
 

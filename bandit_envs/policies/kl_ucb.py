@@ -42,8 +42,8 @@ class KLUCBPolicy(AverageIndexPolicy):
 
     def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
         level = math.log(t) + self._c * math.log(max(math.log(t), 1.0))
-        bounds = kl_upper_bounds(learned.values, learned.widths * learned.widths * level)
-        bounds[learned.counts == 0] = np.inf
+        bounds = kl_upper_bounds(learned.values, learned.inverses * level)
+        bounds[learned.counts == 0.0] = np.inf
         return bounds
 
 
@@ -72,7 +72,7 @@ class IMEDPolicy(AverageIndexPolicy):
         p = np.clip(p, 1e-300, BELOW_1)
         divergence = p * (np.log(p) - np.log(best))
         divergence += (1.0 - p) * (np.log1p(-p) - np.log1p(-best))
-        return np.asarray(2.0 * np.log(learned.widths) - learned.counts * divergence)
+        return np.asarray(np.log(learned.inverses) - learned.counts * divergence)
 
 
 def kl_upper_bounds(p: Floats, divergence: Floats) -> Floats:

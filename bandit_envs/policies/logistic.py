@@ -79,7 +79,9 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         batch = _Batch(features[order], rewards[order], first, place)
         mean, precision = learned.mean.copy(), learned.precision.copy()
         mean[models] = batch.mode(mean[models], precision[models])
-        precision[models] += batch.curvature(mean[models])
+        scores = batch.scores(mean[models])[:, np.newaxis]
+        curvature = np.square(batch.context) * sigmoid(scores) * sigmoid(-scores)
+        precision[models] += np.add.reduceat(curvature, first)
         return DiagonalPosteriors(mean, precision)
 
 
@@ -118,12 +120,6 @@ class _Batch(typing.NamedTuple):
             if (decrement <= ACCURACY).all():
                 break
         return weights
-
-    def curvature(self, weights: Floats) -> Floats:
-        """Returns sum x^2 p (1 - p) of the rows of each model: [k, D]."""
-        scores = self.scores(weights)
-        spread = sigmoid(scores) * sigmoid(-scores)
-        return np.add.reduceat(spread[:, np.newaxis] * np.square(self.context), self.first)
 
     def loss(self, weights: Floats, prior: Floats, precision: Floats) -> Floats:
         """Returns minus the logarithm of the posterior density, but for a constant: [k]."""

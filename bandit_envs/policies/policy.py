@@ -63,10 +63,7 @@ class Policy(Stateful, abc.ABC):
     """
 
     learns_by_row: ClassVar[bool] = True
-    """Whether what is known of a row, in arrays [B, ...], comes from that row alone.
-
-    Whatever else is known must not depend on rewards, such as a count of steps.
-    """
+    """Whether each row of arrays [B, ...] depends on its own rewards only, and all else on none."""
 
     reward_range: ClassVar[tuple[float, float]] = (-MAX_REWARD, MAX_REWARD)
     """The smallest and the largest reward that it takes; subclasses inherit it."""
@@ -100,7 +97,7 @@ class Policy(Stateful, abc.ABC):
 
     @property
     def is_untrained(self) -> bool:
-        """Whether it can learn, and has learned nothing yet."""
+        """Whether it can learn, and nothing was learned yet."""
         return self._state.learned is not None and not self._state.is_trained
 
     @classmethod
@@ -186,7 +183,7 @@ class Policy(Stateful, abc.ABC):
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
 
     def _learn_rows(self, learned: Any, parts: Parts) -> Any:
-        """Returns what the policy knows after `learn_rows`: new, or `learned` updated in place."""
+        """Does for `learn_rows` what `_learn` does for a call."""
         if not self.learns_by_row and not all(rows.all() for _, rows in parts):
             name = type(self).__name__
             raise ValueError(f"{name} cannot learn from some rows only; expected batch_size 1")
@@ -256,7 +253,6 @@ class Policy(Stateful, abc.ABC):
         return action  # the environment refuses actions that it does not have
 
     def _checked_trajectory(self, trajectory: Trajectory) -> Trajectory:
-        """Returns a trajectory as `_learn` takes it, or raises TypeError or ValueError."""
         self._check_rows("trajectory", trajectory, Trajectory)
         action, reward = self._checked(trajectory.action, trajectory.reward)
         return trajectory._replace(action=action, reward=reward)
@@ -273,8 +269,7 @@ class Policy(Stateful, abc.ABC):
 
     def _check_content(self, content: Any) -> None:
         initial = self._initial()
-        types: Any = {"rng": np.random.Generator, "learned": type(initial), "is_trained": bool}
-        check_fields(content, PolicyState, **types)
+        check_fields(content, PolicyState, rng=np.random.Generator, learned=type(initial))
         expected, found = (map_structure(_layout, nest) for nest in (initial, content.learned))
         if found != expected:
             raise ValueError(f"learned has arrays {found}; expected {expected}")
