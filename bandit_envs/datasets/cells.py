@@ -23,11 +23,7 @@ class Cells:
     """
 
     def __init__(
-        self,
-        path: Path,
-        names: Sequence[str] | None = None,
-        delimiter: str = ",",
-        member: str = "",
+        self, path: Path, names: Sequence[str] = (), delimiter: str = ",", member: str = ""
     ) -> None:
         content = path.read_bytes()
         if content.startswith(b"PK"):

@@ -16,20 +16,15 @@ from bandit_envs.environments.stationary_stochastic_per_arm import (
 from bandit_envs.rewards import FunctionReward
 from bandit_envs.sampling import Normal, UnitSphere
 
-
-def _square(parameter: Array, x: Array) -> Array:
-    return np.asarray(10.0 * np.square(x @ parameter))
+FUNCTIONS = "square", "quadratic", "cosine"
 
 
-def _quadratic(parameter: Array, x: Array) -> Array:
-    return np.asarray(np.square(x @ parameter.T).sum(axis=-1))
-
-
-def _cosine(parameter: Array, x: Array) -> Array:
-    return np.asarray(np.cos(3.0 * (x @ parameter)))
-
-
-FUNCTIONS = {"square": _square, "quadratic": _quadratic, "cosine": _cosine}
+def _mean(function: str, parameter: Array, x: Array) -> Array:
+    products = x @ parameter.T
+    if function == "cosine":
+        return np.asarray(np.cos(3.0 * products))
+    squares = np.square(products)
+    return np.asarray(10.0 * squares if function == "square" else squares.sum(axis=-1))
 
 
 class NeuralContextBandit(StationaryStochasticPerArmPyEnvironment):
@@ -66,6 +61,6 @@ class NeuralContextBandit(StationaryStochasticPerArmPyEnvironment):
             parameter = rng.standard_normal((size, size))
         else:
             parameter = UnitSphere(size)(rng, ()).astype(np.float64)
-        reward = FunctionReward(functools.partial(FUNCTIONS[function], parameter), noise_std)
+        reward = FunctionReward(functools.partial(_mean, function, parameter), noise_std)
         options = {"batch_size": batch_size, "name": "neural_context", **options}
         super().__init__(Normal(0), UnitSphere(size), num_actions, reward, **options)

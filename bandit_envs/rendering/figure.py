@@ -88,9 +88,10 @@ def _slots(axis: Axes, slots: dict[int, tuple[int, float]], values: NDArray[Any]
     ):
         items = [item for item, (_, reward) in slots.items() if bool(reward) == is_paid]
         ends = values[items]
-        handles += axis.plot(items, ends, "o", color=color, markersize=14, label=label)
+        handles += axis.plot(items, ends, "o", color=color, markersize=18, label=label)
     for item, (number, _) in slots.items():
-        axis.text(item, values[item], str(number), color="white", ha="center", va="center")
+        style = {"color": "white", "fontsize": 13, "ha": "center", "va": "center_baseline"}
+        axis.text(item, values[item], str(number), style)
     return handles
 
 
