@@ -42,12 +42,12 @@ class ClickModelBandit(BanditPyEnvironment):
     def _initial_state(self, rng: Rng) -> None:
         return None
 
-    def _attractions_of(self, slates: Indices) -> Floats:
-        """Returns the attractions of the items of slates [B, S], as a new array [S, B]."""
+    def _of_slates(self, values: Floats, slates: Indices) -> Floats:
+        """Returns values of items, [K] or [B, K], for slates [B, S]: a new array [S, B]."""
         places = slates.T
-        if self._attractions.ndim > 1:
+        if values.ndim > 1:
             places = places + self._row_offsets.T
-        return self._attractions.take(places)
+        return values.take(places)
 
     def _rendered_values(self, state: None) -> Floats:
         return np.broadcast_to(self._attractions, (self._batch_size, self.num_actions))
@@ -91,6 +91,7 @@ class CascadeBandit(ClickModelBandit):
         options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
         looks = np.ones(check_integer("num_slots", num_slots, minimum=1))
         super().__init__(attractions, looks, "num_slots", batch_size, **options)
+        self._complements = 1.0 - self._attractions
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
         # A user passes a slot if their one uniform number is below its pass probability.
@@ -104,8 +105,7 @@ class CascadeBandit(ClickModelBandit):
 
     def _pass_probabilities(self, slates: Indices) -> Floats:
         """Returns the probability that no slot down to each one is clicked: [S, B]."""
-        passes = self._attractions_of(slates)
-        np.subtract(1.0, passes, out=passes)
+        passes = self._of_slates(self._complements, slates)
         for above, slot in itertools.pairwise(passes):
             np.multiply(above, slot, out=slot)
         return passes
@@ -156,6 +156,6 @@ class PositionBasedBandit(ClickModelBandit):
         return np.asarray(self._click_probabilities(action).sum(axis=0))
 
     def _click_probabilities(self, slates: Indices) -> Floats:
-        probabilities = self._attractions_of(slates)
+        probabilities = self._of_slates(self._attractions, slates)
         probabilities *= self._row_looks
         return probabilities
