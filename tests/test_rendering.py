@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from bandit_envs import KArmedTestbed, RankingPyEnvironment
+from bandit_envs import CascadeBandit, KArmedTestbed, RankingPyEnvironment
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.rendering import Arms
@@ -77,8 +77,16 @@ def test_a_slate_is_shown_among_the_items_that_it_was_chosen_from(name):
     assert (arms.action, arms.reward) == (items.tolist(), time_step.reward[0].tolist())
     assert sorted(values[arms.optimal]) == sorted(np.sort(values)[-len(items) :])
     np.testing.assert_array_equal(arms.values, values)
+
+
+def test_an_image_shows_the_optimal_slate_and_the_last_one():
     pytest.importorskip("matplotlib")
-    assert 0.01 < green(env.render()) < 0.4
+    env = CascadeBandit([1.0, 1.0, 0.0, 0.0], 2, seed=0)
+    env.reset()
+    env.step([[2, 1]])
+    image = env.render()
+    assert 0.2 < green(image) < 0.6
+    assert 0.001 < np.mean((image == (0xD5, 0x5E, 0x00)).all(axis=2)) < 0.01  # the slot clicked
 
 
 def test_the_slots_of_a_slate_are_not_rewarded_if_the_slate_is():

@@ -182,7 +182,7 @@ def test_bad_arguments_are_refused(make, error, name):
 
 
 def test_clicks_are_rare_or_not_whatever_the_size_of_the_scores():
-    env = RankingPyEnvironment(Normal(1), Normal(1), 6, 3, [[-10.0]], batch_size=20_000, seed=0)
+    env = RankingPyEnvironment(Normal(1), Normal(1), 6, 3, [[-10.0]], batch_size=5_000, seed=0)
     env.reset()
-    clicks_seen = clicks(env.step(np.tile([0, 1, 2], (20_000, 1))).reward).mean()
-    assert clicks_seen == pytest.approx(env.get_info()["expected_reward"].mean(), abs=0.02)
+    clicks_seen = clicks(env.step(np.tile([0, 1, 2], (5_000, 1))).reward).mean()
+    assert clicks_seen == pytest.approx(env.get_info()["expected_reward"].mean(), abs=0.03)
