@@ -54,6 +54,7 @@ nb_execution_excludepatterns = notebooks.copy(ROOT / "colab", DOCS / "notebooks"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_merge_streams = True
 nb_output_stderr = "remove"
 
 PRESETS = [entry.make for entry in ENVIRONMENTS.values() if entry.make is not entry.environment]
