@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import check_positive
-from bandit_envs.policies.policy import Actions, Policy, Sizes
+from bandit_envs.policies.policy import Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 SMALLEST = 1e-9
@@ -119,20 +119,23 @@ class TsallisINFPolicy(Policy):
         return learned.probabilities
 
     def _learn(self, learned: Estimates, trajectory: Trajectory) -> Estimates:
-        loss = 1.0 - trajectory.reward
+        loss = 1.0 - trajectory.reward.astype(np.float64)
         losses, shifts, probabilities, steps = learned
         chosen = self._row_offsets + trajectory.action
         pi = self._restricted(probabilities, trajectory.observation).reshape(-1).take(chosen)
-        self._add(learned, loss, pi, chosen)
+        baseline = self._baseline(learned)
+        losses += baseline
+        loss -= baseline.reshape(-1).take(chosen)
+        losses.reshape(-1)[chosen] += loss / np.maximum(pi, SMALLEST)
         smallest = losses.min(axis=1, keepdims=True)
         losses -= smallest
         shifts -= smallest
         self._balance(learned, self._rate / math.sqrt(steps + 2))
         return learned._replace(steps=steps + 1)
 
-    def _add(self, learned: Estimates, loss: Floats, pi: Floats, chosen: Actions) -> None:
-        """Adds estimates of the losses [B] of the actions `chosen` with probability `pi` [B]."""
-        learned.losses.reshape(-1)[chosen] += loss / np.maximum(pi, SMALLEST)
+    def _baseline(self, learned: Estimates) -> Floats:
+        """Returns B(a), which estimated losses are compared with: [B, K]."""
+        return np.zeros(self._table_shape)
 
     def _balance(self, learned: Estimates, eta: float) -> None:
         """Finds x and the probabilities, by Newton's method from the last x."""
@@ -169,11 +172,6 @@ class ReducedVarianceTsallisINFPolicy(TsallisINFPolicy):
 
     _rate = 4.0
 
-    def _add(self, learned: Estimates, loss: Floats, pi: Floats, chosen: Actions) -> None:
+    def _baseline(self, learned: Estimates) -> Floats:
         eta_squared = self._rate**2 / (learned.steps + 1)
-        baseline = 0.5 * (learned.probabilities >= eta_squared)
-        losses = learned.losses
-        losses += baseline
-        losses.reshape(-1)[chosen] += (loss - baseline.reshape(-1).take(chosen)) / np.maximum(
-            pi, SMALLEST
-        )
+        return np.where(learned.probabilities >= eta_squared, 0.5, 0.0)

@@ -104,12 +104,9 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         self._decide(learned, lower_bounds(learned.level, *_taken(learned, best)), best[:0])
 
     def _decide(self, learned: Quantiles, lower: Floats, also: Actions) -> None:
-        """Makes bounds exact where that takes to know the largest quantile of each row.
+        """Makes bounds exact at `also` [n], and where the largest quantile of a row is not clear.
 
-        Args:
-            learned: changed.
-            lower: lower bounds of the largest quantile of each row, [B].
-            also: [n], where bounds become exact, too.
+        `lower` [B] is at most the largest quantile of each row.
         """
         above = np.flatnonzero(learned.bounds >= lower[:, np.newaxis])
         rows = np.flatnonzero(np.bincount(above // self._num_actions) > 1)
