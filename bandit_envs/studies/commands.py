@@ -200,9 +200,8 @@ def _show(results: Results) -> bool:
     results.write_tables()
     study, comparison = results.study, compare(results.study, results)
     at_last = " and ".join(q.heading for name, q in study.summary.items() if name == q.metric)
-    last = (
-        f"over the last {np.diff((0, *study.kept))[-1]} steps" if study.kept else "at the last step"
-    )
+    span = np.diff((0, *study.kept))[-1] if study.kept else 1
+    last = f"over the last {span} steps" if span > 1 else "at the last step"
     caption = f"{study.spread}{at_last and f'; {at_last}: {last}'}"
     headings = [quantity.heading for quantity in study.summary.values()]
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"

@@ -76,11 +76,11 @@ class Results:
             found = read_config(self.path)
         except ValueError as error:
             return str(error)
+        text = f"folder {self.path} holds results of other"
         if _measured(found["study"]) != _measured(self._config["study"]):
-            return f"folder {self.path} holds results of other arguments"
+            return f"{text} arguments"
         is_same = found["versions"] == self._config["versions"]
-        others = f"folder {self.path} holds results of other versions: {found['versions']}"
-        return "" if is_same else others
+        return "" if is_same else f"{text} versions: {found['versions']}"
 
     @contextlib.contextmanager
     def opened(self, overwrite: bool = False) -> Iterator[None]:
