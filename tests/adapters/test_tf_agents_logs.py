@@ -69,13 +69,13 @@ def trained(agent_class, size=60, **options):
 def test_a_driver_is_recorded(in_graph):
     environment = tf_py_environment.TFPyEnvironment(small_env())
     policy, recorder, seen = categorical(environment), LogRecorder(K), []
-    environment.reset()
+    time_step = environment.reset()
     keep = [log_observer(recorder, policy)]
     if not in_graph:
         keep.append(seen.append)
     driver = dynamic_step_driver.DynamicStepDriver(environment, policy, keep, num_steps=5 * B)
     run = tf.function(driver.run) if in_graph else driver.run
-    run()
+    run(time_step)  # else TF-Agents' graph sometimes asks for it while the environment steps
     log = recorder.log()
     assert len(log) == 5 * B
     if not in_graph:
