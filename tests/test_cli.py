@@ -492,8 +492,10 @@ def test_a_study_that_kept_no_curves_of_runs_is_run_once_more_for_quantiles(tmp_
     arguments = "--policy", "greedy", *SMALL
     run_testbed(tmp_path, *arguments)
     before = tables(tmp_path / "results")
-    unfinished = run("report", tmp_path / "results", "--quantiles", 0.1, 0.9)
-    assert "1 of 1 tasks have not finished with --quantiles" in unfinished.out
+    code, _, err = run("report", tmp_path / "results", "--quantiles", 0.1, 0.9)
+    assert code == 2
+    assert "was run with --quantiles" in err
+    assert tables(tmp_path / "results") == before
     assert "nothing to run" not in run_testbed(tmp_path, *arguments, "--quantiles", 0.1, 0.9).err
     assert "nothing to run" in run_testbed(tmp_path, *arguments, "--quantiles", 0.2, 0.8).err
     assert "nothing to run" in run_testbed(tmp_path, *arguments).err

@@ -23,7 +23,7 @@ from bandit_envs.base.saving import atomic_write
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import VERSIONS, Results, band, csv_rows, read_config
+from bandit_envs.studies.results import Results, band, csv_rows, read_config
 from bandit_envs.studies.run import backend, record, try_task
 from bandit_envs.studies.study import Study, Task
 
@@ -89,11 +89,13 @@ def report(options: argparse.Namespace) -> int:
     results = Results(options.folder, study)
     if problem := results.problem():
         raise ValueError(problem)
+    missing, number = len(results.missing()), len(list(study.tasks()))
+    if options.quantiles and missing == number:
+        raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     _show(results)
     _show_differences(results)
-    if missing := len(results.missing()):
-        text = f"{missing} of {len(list(study.tasks()))} tasks have not finished"
-        OUT.print(f"{text} with --quantiles" if study.quantiles else text)
+    if missing:
+        OUT.print(f"{missing} of {number} tasks have not finished")
     return 0
 
 
@@ -161,9 +163,8 @@ def _run_missing(results: Results, apply: Any) -> int:
     if not tasks:
         ERR.print("all tasks have finished: nothing to run")
         return 0
-    function = functools.partial(try_task, results, VERSIONS)
     progress = StepProgress(results, tasks)
-    outcomes = contextlib.closing(apply(function, tasks))
+    outcomes = contextlib.closing(apply(functools.partial(try_task, results), tasks))
     with warnings.catch_warnings(), progress, outcomes as finished:
         warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
         for task, error in finished:

@@ -63,8 +63,9 @@ class Results:
         own = [c.entry.make for c in (*study.environment, *study.policy) if ":" in c.name]
         code = {make.__module__: Path(inspect.getfile(make)).read_bytes() for make in own}
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in code.items()}
-        self._config = {"study": study.to_dict(), "versions": {**VERSIONS, **digests}}
-        text = json.dumps([_measured(self._config["study"]), self._config["versions"]])
+        self.versions = {**VERSIONS, **digests}
+        self._config = {"study": study.to_dict(), "versions": self.versions}
+        text = json.dumps([_measured(self._config["study"]), self.versions])
         self.digest = hashlib.sha256(text.encode()).hexdigest()
         self.folder = path.absolute() / "tasks"  # as workers may be in another folder
 
@@ -79,7 +80,7 @@ class Results:
         text = f"folder {self.path} holds results of other"
         if _measured(found["study"]) != _measured(self._config["study"]):
             return f"{text} arguments"
-        is_same = found["versions"] == self._config["versions"]
+        is_same = found["versions"] == self.versions
         return "" if is_same else f"{text} versions: {found['versions']}"
 
     @contextlib.contextmanager
