@@ -97,7 +97,9 @@ class Integers(ContextSampler):
         super().__init__(dim, np.int32)
         self._low = check_integer("low", low, -(2**31))
         self._high = check_integer("high", high, self._low + 1, 2**31)
-        self._width = self._high - self._low
+        # Ufuncs take arrays without dimensions faster than Python's numbers.
+        self._width = np.array(float(self._high - self._low))
+        self._shift = np.array(self._low, np.int32)
 
     def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.int32]:
         shape = (*size, self._dim)
@@ -107,7 +109,7 @@ class Integers(ContextSampler):
         uniform = rng.random(shape)
         uniform *= self._width
         values = uniform.astype(np.int32)
-        values += self._low
+        values += self._shift
         return values
 
 
