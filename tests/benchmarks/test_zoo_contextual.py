@@ -71,7 +71,7 @@ def test_a_step_of_a_large_batch_costs_little_more_than_its_random_numbers(expec
         ("stationary_stochastic", 2.8),  # (1.7) the product with the weights takes 5 microseconds
         ("drifting_linear", 3.2),  # (2.2) the same, and rotating the weights takes 2
         ("piecewise_linear", 2.8),  # (1.7)
-        ("structured", 8.0),  # (3.0) four products, and 70 calls of Python functions
+        ("structured", 7.0),  # (3.0) four products, and 70 calls of Python functions
     ],
 )
 def test_the_overhead_of_a_step_beside_that_of_the_testbed(expect, name, bound):
