@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from bandit_envs import __version__
 from bandit_envs.base.checks import shown
@@ -61,9 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 2
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help shows all options\n")
+
+
 def _parser() -> argparse.ArgumentParser:
     style: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": EXAMPLES}
-    parser = argparse.ArgumentParser("bandit-envs", description=DESCRIPTION, **style)
+    parser = _Parser("bandit-envs", description=DESCRIPTION, **style)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(required=True, dest="command", metavar="COMMAND")
 

@@ -25,6 +25,8 @@ MINE = "tests.studies.mine"
         (["testbed", "--policy", "ucb"], "needs a value for c"),
         (["testbed", "--policy", "greedy", "--policy", "greedy"], "greedy is listed twice"),
         (["testbed", "--figure", "2.2", "--policy", "greedy"], "greedy is listed twice"),
+        (["testbed", "--runs", "many"], "--runs: invalid int value: 'many'; .* --help"),
+        (["report"], "required: DIR; bandit-envs report --help"),
         (["testbed", "--runs", "0"], "runs is 0"),
         (["testbed", "--steps", "-3"], "steps is -3"),
         (["testbed", "--arms", "0"], "k is 0"),
