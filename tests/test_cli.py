@@ -470,36 +470,31 @@ def test_a_report_draws_other_panels(tmp_path, drawn):
     assert "cumulative_regret" in err
 
 
-def test_tables_show_medians_and_quantiles_over_runs_on_demand(tmp_path):
-    arguments = "--policy", "greedy", *SMALL
+def test_quantiles_over_runs_take_one_more_run_of_a_study_that_kept_no_curves(tmp_path):
+    arguments = "--policy", "greedy", *SMALL, "--panels", "reward"
     output = tmp_path / "results"
-    run_testbed(tmp_path, *arguments, "--quantiles", 0.1, 0.9)
-    of_runs = [float(row["mean_reward"]) for row in rows(output / "runs.csv")]
-    low, median, high = np.quantile(of_runs, [0.1, 0.5, 0.9])
-    shown = run("report", output).out
-    assert f"({low:.3f} to {high:.3f})" in shown
-    assert f" {median:.3f} " in shown
-    low, high = np.quantile(of_runs, [0.25, 1])
-    assert f"({low:.3f} to {high:.3f})" in run("report", output, "--quantiles", 0.25, 1).out
-    of_runs = [float(row["cumulative_regret"]) for row in rows(output / "runs.csv")]
-    last = rows(output / "quantiles.csv")[-1]
-    found = [float(last[f"cumulative_regret_{level}"]) for level in (0.25, 0.5, 1)]
-    assert last["step"] == "12"
-    assert found == pytest.approx(np.quantile(of_runs, [0.25, 0.5, 1]), rel=1e-6)
-
-
-def test_a_study_that_kept_no_curves_of_runs_is_run_once_more_for_quantiles(tmp_path):
-    arguments = "--policy", "greedy", *SMALL
     run_testbed(tmp_path, *arguments)
-    before = tables(tmp_path / "results")
-    code, _, err = run("report", tmp_path / "results", "--quantiles", 0.1, 0.9)
+    before = tables(output)
+    code, _, err = run("report", output, "--quantiles", 0.1, 0.9)
     assert code == 2
     assert "was run with --quantiles" in err
-    assert tables(tmp_path / "results") == before
-    assert "nothing to run" not in run_testbed(tmp_path, *arguments, "--quantiles", 0.1, 0.9).err
-    assert "nothing to run" in run_testbed(tmp_path, *arguments, "--quantiles", 0.2, 0.8).err
+    assert tables(output) == before
+    _, out, err = run_testbed(tmp_path, *arguments, "--quantiles", 0.1, 0.9)
+    assert "nothing to run" not in err
+    of_runs = rows(output / "runs.csv")
+    rewards = [float(row["mean_reward"]) for row in of_runs]
+    low, median, high = np.quantile(rewards, [0.1, 0.5, 0.9])
+    assert f" {median:.3f} " in out
+    assert f"({low:.3f} to {high:.3f})" in out
+    low, high = np.quantile(rewards, [0.25, 1])
+    assert f"({low:.3f} to {high:.3f})" in run("report", output, "--quantiles", 0.25, 1).out
+    last = rows(output / "quantiles.csv")[-1]
+    found = [float(last[f"cumulative_regret_{level}"]) for level in (0.25, 0.5, 1)]
+    regrets = [float(row["cumulative_regret"]) for row in of_runs]
+    assert last["step"] == "12"
+    assert found == pytest.approx(np.quantile(regrets, [0.25, 0.5, 1]), rel=1e-6)
     assert "nothing to run" in run_testbed(tmp_path, *arguments).err
-    assert before.items() < tables(tmp_path / "results").items()
+    assert before.items() < tables(output).items()
 
 
 def test_a_report_of_an_unfinished_folder_says_what_is_missing(tmp_path):
