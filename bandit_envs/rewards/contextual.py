@@ -61,23 +61,17 @@ class _LinearModel(RewardModel):
         """Returns [B], or [B, K] if arrays of `arm_features` are [B, K, n]."""
         users = global_features if isinstance(global_features, list) else [global_features]
         items = arm_features if isinstance(arm_features, list) else [arm_features]
-        parts, is_table = (*users, *items), items[0].ndim == 3
-        # In float32 if the features are, so that a large batch of arms need not be converted.
-        width, is_narrow = 0, True
-        for part in parts:
-            width += part.shape[-1]
-            is_narrow = is_narrow and part.dtype.char == "f"
-        theta = self._theta_float32 if is_narrow else self._theta
-        if len(theta) != width:
-            num_global = sum(part.shape[-1] for part in users)
-            raise ValueError(
-                f"theta has {len(theta)} entries; expected one for each of {num_global} global "
-                f"and {width - num_global} arm features"
-            )
+        is_table = items[0].ndim == 3
+        theta: Array = self._theta_float32  # so that a large batch of float32 need not be converted
+        for part in (*users, *items):
+            if part.dtype.char != "f":
+                theta = self._theta
         score: Any = None
         end = 0
-        for part in parts:
+        for part in (*users, *items):
             start, end = end, end + part.shape[-1]
+            if end > len(theta):
+                break
             if part.ndim == 2:
                 product = part.dot(theta[start:end])
                 product = product[:, np.newaxis] if is_table else product
@@ -86,6 +80,12 @@ class _LinearModel(RewardModel):
                 product = part.reshape(rows * num_arms, count).dot(theta[start:end])
                 product = product.reshape(rows, num_arms)
             score = product if score is None else score + product
+        if end != len(theta):
+            num_global, num_arm = (sum(part.shape[-1] for part in side) for side in (users, items))
+            raise ValueError(
+                f"theta has {len(theta)} entries; expected one for each of {num_global} global "
+                f"and {num_arm} arm features"
+            )
         return np.asarray(score)
 
 
