@@ -40,14 +40,15 @@ class IndexPolicy(Policy):
         available = self._available(time_step.observation)
         actions = self._best(rng, learned, time_step, available)
         epsilon = self._exploration(learned)
-        if np.any(epsilon > 0.0):
+        if not isinstance(epsilon, float) or epsilon > 0.0:
             drawn = rng.random(self._batch_size)
             rows = (drawn < epsilon).nonzero()[0]
             actions = actions.copy()
             if available is not None:
                 actions[rows] = draw_indices(rng, available[rows])
             else:  # of the numbers below epsilon, drawn / epsilon is uniform
-                actions[rows] = (drawn / epsilon)[rows] * self._num_actions
+                below = epsilon[rows] if isinstance(epsilon, np.ndarray) else epsilon
+                actions[rows] = drawn[rows] / below * self._num_actions
         return actions
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
@@ -72,7 +73,7 @@ class IndexPolicy(Policy):
             chosen = is_largest[np.arange(tied.size), action[tied]]
             found[tied] = chosen / is_largest.sum(axis=1)
         epsilon = self._exploration(learned)
-        if np.any(epsilon > 0.0):
+        if not isinstance(epsilon, float) or epsilon > 0.0:
             found *= 1.0 - epsilon
             found += epsilon * (1.0 / self._num_actions)
         return found
