@@ -15,8 +15,8 @@ BLOCK = 8192
 LENGTH = 34.0
 """An integral over a density ends where its logarithm has fallen by this."""
 
-PLACES, WEIGHTS = np.polynomial.legendre.leggauss(36)
-"""Gauss-Legendre quadrature on [-1, 1]."""
+PLACES, WEIGHTS = 0.5 * np.array(np.polynomial.legendre.leggauss(36)) + [[0.5], [0.0]]
+"""Gauss-Legendre quadrature on [0, 1]."""
 
 UNKNOWN = 1e200
 """The ratio of a tail that is not known."""
@@ -117,17 +117,17 @@ def _tail_over_density(y: Floats, a: Floats, b: Floats) -> Floats:
     # Newton's method comes from above to where it ends.
     fall, bend = np.maximum(total * x - a, 0.0), 2.0 * LENGTH * total * x * rest
     end = np.minimum(2.0 * LENGTH / (fall + np.sqrt(fall * fall + bend)), 600.0)
-    for _ in range(3):
+    for _ in range(2):
         odds = x * np.expm1(end)
         excess = a * end - total * np.log1p(odds) + LENGTH
         end -= excess / (a - total * (x + odds) / (1.0 + odds))
-    z = np.multiply.outer(0.5 + 0.5 * PLACES, end)
+    z = np.multiply.outer(PLACES, end)
     density = np.expm1(z)
     density *= x
     np.log1p(density, out=density)
     density *= -total
     density += np.multiply(z, a, out=z)
-    ratio = 0.5 * end * (WEIGHTS @ np.exp(density, out=density))
+    ratio = end * (WEIGHTS @ np.exp(density, out=density))
     for below in (b + 1.0, b):
         ratio = (1.0 + (a + below) * rest * ratio) / below
     return np.asarray(ratio)
