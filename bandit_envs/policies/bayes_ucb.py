@@ -110,12 +110,12 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         """
         above = np.flatnonzero(learned.bounds >= lower[:, np.newaxis])
         rows = np.flatnonzero(np.bincount(above // self._num_actions) > 1)
-        part = map_structure(lambda table: table.take(rows, axis=0), learned[:4])
-        bounds, lower = part[3], lower.take(rows)[:, np.newaxis]
-        below = np.where(bounds >= lower, lower_bounds(learned.level, *part[:3]), lower)
-        is_rival = bounds >= below.max(axis=1, keepdims=True)
-        is_rival[is_rival.sum(axis=1) == 1] = False
         places = rows[:, np.newaxis] * self._num_actions + np.arange(self._num_actions)
+        bounds, lower = learned.bounds.reshape(-1).take(places), lower.take(rows)[:, np.newaxis]
+        found = lower_bounds(learned.level, *_taken(learned, places))
+        below = np.where(bounds >= lower, found, lower).max(axis=1, keepdims=True)
+        is_rival = bounds >= below
+        is_rival[is_rival.sum(axis=1) == 1] = False
         self._sharpen(learned, np.concatenate([places[is_rival], also]))
 
     def _sharpen(self, learned: Quantiles, places: Actions) -> Floats:
@@ -134,6 +134,6 @@ def _extend(learned: Quantiles) -> None:
 
 
 def _taken(learned: Quantiles, places: Actions) -> tuple[Floats, Floats, Tails]:
-    """Returns the parameters and the tails of the posteriors at `places`, [n]."""
+    """Returns the parameters and the tails of the posteriors at `places`."""
     a, b, *tails = (table.reshape(-1).take(places) for table in (*learned[:2], *learned.tails))
     return a, b, Tails(*tails)
