@@ -1,7 +1,8 @@
 """Runs the code blocks of a Markdown page in order, as a reader would.
 
 python     runs, or is checked as a doctest; the blocks of a page share one namespace
-sh         runs line by line, except for lines that get or install something
+sh         runs line by line, except for lines that get or install something; a line may go on
+           after a backslash
 any other  does not run
 
 A block with a caption does not run. It is appended to the file that the caption names.
@@ -53,7 +54,7 @@ def run_commands(example: Example) -> None:
     """Runs a block of shell commands in the current folder."""
     if "name" in example.region.lexemes.get("options", {}):
         return
-    for line in example.parsed.splitlines():
+    for line in example.parsed.replace("\\\n", " ").splitlines():
         if line.startswith(NOT_RUN):
             continue
         program, *arguments = shlex.split(line, comments=True)

@@ -36,7 +36,7 @@ pytest.importorskip("rich")
 pytestmark = pytest.mark.slow
 TWO_WORKERS = ("--workers", "2", "--backend")
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "colab/docs/studies.md").read_text("utf-8")
+PAGE = (ROOT / "colab/docs/studies.md").read_text("utf-8").replace("\\\n", " ")
 BLOCKS = dict(re.findall(r"```\{code-block\} \w+\n:name: (\S+)\n\n(.*?)```", PAGE, re.DOTALL))
 SLURM = {
     "sbatch": 'setsid sh "$1" >"job-$$" 2>&1 & echo "Submitted batch job $!"',
