@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandit_envs.rewards import (
+    FlatReward,
     LinearReward,
     LogisticReward,
     RewardModel,
@@ -40,6 +41,17 @@ def test_a_linear_mean_takes_features_of_any_dtype(dtype):
     users, items = users.astype(dtype), items.astype(dtype)
     expected = users @ [1.0, 2.0] + items[:, 1] @ [3.0, 4.0]
     np.testing.assert_allclose(reward.mean(users, items)[:, 1], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_a_linear_mean_of_nests_is_that_of_their_joined_leaves(dtype):
+    rng, theta = np.random.default_rng(0), np.arange(8.0)
+    user = {"a": rng.normal(size=(4, 2)), "b": rng.integers(3, size=4).astype(dtype)}
+    item = {"c": rng.normal(size=(4, 3, 2, 2)), "d": rng.integers(3, size=(4, 3)).astype(dtype)}
+    users = np.concatenate((user["a"], user["b"][:, np.newaxis]), axis=1)
+    items = np.concatenate((item["c"].reshape(4, 3, 4), item["d"][..., np.newaxis]), axis=2)
+    found = FlatReward(LinearReward(theta)).mean(user, item)
+    np.testing.assert_allclose(found, LinearReward(theta).mean(users, items), rtol=1e-6)
 
 
 def test_float32_features_are_not_widened():
