@@ -91,4 +91,5 @@ class LinearBandit(BanditPyEnvironment):
     def _products(self, state: Any) -> Array:
         """Returns x . W [B, K], in float32 if x is."""
         x, weights = state.context, state.weights
-        return np.asarray(x.dot(weights.astype(np.float32) if x.dtype == np.float32 else weights))
+        products: Array = x.dot(weights.astype(np.float32) if x.dtype.char == "f" else weights)
+        return products
