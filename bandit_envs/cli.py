@@ -4,6 +4,7 @@ import argparse
 import inspect
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -37,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if unknown:
             known = [f"--{name.replace('_', '-')}" for name in vars(options)]
             hint = near_miss(unknown[0], known) or f"{options.command} --help shows all options"
+            if unknown[0].partition(":")[0] in POLICIES and "--policy" in known:
+                hint = f"did you mean --policy {unknown[0]}?"
+            elif re.match(r"\w+=", unknown[0]):
+                hint = f"parameters follow a colon, as in ID:{unknown[0]}"
             raise ValueError(f"{options.command} does not take {shown(unknown[0])}; {hint}")
         if options.command == "list":
             print(_listed(options.id))

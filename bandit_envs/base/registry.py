@@ -90,6 +90,9 @@ class Entry:
         if not colon:
             hint = near_miss(name, table) or f"expected one of {', '.join(table)}"
             raise ValueError(f"{cls.what} is {shown(name)}; {hint}")
+        if module in table:
+            problem = f"in a table, name is {shown(module)}, and parameters are keys of their own"
+            raise ValueError(f"{cls.what} is {shown(name)}; {problem}")
         if module.endswith(".py"):
             dotted = module.removesuffix(".py").replace("/", ".")
             raise ValueError(f"{cls.what} is {shown(name)}; did you mean {dotted}:{path}?")
@@ -98,7 +101,8 @@ class Entry:
             if not (isinstance(found, type) and issubclass(found, cls.kind)):
                 raise TypeError(f"it is not a subclass of {cls.kind.__name__}")
         except Exception as error:  # a user's module raises whatever it likes
-            hint = near_miss(path, dir(sys.modules.get(module)))
+            known = dir(sys.modules.get(module)) if isinstance(error, AttributeError) else ()
+            hint = near_miss(path, known)
             problem = f"cannot be used: {error}{raised_at(error, module)}{hint and f'; {hint}'}"
             raise ValueError(f"{cls.what} is {shown(name)}, which {problem}") from error
         return cls(name, found.__name__, found)

@@ -43,7 +43,7 @@ class SlatePolicy(Policy):
     def sizes(cls, env: Any) -> dict[str, Any]:
         shape: tuple[int, ...] = getattr(env.action_spec(), "shape", ())
         if len(shape) != 1:
-            raise ValueError(f"{env.name} has actions {env.action_spec()}; expected slates")
+            raise ValueError(f"{env.name} has actions of shape {shape}; expected slates, (S,)")
         return {**super().sizes(env), "num_slots": shape[0]}
 
     def _checked(self, action: Any, reward: Any) -> tuple[Slates, NDArray[Any]]:
