@@ -204,10 +204,7 @@ def map_structure(function: Callable[..., Any], nest: Nest, *others: Nest) -> Ne
     if not isinstance(nest, CONTAINERS):
         return function(nest, *others)
     if type(nest) is dict and not others:  # the common kind first: every step passes here
-        return {
-            key: map_structure(function, leaf) if isinstance(leaf, CONTAINERS) else function(leaf)
-            for key, leaf in nest.items()
-        }
+        return {key: map_structure(function, leaf) for key, leaf in nest.items()}
     kind: Any = next(kind for kind in CONTAINERS if isinstance(nest, kind))
     for other in others:
         if not isinstance(other, kind):
