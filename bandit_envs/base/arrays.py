@@ -72,7 +72,7 @@ def check_array(what: str, array: NDArray[Any], shape: tuple[int, ...]) -> NDArr
     if array.shape != shape:
         raise ValueError(f"{what} shape {array.shape}; expected {shape}")
     if array.dtype.kind == "f" and array.size:
-        place = array.argmax()  # for argmax, NaN is the largest number
+        place = array.argmax() if array.size > 1 else 0  # for argmax, NaN is the largest number
         if math.isnan(array.item(place)):
             row, *entry = map(int, np.unravel_index(place, shape))
             raise ValueError(f"{what} NaN for row {row}" + (f", entry {entry}" if entry else ""))
