@@ -95,7 +95,8 @@ def test_the_slots_of_a_slate_are_not_rewarded_if_the_slate_is():
     env.step([[1, 2, 3, 4]])
     arms = env._rendered_arms(0)
     assert arms.reward == []
-    assert arms.slots() == {1: (1, 0.0), 2: (2, 0.0), 3: (3, 0.0), 4: (4, 0.0)}
+    assert arms.slots() == {1: (1, None), 2: (2, None), 3: (3, None), 4: (4, None)}
+    assert "reward" not in text(arms)
 
 
 def test_text_of_arms_that_are_all_0_has_a_scale():

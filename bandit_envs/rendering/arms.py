@@ -28,10 +28,10 @@ class Arms(NamedTuple):
             text += f"; last action {self.action[0]}" if len(self.action) == 1 else "; last slate"
         return text + (f", reward {sum(self.reward):.2f}" if self.reward else "")
 
-    def slots(self) -> dict[int, tuple[int, float]]:
-        """Returns the number of the slot, from 1, and the reward of each item of the last slate."""
+    def slots(self) -> dict[int, tuple[int, float | None]]:
+        """Returns the slot, from 1, of each item of the last slate, and its reward if known."""
         count = len(self.action)
-        rewards = self.reward if len(self.reward) == count else [0.0] * count
+        rewards = self.reward if len(self.reward) == count else [None] * count
         return dict(zip(self.action, enumerate(rewards, 1))) if count > 1 else {}
 
     def reward_limits(self, num_stds: float) -> tuple[float, float]:
@@ -50,7 +50,7 @@ def text(arms: Arms) -> str:
 
     The value of an arm is an o, or a * if it is optimal. Dashes show one standard deviation on both
     sides of it, or if that is unknown, the way to 0, which is a |. The last reward is an x, and the
-    items of the last slate have their slots and rewards.
+    items of the last slate have their slots, and rewards if there is one for each slot.
     """
     low, high = arms.reward_limits(num_stds=2.0)
     width = TEXT_WIDTH // 2
@@ -62,7 +62,9 @@ def text(arms: Arms) -> str:
         if value == -np.inf:
             lines.append(f"{arm:4d}          not available")
         else:
-            slot = "slot {}, reward {:.2f}".format(*slots[arm]) if arm in slots else ""
+            number, reward = slots.get(arm, (0, None))
+            slot = f"slot {number}" if number else ""
+            slot += "" if reward is None else f", reward {reward:.2f}"
             marks = _marks(arms, arm, value, low, high)
             lines.append(f"{arm:4d} {value:7.2f}  {marks}  {slot}".rstrip())
     return "\n".join(lines)

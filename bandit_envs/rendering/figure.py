@@ -79,7 +79,9 @@ def _draw_arms(figure: Figure, arms: Arms) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
 
 
-def _slots(axis: Axes, slots: dict[int, tuple[int, float]], values: NDArray[Any]) -> list[Any]:
+def _slots(
+    axis: Axes, slots: dict[int, tuple[int, float | None]], values: NDArray[Any]
+) -> list[Any]:
     """Numbers the items of the last slate at the ends of their bars, and returns a legend."""
     handles: list[Any] = []
     for color, label, is_paid in (
