@@ -85,6 +85,9 @@ class Wrapper(PyEnvironment):
     def reward_spec(self) -> Nest:
         return self._reward_spec
 
+    def discount_spec(self) -> Nest:
+        return self._env.discount_spec()
+
     def should_reset(self, time_step: TimeStep) -> bool:
         return self._env.should_reset(time_step)
 

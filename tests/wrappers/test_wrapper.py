@@ -7,6 +7,7 @@ from bandit_envs import (
     RegretMetric,
     StepDriver,
 )
+from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.wrappers import AffineReward, RandomActionMask, Wrapper
 from tests.wrappers.examples import Payer, RewardSoFar, Unchanged, per_arm_bandit
 
@@ -15,6 +16,11 @@ ACTIONS = [[0, 1, 2], [2, 2, 2], [1, 0, 1], [0, 0, 2]]
 
 def make_testbed(seed=0, **arguments):
     return KArmedTestbed(k=3, batch_size=3, seed=seed, **arguments)
+
+
+class Undiscounted(KArmedTestbed):
+    def discount_spec(self):
+        return BoundedArraySpec((), np.float32, 0.0, 0.0, "discount")
 
 
 def assert_same(time_step, other):
@@ -32,6 +38,7 @@ def test_what_is_not_changed_is_the_same():
     for spec in ("action_spec", "observation_spec", "reward_spec", "discount_spec"):
         assert getattr(env, spec)() == getattr(bare, spec)()
     assert env.time_step_spec() == bare.time_step_spec()
+    assert Unchanged(Undiscounted(k=3)).discount_spec() == Undiscounted(k=3).discount_spec()
     assert env.reward_range == (-np.inf, np.inf)
     assert_same(env.reset(), bare.reset())
     for action in ACTIONS:
