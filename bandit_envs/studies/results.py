@@ -93,7 +93,7 @@ class Results:
         if problem and not (overwrite and self.folder.is_dir()):
             raise ValueError(f"{problem}; expected another folder (--output), or --overwrite")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
             raise ValueError(f"folder {self.path} is in use by another run") from None
@@ -105,6 +105,7 @@ class Results:
                     file.unlink()
             text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
             saving.atomic_write(self.path / "config.json", [text.encode()])
+            self.folder.mkdir(exist_ok=True)
             for folder in (self.path, self.folder):
                 saving.remove_temporary_files(folder)
             (self.folder / ".steps").write_text("")

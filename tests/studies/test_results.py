@@ -13,6 +13,7 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
+from bandit_envs.base import saving
 from bandit_envs.studies.results import Results
 from tests.command_line import TINY, content, run, sweep, tables, task_files, write
 from tests.studies.test_study import parse
@@ -216,6 +217,18 @@ def test_the_folder_is_free_again_after_a_run_that_failed(tmp_path):
         raise ZeroDivisionError
     with results.opened():
         pass
+
+
+def test_a_run_that_ends_before_it_has_written_its_config_is_resumed(tmp_path, monkeypatch):
+    def fail(path, content):
+        raise OSError(path)
+
+    results = Results(tmp_path / "results", parse(TINY))
+    with monkeypatch.context() as patch:
+        patch.setattr(saving, "atomic_write", fail)
+        with pytest.raises(OSError, match="config"), results.opened():
+            pass
+    assert results.problem() == ""
 
 
 @pytest.mark.parametrize("output", ["file", "file/results"])
