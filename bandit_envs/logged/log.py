@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bandit_envs.base.arrays import NUMBERS, Floats, as_numbers, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.specs import Nest, flatten, map_structure
 
 COLUMNS = {
@@ -103,6 +103,10 @@ class BanditLog:
 
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""
+        optional = [*COLUMNS][3:]
+        for name in names:
+            if name not in optional:
+                raise ValueError(f"name is {shown(name)}; expected one of {', '.join(optional)}")
         return self._like(self.observation, {**self._columns, **dict.fromkeys(names)})
 
     def __len__(self) -> int:

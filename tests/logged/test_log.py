@@ -67,5 +67,8 @@ def test_logs_with_other_columns_are_not_equal_and_not_joined():
     log, other = small_log(), small_log(step=np.arange(6))
     assert log != other
     assert other.drop("step") == log
+    for name in ("steps", "action"):
+        with pytest.raises(ValueError, match=name):
+            other.drop(name)
     with pytest.raises(ValueError, match="columns"):
         concatenate([log, other])
