@@ -137,8 +137,9 @@ def _add_evaluate_options(parser: Any) -> None:
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
     text = "a policy to be evaluated; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
-    text = "ips, snips, dm, dr, sndr, switch_dr:threshold=X, dr_os:shrinkage=X, sg_ips:shrinkage=X,"
-    text += " sg_dr:shrinkage=X or replay; may be repeated (default: ips, snips and dr)"
+    text = "one of ips, snips, dm, dr, sndr, switch_dr:threshold=X, dr_os:shrinkage=X,"
+    text += " sg_ips:shrinkage=X, sg_dr:shrinkage=X or replay; may be repeated"
+    text += " (default: ips, snips and dr)"
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
     text = "actions in your table (default: the largest plus 1)"
     parser.add_argument("--num-actions", type=int, metavar="K", help=text)

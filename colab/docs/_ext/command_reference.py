@@ -37,5 +37,6 @@ def _written(action: argparse.Action) -> str:
 
 
 def _meaning(action: argparse.Action) -> str:
-    text = re.sub(r"(--[a-z]+)", r"`\1`", action.help or "")
+    code = re.compile("`[^`]*`|--[a-z]+")
+    text = code.sub(lambda found: f"`{found[0].strip('`')}`", action.help or "")
     return f"{text[:1].upper()}{text[1:]}."
