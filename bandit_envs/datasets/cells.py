@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 class Cells:
     """The cells of a text file, which may be compressed by gzip, or the `member` of a zip.
 
+    Cells may stand in quotes, which are left out, but have no delimiter in them.
+
     Args:
         names: of the columns; by default, the first line has them.
 
@@ -30,7 +32,7 @@ class Cells:
             content = zipfile.ZipFile(path).read(member)
         elif content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
-        lines = content.decode().rstrip().splitlines()
+        lines = content.decode("utf-8-sig").replace('"', "").rstrip().splitlines()
         if not lines:
             raise ValueError(f"{path.name} is empty")
         self._file, self._delimiter, self._first = path.name, delimiter, 1 if names else 2

@@ -124,6 +124,9 @@ def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
     items = [[0.75, 0, 1, 1, 0, 1], [-0.25, 1, 0, 1, 1, 0]]
     expected = [[[0, *items[0]], [1, *items[1]]], [[2, *items[0]], [0, *items[1]]]]
     assert datasets.load_open_bandit(path)["observation"]["per_arm"].tolist() == expected
+    quoted = DECISIONS.strip().replace(",", '","').replace("\n", '"\n"')
+    path.write_text(f'"{quoted}"\n', "utf-8-sig")
+    assert datasets.load_open_bandit(path)["observation"]["per_arm"].tolist() == expected
 
 
 @pytest.mark.parametrize(
