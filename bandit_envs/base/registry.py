@@ -90,7 +90,7 @@ class Entry:
         if not colon:
             hint = near_miss(name, table) or f"expected one of {', '.join(table)}"
             raise ValueError(f"{cls.what} is {shown(name)}; {hint}")
-        if module in table:
+        if module in table and "=" in path:
             problem = f"in a table, name is {shown(module)}, and parameters are keys of their own"
             raise ValueError(f"{cls.what} is {shown(name)}; {problem}")
         if module.endswith(".py"):

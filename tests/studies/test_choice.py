@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-from bandit_envs import KArmedTestbed, UCBPolicy
+from bandit_envs import KArmedTestbed, RandomPolicy, UCBPolicy
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
 from tests.studies.mine import Bernoulli
 
@@ -139,3 +139,9 @@ def test_what_names_no_policy_is_refused(text, message):
     with pytest.raises(ValueError, match=message) as error:
         policy(text)
     assert len(str(error.value)) < 1000
+
+
+def test_a_users_module_may_have_the_name_of_an_id(tmp_path, monkeypatch):
+    (tmp_path / "greedy.py").write_text("from bandit_envs import RandomPolicy as Mine\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert policy({"name": "greedy:Mine"}).entry.make is RandomPolicy
