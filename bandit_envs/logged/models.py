@@ -142,7 +142,9 @@ class RewardRegression:
 def _features(log: BanditLog, rows: Indices, action: Indices, choices: int) -> Floats:
     """Returns the features of actions [m], of so many choices, in rows [m]: [m, d]."""
     if _has_items(log):
-        parts = [log.observation["global"][rows], log.observation["per_arm"][rows, action]]
+        users, items = log.observation["global"], log.observation["per_arm"]
+        items = items.reshape(len(log), log.num_actions, -1)
+        parts = [users.reshape(len(log), -1)[rows], items[rows, action]]
     else:
         parts = [np.eye(log.num_actions)[action]] if choices > 1 else []
         parts += [leaf.reshape(len(log), -1)[rows] for leaf in flatten(log.observation)]

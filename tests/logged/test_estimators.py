@@ -387,7 +387,11 @@ def test_features_of_items_predict_rewards():
     means = observation["global"] + observation["per_arm"] @ [1.0, -2.0]
     action = rng.integers(4, size=500)
     log = BanditLog(observation, action, means[np.arange(500), action], np.full(500, 0.25), 4)
-    assert np.allclose(RewardRegression().predict(log), means, atol=0.1)
+    predicted = RewardRegression().predict(log)
+    assert np.allclose(predicted, means, atol=0.1)
+    users, items = observation["global"][:, 0], observation["per_arm"][..., np.newaxis]
+    same = BanditLog({"global": users, "per_arm": items}, action, log.reward, log.propensity, 4)
+    np.testing.assert_array_equal(RewardRegression().predict(same), predicted)
 
 
 def test_a_policy_is_asked_for_available_actions_only():
