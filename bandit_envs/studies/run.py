@@ -111,7 +111,7 @@ def backend(name: str, workers: int, address: str | None) -> Iterator[Callable[.
             yield lambda do, tasks: (out for _, out in done(client.map(do, tasks, pure=False)))
     elif name == "ray":
         ray = importlib.import_module("ray.util.multiprocessing")
-        with ray.Pool(None if address else workers, ray_address=address) as pool:
+        with ray.Pool(None if address else workers, ray_address=address or "local") as pool:
             yield lambda do, tasks: (out for out in pool.imap_unordered(do, tasks))
     elif address is not None:
         raise ValueError(f"address is {address}, but the backend {name} takes none")
