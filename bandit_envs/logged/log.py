@@ -212,6 +212,5 @@ def check_each(name: str, values: NDArray[Any], good: Any, expected: str, start:
     """Raises ValueError for the first of `values` [n, ...] that is not good; rows from `start`."""
     if not good.all():
         row, *rest = map(int, np.argwhere(~good)[0])
-        raise ValueError(
-            f"{name} is {values[(row, *rest)]} in row {start + row}; expected {expected}"
-        )
+        found = f"{name} is {values.item(row, *rest)!r} in row {start + row}"
+        raise ValueError(f"{found}; expected {expected}")

@@ -319,7 +319,7 @@ def test_actions_of_a_table_that_count_from_one_are_refused():
 def test_the_first_row_without_an_integer_action_is_named(actions, row):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": [1.0, 2.0], "arm": actions, "paid": [1, 0], "p": [0.5, 0.5]})
-    with pytest.raises(ValueError, match=rf"'arm' is {actions[row]} in row {row}"):
+    with pytest.raises(ValueError, match=rf"'arm' is {actions[row]!r} in row {row}"):
         from_frame(frame, "arm", "paid", "p", features=["age"])
 
 
