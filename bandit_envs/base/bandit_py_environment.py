@@ -265,7 +265,8 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _expected_rewards(self, state: Any) -> NDArray[Any]:
         """Returns the mean of the reward of every action in `state`, available or not: [B, K]."""
-        raise NotImplementedError(f"{self._name} does not know its expected rewards")
+        hint = "" if self._takes_indices else " of single actions; see optimal_reward(), get_info()"
+        raise NotImplementedError(f"{self._name} does not know its expected rewards{hint}")
 
     def _expected_reward(self, state: Any, action: Any) -> NDArray[Any]:
         """Returns the mean of the reward of each row's `action` in `state`: [B].
