@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing
 
 import numpy as np
@@ -14,9 +15,6 @@ BLOCK = 8192
 
 LENGTH = 34.0
 """An integral over a density ends where its logarithm has fallen by this."""
-
-PLACES, WEIGHTS = 0.5 * np.array(np.polynomial.legendre.leggauss(36)) + [[0.5], [0.0]]
-"""Gauss-Legendre quadrature on [0, 1]."""
 
 UNKNOWN = 1e200
 """The ratio of a tail that is not known."""
@@ -110,6 +108,12 @@ def _log_weight(y: Floats, a: Floats, b: Floats) -> Floats:
     return -a * np.log1p(np.exp(-y)) - b * np.log1p(np.exp(y))
 
 
+@functools.cache
+def _quadrature() -> Floats:
+    """Returns the places and the weights of Gauss-Legendre quadrature on [0, 1]: [2, n]."""
+    return 0.5 * np.array(np.polynomial.legendre.leggauss(36)) + [[0.5], [0.0]]
+
+
 def _tail_over_density(y: Floats, a: Floats, b: Floats) -> Floats:
     """Returns P(Y > y) / density(y) of the log odds Y of X ~ Beta(a, b), by quadrature."""
     x, rest, total = 1.0 / (1.0 + np.exp(-y)), 1.0 / (1.0 + np.exp(y)), a + b + 2.0
@@ -121,13 +125,14 @@ def _tail_over_density(y: Floats, a: Floats, b: Floats) -> Floats:
         odds = x * np.expm1(end)
         excess = a * end - total * np.log1p(odds) + LENGTH
         end -= excess / (a - total * (x + odds) / (1.0 + odds))
-    z = np.multiply.outer(PLACES, end)
+    places, weights = _quadrature()
+    z = np.multiply.outer(places, end)
     density = np.expm1(z)
     density *= x
     np.log1p(density, out=density)
     density *= -total
     density += np.multiply(z, a, out=z)
-    ratio = end * (WEIGHTS @ np.exp(density, out=density))
+    ratio = end * (weights @ np.exp(density, out=density))
     for below in (b + 1.0, b):
         ratio = (1.0 + (a + below) * rest * ratio) / below
     return np.asarray(ratio)
