@@ -48,7 +48,7 @@ MINE = "tests.studies.mine"
         (["run", "per_arm:noise=1"], "'noise'; expected .*noise_std"),
         (["run", "nowhere:Bandit"], "nowhere:Bandit"),
         (["run", f"{MINE}:Nothing"], "Nothing"),
-        (["run", f"{MINE}:Always"], "not a subclass of BanditPyEnvironment"),
+        (["run", f"{MINE}:Always"], "not a subclass of BanditPyEnvironment or Wrapper"),
         (["run", f"{MINE}:Bernoulli"], "needs a value for means"),
         (["run", f"{MINE}:Bernoulli:means=0.5"], "environment .*means=0.5: "),
         (["run", "testbed", "--policy", f"{MINE}:Bernoulli"], "not a subclass of Policy$"),

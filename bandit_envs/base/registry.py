@@ -26,10 +26,10 @@ def near_miss(name: Any, known: Iterable[str]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What an id stands for: a `what`, such as "policy", made by a class of a `kind`."""
+    """What an id stands for: a `what`, such as "policy", made by a class of one of the `kinds`."""
 
     what: ClassVar[str]
-    kind: ClassVar[type]
+    kinds: ClassVar[tuple[type, ...]]
     id: str  # the short id, or `module:Class`
     title: str  # how a legend writes it
     make: Callable[..., Any]  # a class, or a function of plain values that returns an instance
@@ -98,8 +98,9 @@ class Entry:
             raise ValueError(f"{cls.what} is {shown(name)}; did you mean {dotted}:{path}?")
         try:
             found = operator.attrgetter(path)(importlib.import_module(module))
-            if not (isinstance(found, type) and issubclass(found, cls.kind)):
-                raise TypeError(f"it is not a subclass of {cls.kind.__name__}")
+            if not (isinstance(found, type) and issubclass(found, cls.kinds)):
+                expected = " or ".join(kind.__name__ for kind in cls.kinds)
+                raise TypeError(f"it is not a subclass of {expected}")
         except Exception as error:  # a user's module raises whatever it likes
             known = dir(sys.modules.get(module)) if isinstance(error, AttributeError) else ()
             hint = near_miss(path, known)

@@ -31,6 +31,7 @@ from bandit_envs.environments.stationary_stochastic import stationary_stochastic
 from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
 from bandit_envs.environments.stationary_stochastic_structured import structured
 from bandit_envs.environments.wheel import wheel
+from bandit_envs.wrappers import Wrapper
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +42,7 @@ class EnvironmentEntry(Entry):
     `batch_size`, and passes the keywords on that every environment takes, such as `seed`.
     """
 
-    what, kind = "environment", BanditPyEnvironment
+    what, kinds = "environment", (BanditPyEnvironment, Wrapper)
 
     @functools.cached_property
     def environment(self) -> type[BanditPyEnvironment]:
@@ -64,6 +65,8 @@ class EnvironmentEntry(Entry):
     @property
     def has_context(self) -> bool:
         """Whether rows are users of a shared problem, whom observations tell apart."""
+        if not issubclass(self.environment, BanditPyEnvironment):  # a user's wrapper
+            return False
         observes = self.environment._observe is not BanditPyEnvironment._observe
         return observes and not self.independent_rows
 

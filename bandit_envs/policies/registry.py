@@ -14,7 +14,7 @@ from bandit_envs.base.registry import Entry
 class PolicyEntry(Entry):
     """A policy."""
 
-    what, kind = "policy", policies.Policy
+    what, kinds = "policy", (policies.Policy,)
 
     @property
     def supplied(self) -> frozenset[str]:

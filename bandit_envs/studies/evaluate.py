@@ -46,7 +46,7 @@ SAMPLES = 100  # choices counted of a policy that does not know its probabilitie
 class EstimatorEntry(Entry):
     """An estimator, or a class of reward models."""
 
-    what, kind = "estimator", object
+    what, kinds = "estimator", (object,)
 
 
 class EstimatorChoice(Choice):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,9 @@ class Wrapper(PyEnvironment):
     >>> env.reset().reward, env.step([0]).reward == env.expected_rewards()[:, 0]
     (array([0.], dtype=float32), array([ True]))
     """
+
+    independent_rows: ClassVar[bool] = False
+    """As of a bandit; a subclass that makes its own environment may stand in studies, and says."""
 
     def __init__(self, env: PyEnvironment) -> None:
         if not isinstance(env, PyEnvironment):

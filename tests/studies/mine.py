@@ -4,6 +4,7 @@ import numpy as np
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.policies import Policy
+from bandit_envs.wrappers import ClipReward
 
 
 class Bernoulli(BanditPyEnvironment):
@@ -29,6 +30,15 @@ class Unknown(Bernoulli):
 
     def _expected_rewards(self, state):
         raise NotImplementedError
+
+
+class Clipped(ClipReward):
+    """A Bernoulli bandit whose rewards are at most a half."""
+
+    independent_rows = True
+
+    def __init__(self, means, batch_size=1, seed=None):
+        super().__init__(Bernoulli(means, batch_size=batch_size, seed=seed), (0.0, 0.5))
 
 
 class Always(Policy):

@@ -46,6 +46,15 @@ def test_a_task_is_a_policy_that_learns():
     )
 
 
+def test_a_wrapper_that_makes_its_own_environment_is_run():
+    wrapped = "tests.studies.mine:Clipped:means=[0.0,1.0]"
+    (task,) = study([wrapped], ["greedy"], runs=50, steps=100).tasks()
+    assert task.batches == 1
+    found = run_task(task)
+    assert list(found) == ["reward"]  # clipping makes the means unknown
+    assert found["reward"].per_step.mean[-1] == 0.5
+
+
 @pytest.mark.parametrize(
     "environment",
     [
