@@ -4,10 +4,7 @@ import os
 
 from bandit_envs.base.state import Seed
 from bandit_envs.datasets import load_movielens, ratings_matrix
-from bandit_envs.environments import (
-    PerArmRatingsBandit,
-    RatingsBandit,
-)
+from bandit_envs.environments import PerArmRatingsBandit, RatingsBandit
 
 
 def movielens(  # noqa: PLR0917 - the positional order of TF-Agents

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Array, Indices, Rng, check_array
+from bandit_envs.base.arrays import Array, Indices, Rng, check_array, chosen
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, split_seed
@@ -90,7 +90,6 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
             spec, num_arms, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
         self._has_mask = self._counts is not None
-        self._flat_items = (self._batch_size * num_arms, *specs[1].shape)
 
     def _initial_state(self, rng: Rng) -> Observation:
         contexts = self._contexts.draw(rng, self._batch_size)
@@ -109,8 +108,8 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
         return available_actions(state, self.num_actions)
 
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Array:
-        chosen = state["per_arm"].reshape(self._flat_items).take(self._row_offsets + action, 0)
-        return self._reward_model.draw(rng, state["global"], chosen)
+        items = chosen(state["per_arm"], action)
+        return self._reward_model.draw(rng, state["global"], items)
 
 
 def per_arm(
