@@ -39,10 +39,13 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "colab/docs/studies.md").read_text("utf-8").replace("\\\n", " ")
 BLOCKS = dict(re.findall(r"```\{code-block\} \w+\n:name: (\S+)\n\n(.*?)```", PAGE, re.DOTALL))
 SLURM = {
-    "sbatch": 'setsid sh "$1" >"job-$$" 2>&1 & echo "Submitted batch job $!"',
+    "sbatch": 'cp "$1" "job-$$"; setsid sh "job-$$" >"log-$$" 2>&1 & echo "Submitted batch job $!"',
     "scancel": 'kill -- "-$1"',
 }
-"""What stands in for Slurm's commands: a job is a process group, and its number is its id."""
+"""What stands in for Slurm's commands: a job is a process group, and its number is its id.
+
+Like Slurm's, `sbatch` keeps a copy of the script, which the caller deletes afterwards.
+"""
 
 
 @pytest.fixture(params=["dask", "ray"])
