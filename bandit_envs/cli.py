@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         functions = {**vars(commands), "evaluate": evaluate.evaluate}
         return int(functions[options.command](options))
     except ModuleNotFoundError as error:
-        logged = dict.fromkeys(("pandas", "pyarrow", "sklearn"), "logged")
+        logged = dict.fromkeys(("pandas", "pyarrow"), "logged")
         extra = {"distributed": "dask", "ray": "ray", **logged}.get(str(error.name), "cli")
         problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
     except BrokenPipeError:  # the reader has enough, as `head` has
@@ -141,14 +141,11 @@ def _add_evaluate_options(parser: Any) -> None:
     text += " sg_ips:shrinkage=X, sg_dr:shrinkage=X or replay; may be repeated"
     text += " (default: ips, snips and dr)"
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
-    text = "actions in your table (default: the largest plus 1)"
-    parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
     text = "of the intervals (default: 0.95)"
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
     for name, default, metavar, text in (
-        ("model", None, "MODULE:CLASS", "a reward model, as of scikit-learn (default: ridge)"),
         ("action", "action", "COLUMN", "its column in your table (default: action)"),
         ("reward", "reward", "COLUMN", "its column in your table (default: reward)"),
         ("propensity", "propensity", "COLUMN", "its column in your table (default: propensity)"),

@@ -2,16 +2,13 @@
 
 import argparse
 import contextlib
-import importlib
-import math
 import operator
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs import logged
 from bandit_envs.base.registry import Entry
@@ -25,45 +22,36 @@ from bandit_envs.studies.figures import estimates_figure, weights_figure
 from bandit_envs.studies.results import csv_rows
 from bandit_envs.trajectories import Trajectory, restart, termination
 
-ESTIMATORS = {
-    "ips": logged.InversePropensityScoring,
-    "snips": logged.SelfNormalizedIPS,
-    "dm": logged.DirectMethod,
-    "dr": logged.DoublyRobust,
-    "sndr": logged.SelfNormalizedDR,
-    "switch_dr": logged.SwitchDR,
-    "dr_os": logged.DRWithOptimisticShrinkage,
-    "sg_ips": logged.SubGaussianIPS,
-    "sg_dr": logged.SubGaussianDR,
-    "replay": logged.ReplayMethod,
-}
-"""The estimators of the command, by id. Under `replay`, a policy goes on learning."""
-
 ROWS = 1024  # of the log, shown to a policy at a time
 SAMPLES = 100  # choices counted of a policy that does not know its probabilities
 
 
 class EstimatorEntry(Entry):
-    """An estimator, or a class of reward models."""
+    """An estimator."""
 
-    what, kinds = "estimator", (object,)
+    what, kinds = "estimator", (logged.Estimator,)
 
 
 class EstimatorChoice(Choice):
-    """An estimator, or the class of a reward model."""
+    """An estimator."""
 
     entries = EstimatorEntry
-    table: ClassVar[Mapping[str, Any]] = {
-        key: EstimatorEntry(key, key, make) for key, make in ESTIMATORS.items()
-    }
-
-    def make(self) -> Any:
-        """Returns the estimator or model."""
-        return self.entry.make(**self.parameters)
+    table = EstimatorEntry.table(
+        ("ips", "ips", logged.InversePropensityScoring),
+        ("snips", "snips", logged.SelfNormalizedIPS),
+        ("dm", "dm", logged.DirectMethod),
+        ("dr", "dr", logged.DoublyRobust),
+        ("sndr", "sndr", logged.SelfNormalizedDR),
+        ("switch_dr", "switch_dr", logged.SwitchDR),
+        ("dr_os", "dr_os", logged.DRWithOptimisticShrinkage),
+        ("sg_ips", "sg_ips", logged.SubGaussianIPS),
+        ("sg_dr", "sg_dr", logged.SubGaussianDR),
+        ("replay", "replay", logged.ReplayMethod),
+    )
 
 
 class Row(NamedTuple):
-    """A row of `estimates.csv`. The truth is known of logs that environments of ours have made."""
+    """A row of `estimates.csv`."""
 
     policy: str
     estimator: str
@@ -75,7 +63,6 @@ class Row(NamedTuple):
     effective_sample_size: float
     max_weight: float
     share_of_large_weights: float
-    truth: float
     warnings: str
 
 
@@ -94,12 +81,8 @@ def evaluate(options: argparse.Namespace) -> int:
     log = _read(options)
     choices = [choice for spec in options.policy for choice in PolicyChoice.expand(spec)]
     specs = options.estimator or ("ips", "snips", "dr")
-    estimators = {
-        str(choice): choice.make() for spec in specs for choice in EstimatorChoice.expand(spec)
-    }
-    for name, estimator in estimators.items():
-        if not isinstance(estimator, logged.Estimator):
-            raise TypeError(f"estimator {name} is not an Estimator")
+    chosen = [choice for spec in specs for choice in EstimatorChoice.expand(spec)]
+    estimators = {str(choice): choice.entry.make(**choice.parameters) for choice in chosen}
     frozen, found, weights, predicted = [], [], {}, None
     for choice in choices:
         with _named(choice):
@@ -107,7 +90,7 @@ def evaluate(options: argparse.Namespace) -> int:
     start = max(start for _, start in frozen)
     rest = log[start:]
     if any(estimator.needs_predictions for estimator in estimators.values()):
-        predicted = logged.RewardRegression(_model(options.model)).predict(rest)
+        predicted = logged.RewardRegression().predict(rest)
     for choice, (policy, _) in zip(choices, frozen):
         label = str(choice)
         with _named(choice):
@@ -115,25 +98,18 @@ def evaluate(options: argparse.Namespace) -> int:
             chances = logged.probabilities_of(policy, rest, samples)
         weights[label] = chances[np.arange(len(rest)), rest.action] / rest.propensity
         for name, estimator in estimators.items():
-            with warnings.catch_warnings(record=True) as caught:
+            with warnings.catch_warnings(record=True) as caught, _named(choice):
                 warnings.simplefilter("always")
-                if isinstance(estimator, logged.ReplayMethod):
-                    rows, truth, estimate = len(log), math.nan, _replayed(choice, log)
-                else:
-                    rows, truth = len(rest), _truth(rest, chances)
-                    estimate = estimator.estimate(rest, chances, predicted)
+                estimate = estimator.estimate(rest, chances, predicted)
             numbers = estimate.value, *estimate.interval(options.confidence), *_details(estimate)
             texts = "; ".join(str(warning.message) for warning in caught)
-            found.append(Row(label, name, rows, *numbers, truth, texts))
+            found.append(Row._make((label, name, len(rest), *numbers, texts)))
     folder.mkdir(parents=True, exist_ok=True)
     atomic_write(folder / "estimates.csv", [csv_rows([Row._fields, *found])])
     atomic_write(folder / "estimates.png", [estimates_figure(found, rest.reward.mean())])
     atomic_write(folder / "weights.png", [weights_figure(weights)])
     _show(found, f"{options.log}\n{rest}", f"value ({100.0 * options.confidence:.4g}% interval)")
-    replays = any(isinstance(each, logged.ReplayMethod) for each in estimators.values())
-    if replays:
-        OUT.print("Under replay, policies go on learning, from the whole log.", soft_wrap=True)
-    if start and len(estimators) > replays:
+    if start:
         learned = f"Policies that learn have learned from the first {start} rows, and are frozen"
         OUT.print(f"{learned} then. The other {len(rest)} rows are evaluated.", soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)
@@ -156,17 +132,7 @@ def _read(options: argparse.Namespace) -> BanditLog:
 
         frame = pandas.read_csv(options.log)
     names = options.action, options.reward, options.propensity
-    features, num_actions = options.features.split(","), options.num_actions
-    return logged.from_frame(frame, *names, features=features, num_actions=num_actions)
-
-
-def _model(spec: str | None) -> Any:
-    """Returns the reward model; None for the default one."""
-    if spec is None:
-        return None
-    importlib.import_module(spec.partition(":")[0].partition(".")[0])
-    (choice,) = EstimatorChoice.expand(spec)
-    return choice.make()
+    return logged.from_frame(frame, *names, features=options.features.split(","))
 
 
 def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
@@ -216,32 +182,13 @@ def _named(choice: PolicyChoice) -> Iterator[None]:
         raise ValueError(f"policy {choice}: {printable(error, choice)}") from error
 
 
-def _truth(log: BanditLog, chances: NDArray[np.float64]) -> float:
-    if log.expected_rewards is None:
-        return math.nan
-    means = np.where(chances > 0.0, log.expected_rewards, 0.0)
-    return float((chances * means).sum(axis=1).mean())
-
-
-def _replayed(choice: PolicyChoice, log: BanditLog) -> logged.Estimate:
-    """Returns what a policy earns that learns from the log while it is replayed."""
-    with _named(choice):
-        value, error, (matches,) = logged.evaluate_by_replay(_made(choice, log, 1), log, seed=0)
-    if matches < 100:
-        warnings.warn(f"only {matches} rows match", stacklevel=1)
-    return logged.Estimate(value, error, float(matches), 1.0, 0.0, 0.0, np.zeros((1, 0)))
-
-
 def _show(found: list[Row], title: str, value: str) -> None:
     texts, last = list(dict.fromkeys(row.warnings for row in found if row.warnings)), ""
-    has_truth = not all(math.isnan(row.truth) for row in found)
-    names = ["truth"] * has_truth + ["warning"] * bool(texts)
+    names = ["warning"] * bool(texts)
     table = new_table(title, "policy, estimator", value, "effective\nrows", *names)
     for row in found:
         numbers = f"{row.value:.4f} ({row.low:.4f} to {row.high:.4f})"
         cells = [numbers, f"{row.effective_sample_size:.0f}"]
-        if has_truth:
-            cells.append("" if math.isnan(row.truth) else f"{row.truth:.4f}")
         if row.warnings:
             cells.append(f"[{texts.index(row.warnings) + 1}]")
         if row.policy != last:

@@ -76,14 +76,11 @@ def estimates_figure(rows: Sequence[Any], logged_mean: float) -> bytes:
     axis.axvline(logged_mean, color="0.4", linestyle="--", label="logged mean")
     for index, (name, color) in enumerate(zip(estimators, itertools.cycle(COLORS))):
         own = [row for row in rows if row.estimator == name]
-        value, low, high, truth = np.array([(r.value, r.low, r.high, r.truth) for r in own]).T
+        value, low, high = np.array([(row.value, row.low, row.high) for row in own]).T
         place = 0.7 * ((index + 0.5) / len(estimators) - 0.5)
         y = [policies.index(row.policy) + place for row in own]
         ends = [value - low, high - value]
         axis.errorbar(value, y, xerr=ends, fmt="o", markersize=4, color=color, label=name)
-        if np.isfinite(truth).any():
-            label = None if index else "truth"
-            axis.plot(truth, y, "x", color="black", markersize=5, label=label, zorder=3)
     axis.set_yticks(range(len(policies)), policies, parse_math=False)
     axis.invert_yaxis()
     axis.set_xlabel("Mean reward")
