@@ -359,7 +359,7 @@ def test_a_sweep_leaves_tables_a_figure_and_what_reruns_it(tmp_path):
     code, out, err = sweep(tmp_path, CONTEXTUAL)
     output = tmp_path / "results"
     assert code == 0
-    assert {file.name for file in output.glob("[!.]*")} == {*FILES, "quantiles.csv"}
+    assert {file.name for file in output.glob("[!.]*")} == FILES
     assert [(row["environment"], row["policy"]) for row in rows(output / "summary.csv")] == [
         (f"per_arm:batch_size={size}", policy)
         for size in (1, 20)
@@ -488,13 +488,8 @@ def test_quantiles_over_runs_take_one_more_run_of_a_study_that_kept_no_curves(tm
     assert f"({low:.3f} to {high:.3f})" in out
     low, high = np.quantile(rewards, [0.25, 1])
     assert f"({low:.3f} to {high:.3f})" in run("report", output, "--quantiles", 0.25, 1).out
-    last = rows(output / "quantiles.csv")[-1]
-    found = [float(last[f"cumulative_regret_{level}"]) for level in (0.25, 0.5, 1)]
-    regrets = [float(row["cumulative_regret"]) for row in of_runs]
-    assert last["step"] == "12"
-    assert found == pytest.approx(np.quantile(regrets, [0.25, 0.5, 1]), rel=1e-6)
     assert "nothing to run" in run_testbed(tmp_path, *arguments).err
-    assert before.items() < tables(output).items()
+    assert before == tables(output)
 
 
 def test_a_report_of_an_unfinished_folder_says_what_is_missing(tmp_path):

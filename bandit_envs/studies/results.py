@@ -167,17 +167,8 @@ class Results:
             ("summary", "step", steps[-1:], lambda result: columns(result, study.summary)),
             ("curves", "step", steps, lambda result: columns(result, study.metrics)),
             ("runs", "run", runs, of_runs),
-            ("quantiles", "step", study.kept, self._quantiles),
         ):
-            if numbers:
-                saving.atomic_write(self.path / f"{name}.csv", self._csv(index, numbers, found))
-
-    def _quantiles(self, result: Result) -> dict[str, NDArray[np.float64]]:
-        found: dict[str, NDArray[np.float64]] = {}
-        for name in (name for name, q in QUANTITIES.items() if q.axis and q.metric in result):
-            columns = band(self.study, result, name)[1:]
-            found |= {f"{name}_{q:g}": c for q, c in zip((0.5, *self.study.quantiles), columns)}
-        return found
+            saving.atomic_write(self.path / f"{name}.csv", self._csv(index, numbers, found))
 
     def _csv(
         self, index: str, numbers: Sequence[int], columns_of: Callable[[Result], Mapping[str, Any]]

@@ -1,9 +1,7 @@
 """Studies: which policies meet which environments, and what is measured."""
 
-import contextlib
 import dataclasses
 import itertools
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,7 +11,6 @@ from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, QUANTITIES, Quantity
-from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
 
 RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
@@ -80,12 +77,7 @@ class Study:
         for key in [*values, *keys]:
             if key not in keys or key not in values:
                 problem = "has an unknown key" if key in values else "needs a value for"
-                hint = f"expected {', '.join(keys)}"
-                lists = [items for items in values.values() if isinstance(items, list)]
-                tables = [item for item in itertools.chain(*lists) if isinstance(item, dict)]
-                if key not in values and any(key in table for table in tables):
-                    hint = "write it above the first table"
-                raise ValueError(f"the study {problem} {shown(key)}; {hint}")
+                raise ValueError(f"the study {problem} {shown(key)}; expected {', '.join(keys)}")
         if not isinstance(values["title"], str):
             raise TypeError(f"title is {shown(values['title'])}; expected a string")
         for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
@@ -188,33 +180,16 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
         try:
             env = environment.make(1, np.random.SeedSequence(0))
             for choice in policies if environment is environments[0] else one_of_each:
-                policy = _started(choice, env)
+                policy = choice.make(env, 0)
+                StepDriver(env, policy, (policy,)).run()
             choice = None
             for name in tuple(known):
-                with warnings.catch_warnings():
-                    warnings.filterwarnings("ignore", "policy is not among", UserWarning)
-                    try:
-                        StepDriver(env, policy, (METRICS[name](env),)).run()
-                    except NotImplementedError:
-                        known.remove(name)
+                try:
+                    StepDriver(env, policy, (policy, METRICS[name](env))).run()
+                except NotImplementedError:
+                    known.remove(name)
         except Exception as error:  # users' classes raise any
             subject = f"{f'policy {choice} in ' if choice else ''}environment {environment}"
-            hint = near_miss(choice.name, _usable(choice, env)) if choice else ""
-            problem = f"{printable(error, environment, *policies)}{hint and f'; {hint}'}"
+            problem = printable(error, environment, *policies)
             raise ValueError(f"{subject}: {problem}") from error
     return known
-
-
-def _started(choice: PolicyChoice, env: Any) -> Any:
-    """Returns a policy that has taken a step."""
-    policy = choice.make(env, 0)
-    StepDriver(env, policy, (policy,)).run()
-    return policy
-
-
-def _usable(choice: PolicyChoice, env: Any) -> Iterator[str]:
-    """Yields the policies with a longer name that can act in `env`, where one cannot."""
-    for name in (name for name in POLICIES if choice.name in name):
-        with contextlib.suppress(Exception):
-            _started(dataclasses.replace(choice, name=name), env)
-            yield name
