@@ -110,7 +110,16 @@ def test_progress_is_seen_before_all_is_done(tmp_path, cluster):
 
 
 @pytest.fixture
-def on_this_machine(tmp_path, monkeypatch):
+def port():
+    """A port that is free, below those that Ray's workers take."""
+    for number in range(6500, 10_000):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", number)):
+            return number
+    raise AssertionError("no port is free")
+
+
+@pytest.fixture
+def on_this_machine(tmp_path, monkeypatch, port):
     """Returns a function that starts a command of the page, changed to run on this machine.
 
     What was started is ended after the test.
@@ -131,8 +140,8 @@ def on_this_machine(tmp_path, monkeypatch):
         "SCHEDULER": "127.0.0.1",
         "HEAD": "127.0.0.1",
         "--nworkers 8": "--nworkers 2",
-        "8786": str(free_port()),
-        "6379": str(free_port()),
+        "8786": str(port),
+        "6379": str(port),
     }
     with contextlib.ExitStack() as stack:
 
@@ -148,13 +157,11 @@ def on_this_machine(tmp_path, monkeypatch):
         yield start
 
 
-def free_port():
-    """Returns a port that is free, below those that Ray's workers take."""
-    for port in range(6500, 10_000):
-        with socket.socket() as listener, contextlib.suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            return port
-    raise AssertionError("no port is free")
+def listens(port):
+    """Whether a server answers at a port of this machine."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+        return True
+    return False
 
 
 def end(process):
@@ -174,17 +181,18 @@ def study_of_the_page(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["dask", "ray", "slurm-node"])
-def test_the_commands_of_the_page_about_studies_run(tmp_path, on_this_machine, name):
+def test_the_commands_of_the_page_about_studies_run(tmp_path, on_this_machine, port, name):
     if name != "slurm-node":
         pytest.importorskip({"dask": "distributed", "ray": "ray"}[name])
     if name == "ray":
         assert on_this_machine("ray get-auth-token --generate").wait(60) == 0
     *servers, command = BLOCKS[name].splitlines()
+    started = []
     for server in servers:
-        started = on_this_machine(server)
-        with pytest.raises(subprocess.TimeoutExpired):  # it goes on
-            started.wait(15)
+        started.append(on_this_machine(server))
+        wait_for(lambda: listens(port), started[0])
     assert on_this_machine(command).wait(200) == 0
+    assert all(server.poll() is None for server in started)  # they go on
     on_cluster, alone = study_of_the_page(tmp_path)
     assert on_cluster == alone
 
