@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from bandit_envs.rewards import (
     FlatReward,
+    FunctionReward,
     LinearReward,
     LogisticReward,
     RewardModel,
@@ -75,6 +76,13 @@ def test_a_linear_draw_takes_one_normal_a_row(noise_std):
     noise = noise_std * same.standard_normal(5, np.float32)
     np.testing.assert_allclose(draws, model.mean(users, items[:, 0]) + noise, rtol=1e-6)
     assert rng.bit_generator.state == same.bit_generator.state
+
+
+def test_a_function_without_noise_draws_its_means_and_no_numbers():
+    rng, users, items = np.random.default_rng(0), np.ones((3, 1)), np.arange(6.0).reshape(3, 2)
+    drawn = FunctionReward(lambda x: x.sum(axis=1), noise_std=0.0).draw(rng, users, items)
+    assert drawn.tolist() == [2.0, 6.0, 10.0]
+    assert rng.random() == np.random.default_rng(0).random()
 
 
 def test_a_logistic_draw_is_0_or_1_with_its_probability():

@@ -154,7 +154,7 @@ class FunctionReward(RewardModel):
     Args:
         function: takes features [..., G + P], the user's and then the item's, and returns their
             mean rewards [...].
-        noise_std: standard deviation of the noise.
+        noise_std: standard deviation of the noise. If it is 0, nothing is drawn.
 
     >>> reward = FunctionReward(lambda x: x.prod(axis=-1), noise_std=0.0)
     >>> reward.mean(np.array([[3.0]]), np.array([[[1.0], [2.0]]]))  # one user, two arms
@@ -175,9 +175,12 @@ class FunctionReward(RewardModel):
         return np.asarray(self._function(np.concatenate((users, arm_features), axis=-1)))
 
     def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
+        means = self.mean(global_features, arm_features)
+        if not self._noise_std:
+            return means.copy()
         noise = rng.standard_normal(len(global_features), np.float32)
         noise *= self._noise_std
-        return np.asarray(self.mean(global_features, arm_features) + noise)
+        return np.asarray(means + noise)
 
 
 class RowReward(RewardModel):
