@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,15 @@ class RidgeModels(NamedTuple):
 
     @classmethod
     def initial(cls, num_models: int, dim: int, tikhonov_weight: float) -> RidgeModels:
-        """Returns models of nothing, whose estimates are zero."""
+        """Returns models of nothing, whose estimates are zero.
+
+        Warns:
+            UserWarning: they take more than a gigabyte.
+        """
+        gigabytes = 16e-9 * num_models * dim**2  # `factor` and `whitening`, 8 bytes a number
+        if gigabytes > 1.0:
+            found = f"{num_models} linear models of {dim} features take {gigabytes:.1f} GB"
+            warnings.warn(f"{found}; for features of arms, lin_ucb has one model", stacklevel=2)
         root, each = np.sqrt(tikhonov_weight) * np.eye(dim, dim + 1), (num_models, 1, 1)
         whitening = np.eye(dim) / np.sqrt(tikhonov_weight)
         return cls(np.tile(root, each), np.zeros((num_models, dim)), np.tile(whitening, each))

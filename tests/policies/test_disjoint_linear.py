@@ -1,5 +1,6 @@
 """The policies with a linear model for each action, held against ridge regression written out."""
 
+import warnings
 from functools import partial
 from statistics import NormalDist
 
@@ -56,6 +57,13 @@ def trajectories(policy, env, steps):
 
 def models_of(policy):
     return policy.get_state().content.learned
+
+
+def test_models_that_fill_the_memory_are_announced_with_their_size(make):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # so that the memory is not taken
+        with pytest.raises(UserWarning, match=r"14\.0 GB"):
+            make(observation_spec=ArraySpec((3540,), np.float32), num_actions=70)
 
 
 def teach(policy, observation, action, rewards):
