@@ -90,12 +90,14 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
     Raises:
         ValueError: it is damaged or cannot be represented; the message names the file and field.
     """
-    return _read_vw(path, "\n", json.loads)
+    return _read_vw(
+        path, lambda text: [json.loads(line) for line in text.split("\n") if line.strip()]
+    )
 
 
 def read_vw(path: str | os.PathLike[str]) -> BanditLog:
     """Reads Vowpal Wabbit's text for `--cb_adf`; the rest is as for `read_dsjson`."""
-    return _read_vw(path, "\n\n", _document_of)
+    return _read_vw(path, _documents_of)
 
 
 def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
@@ -167,6 +169,14 @@ def _text_of(document: Document) -> str:
     return "".join([*lines, "\n"])
 
 
+def _documents_of(text: str) -> list[Document]:
+    """Returns the examples of Vowpal Wabbit's text as documents."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip() and "|" not in line:
+            raise ValueError(f"line {number} has no bar, |, before its features")
+    return [_document_of(part) for part in text.split("\n\n") if part.strip()]
+
+
 def _document_of(text: str) -> Document:
     """Returns an example of Vowpal Wabbit's text as a document."""
     shared: Features = {}
@@ -189,11 +199,10 @@ def _document_of(text: str) -> Document:
     return {**found, "c": {**shared, "_multi": arms}}
 
 
-def _read_vw(path: str | os.PathLike[str], end: str, read: Callable[[str], Document]) -> BanditLog:
+def _read_vw(path: str | os.PathLike[str], read: Callable[[str], list[Document]]) -> BanditLog:
     content = Path(path).read_bytes()
     try:
-        parts = content.decode().replace("\r\n", "\n").split(end)
-        documents = [read(part) for part in parts if part.strip()]
+        documents = read(content.decode().replace("\r\n", "\n"))
         arms = [list(map(_flattened, document["c"].pop("_multi"))) for document in documents]
         (num_actions,) = {len(each) for each in arms}
         observation: Nest = _matrix([_flattened(document["c"]) for document in documents])

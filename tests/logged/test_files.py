@@ -164,6 +164,13 @@ def test_text_of_vowpal_wabbit_from_elsewhere_is_read(tmp_path):
     assert log.observation["per_arm"].tolist() == [[[1.0], [2.0]]] * 2
 
 
+def test_a_line_of_vowpal_wabbit_without_a_bar_is_refused_with_its_number(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("shared |s a\n0:1:0.5 |a b\n|a c\n\nshared |s a\n0:1:0.5 |a b\na c\n")
+    with pytest.raises(ValueError, match=r"log\.txt.*line 7"):
+        read_vw(path)
+
+
 @pytest.mark.parametrize("suffix", [*FILES, ".json", ".txt"])
 def test_damaged_files_are_refused_by_name(suffix, tmp_path):
     needs(suffix)
