@@ -21,18 +21,21 @@ class Cells:
         names: of the columns; by default, the first line has them.
 
     Raises:
-        ValueError: the file is empty, or a line has another number of columns.
+        ValueError: the file is damaged or empty, or a line has another number of columns.
     """
 
     def __init__(
         self, path: Path, names: Sequence[str] = (), delimiter: str = ",", member: str = ""
     ) -> None:
         content = path.read_bytes()
-        if content.startswith(b"PK"):
-            content = zipfile.ZipFile(path).read(member)
-        elif content.startswith(b"\x1f\x8b"):
-            content = gzip.decompress(content)
-        lines = content.decode("utf-8-sig").replace('"', "").rstrip().splitlines()
+        try:
+            if content.startswith(b"PK"):
+                content = zipfile.ZipFile(path).read(member)
+            elif content.startswith(b"\x1f\x8b"):
+                content = gzip.decompress(content)
+            lines = content.decode("utf-8-sig").replace('"', "").rstrip().splitlines()
+        except Exception as error:  # damaged archives make their modules raise almost anything
+            raise ValueError(f"{path.name} cannot be read: {error}") from error
         if not lines:
             raise ValueError(f"{path.name} is empty")
         self._file, self._delimiter, self._first = path.name, delimiter, 1 if names else 2

@@ -51,7 +51,8 @@ def from_columns(
         where: what messages call the columns, such as a file's name.
 
     Raises:
-        ValueError: a column does not exist, or misses a value; the message names its first row.
+        ValueError: a column does not exist, or misses a value or has an infinite one; the message
+            names its first row.
     """
     names = [name for name in columns if name != label] if features is None else list(features)
     for name in (label, *names):
@@ -69,18 +70,27 @@ def from_columns(
             values, index = np.unique(column, return_inverse=True)
             parts.append(np.eye(len(values), dtype=np.float32)[index.reshape(-1)])
             feature_names += [f"{name}={value}" for value in values]
-    if not parts:
-        raise ValueError(f"{where} has no features")
+    if not parts or not len(labels):
+        raise ValueError(f"{where} has no {'rows' if parts else 'features'}")
     contexts = np.concatenate(parts, axis=1).astype(np.float32)
     return Dataset(
         contexts, labels.reshape(-1), tuple(label_names.tolist()), tuple(map(str, feature_names))
     )
 
 
-def from_frame(frame: Any, label: str, features: Sequence[str] | None = None) -> Dataset:
+def from_frame(
+    frame: Any, label: str, features: Sequence[str] | None = None, *, where: str = "frame"
+) -> Dataset:
     """Makes a data set of a pandas DataFrame, as `from_columns` does."""
-    columns = {name: frame[name].to_numpy() for name in frame.columns}
-    return from_columns(columns, label, features, where="frame")
+    used = frame if features is None else frame.filter([label, *features])
+    missing = np.argwhere((used.isna() | used.isin([np.inf, -np.inf])).to_numpy())
+    if len(missing):
+        row, column = missing[0]
+        place = f"{frame.index.name or 'row'} {frame.index[row]}, column {used.columns[column]}"
+        found = f"{where}, {place} is {used.iat[row, column]}"
+        raise ValueError(f"{found}; expected text or a finite number")
+    columns = {column: frame[column].to_numpy() for column in frame.columns}
+    return from_columns(columns, label, features, where=where)
 
 
 def from_bunch(bunch: Any) -> Dataset:
@@ -108,24 +118,17 @@ def read_dataset(
     import pandas  # noqa: PLC0415
 
     name = Path(path).name
-    is_parquet = name.endswith(".parquet")
     try:
-        if is_parquet:
+        if name.endswith(".parquet"):
             frame = pandas.read_parquet(path)
-        else:  # with the blank lines, row i is on line i + 2
+        else:
             frame = pandas.read_csv(path, skip_blank_lines=False)
+            frame.index = pandas.RangeIndex(2, len(frame) + 2, name="line")
     except (ValueError, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise ValueError(f"{name} cannot be read: {error}") from error
-    used = frame if features is None else frame.filter([label, *features])
-    missing = np.argwhere(used.isna().to_numpy())
-    if len(missing):
-        row, column = missing[0]
-        place = f"row {row}" if is_parquet else f"line {row + 2}"
-        raise ValueError(f"{name}, {place}, column {used.columns[column]} has no value")
-    columns = {column: frame[column].to_numpy() for column in frame.columns}
-    return from_columns(columns, label, features, where=name)
+        raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
+    return from_frame(frame, label, features, where=name)
 
 
 def _complete(columns: Mapping[str, ArrayLike], name: str, where: str) -> NDArray[Any]:
@@ -134,12 +137,13 @@ def _complete(columns: Mapping[str, ArrayLike], name: str, where: str) -> NDArra
     if column.dtype.kind in NUMBERS:
         missing = ~np.isfinite(column)
     else:
-        missing = np.array([value is None or value != value for value in column], np.bool_)
+        objects = np.asarray(columns[name], object)  # in an array of strings, NaN would be one
+        missing = np.array([value is None or value != value for value in objects], np.bool_)
         if not missing.any():
             column = column.astype(np.str_)
     if missing.any():
         row = int(missing.argmax())
-        raise ValueError(f"{where}, column {name}: row {row} has no value")
+        raise ValueError(f"{where}, column {name}: row {row} has no finite value")
     return column
 
 

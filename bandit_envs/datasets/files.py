@@ -80,11 +80,7 @@ def load_mushroom(path: PathLike | None = None) -> Dataset:
             column.
     """
     cells = Cells(_file("mushroom", path), MUSHROOM.split())
-    kinds = cells.texts([0])
-    cells.check((kinds == "e") | (kinds == "p"), "e or p")
-    labels = (kinds[:, 0] == "e").astype(np.intp)
-    names = "poisonous", "edible"
-    return _dataset(cells)._replace(labels=labels, label_names=names)
+    return _dataset(cells, 0, ("p", "e"))._replace(label_names=("poisonous", "edible"))
 
 
 def mushroom_rewards(
@@ -113,7 +109,7 @@ def load_adult(path: PathLike | None = None) -> Dataset:
 
     The path is of the file adult.data; by default, it is downloaded once.
     """
-    return _dataset(Cells(_file("adult", path), ADULT.split()))
+    return _dataset(Cells(_file("adult", path), ADULT.split()), 14, ("<=50K", ">50K"))
 
 
 def load_covertype(path: PathLike | None = None) -> Dataset:
@@ -223,19 +219,24 @@ def _file(name: str, path: PathLike | None) -> Path:
     return Path(found)
 
 
-def _dataset(cells: Cells) -> Dataset:
-    """Makes a data set of columns of numbers or text, of which `label` is the label."""
+def _dataset(cells: Cells, label: int, kinds: tuple[str, str]) -> Dataset:
+    """Makes a data set of columns that begin with a number or text; one has labels, of two kinds.
+
+    Label k stands for `kinds[k]`.
+    """
     columns: dict[str, ArrayLike] = {}
     texts = cells.texts()
     cells.check(texts != "", "a value")
+    cells.check(np.isin(texts[:, [label]], kinds), " or ".join(kinds), [label])
     for index, (name, text) in enumerate(zip(cells.names, texts.T)):
         try:
-            text.astype(np.float64)
+            text[:1].astype(np.float64)
         except ValueError:
             columns[name] = text
         else:
             columns[name] = cells.numbers([index])[:, 0]
-    return from_columns(columns, "label")
+    labels = (texts[:, label] == kinds[1]).astype(np.intp)
+    return from_columns(columns, "label")._replace(labels=labels, label_names=kinds)
 
 
 def _labelled(cells: Cells, num_labels: int) -> Dataset:

@@ -35,6 +35,17 @@ def test_a_missing_value_is_named():
         from_columns({**COLUMNS, "colour": np.array(["red", None, "red"], object)}, "kind")
     with pytest.raises(ValueError, match="column size: row 2"):
         from_columns({**COLUMNS, "size": [1.0, 2.0, np.nan]}, "kind")
+    with pytest.raises(ValueError, match="column kind: row 1"):
+        from_columns({**COLUMNS, "kind": ["b", np.nan, "b"]}, "kind")
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "Int64", "boolean"])
+def test_a_missing_value_of_a_frame_is_named_by_its_index(dtype):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [5.0, 6.0], "b": pandas.array([None, True], dtype=dtype)})
+    for label in "ab":
+        with pytest.raises(ValueError, match="user 7, column b"):
+            from_frame(frame.set_index(pandas.Index([7, 8], name="user")), label)
 
 
 def test_a_missing_column_is_named():
@@ -63,6 +74,8 @@ def test_frames_and_files_are_read_as_columns(tmp_path, suffix):
         ("1,2\n,4\n", "line 3, column a"),
         ("1,2\n\n3,4\n", "line 3, column a"),
         ("1,\n3,4\n", "line 2, column b"),
+        ("1,2\ninf,4\n", "line 3, column a"),
+        ("", "no rows"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, lines, place):

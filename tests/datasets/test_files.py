@@ -93,6 +93,12 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
         ),
         (datasets.load_adult, [ADULTS[0], "nan" + ADULTS[1][2:]], "line 2, column 1 is 'nan'"),
         (datasets.load_adult, [ADULTS[0], "", ADULTS[1]], "line 2 has 0 columns"),
+        (
+            datasets.load_adult,
+            [ADULTS[0], ADULTS[1].replace(" 45", "x")],
+            "line 2, column 13 is 'x'",
+        ),
+        (datasets.load_adult, [ADULTS[0], ADULTS[1][:-4] + "?"], "line 2, column 15 is '\\?'"),
         (datasets.load_covertype, [",".join(["x"] * 55)], "line 1, column 1 is 'x'"),
         (datasets.load_covertype, [",".join(["1"] * 54 + ["8"])], "line 1, column 55 is '8'"),
         (datasets.load_covertype, [",".join(["nan"] * 55)], "line 1, column 1 is 'nan'"),
@@ -108,6 +114,14 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
 def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, load, lines, message):
     with pytest.raises(ValueError, match=message):
         load(write(tmp_path / "some.data", lines))
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04", b"\x1f\x8b\x08", b"\x1f\x9d\x90", b"1\xff2"])
+def test_a_damaged_file_is_refused_by_name(tmp_path, content):
+    path = tmp_path / "u.data"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"u\.data"):
+        datasets.load_movielens(path)
 
 
 def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
