@@ -123,6 +123,7 @@ class BanditPyEnvironment(PyEnvironment):
         reward_spec: the nest of specs of one row's reward.
         action_spec: the nest of specs of one row's action, in place of `num_actions`.
         horizon: steps in an episode; None for episodes of one step that need no reset.
+        seed, name: as for `PyEnvironment`. `**options` of a subclass are these and `horizon`.
 
     Source: TF-Agents' `BanditPyEnvironment`; Sutton & Barto, chapter 2.
     """

@@ -10,7 +10,7 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import as_numbers
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
@@ -81,6 +81,32 @@ def check_numbers(name: str, value: Any, ndim: int) -> NDArray[Any]:
     if array.ndim != ndim:
         raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
     return array
+
+
+def check_parameters(**parameters: tuple[ArrayLike, float, float]) -> list[NDArray[Any]]:
+    """Returns parameters, each given with its smallest and its largest value, as float64."""
+    arrays: list[NDArray[Any]] = []
+    for name, (value, low, high) in parameters.items():
+        array = as_numbers(f"{name} is", value)
+        if not ((array >= low) & (array <= high)).all():
+            expected = f"All parameters should be floats in [{low:g}, {high:g}]."
+            raise ValueError(f"{name} is {shown(value)}. {expected}")
+        arrays.append(array.astype(np.float64))
+        try:
+            np.broadcast_shapes(*(a.shape for a in arrays))
+        except ValueError:
+            shapes = f"{array.shape}; expected one that fits {arrays[0].shape}"
+            raise ValueError(f"{name} has shape {shapes}, of {next(iter(parameters))}") from None
+    return arrays
+
+
+def check_table(
+    name: str, value: Any, ndim: int, low: float = -MAX_PARAMETER, high: float = MAX_PARAMETER
+) -> NDArray[np.float64]:
+    """Returns a float64 copy of an array of `ndim` dimensions, not empty, from `low` to `high`."""
+    if not check_numbers(name, value, ndim).size:
+        raise ValueError(f"{name} has shape {np.shape(value)}; expected at least one number")
+    return check_parameters(**{name: (value, low, high)})[0]
 
 
 def check_float_dtype(dtype: Any) -> np.dtype[Any]:

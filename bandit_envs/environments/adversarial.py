@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER, check_numbers
-from bandit_envs.base.state import Seed
-from bandit_envs.rewards.arms import check_parameters
+from bandit_envs.base.checks import check_table
 from bandit_envs.specs import BoundedArraySpec
 
 
@@ -21,8 +19,7 @@ class AdversarialBandit(BanditPyEnvironment):
         R_t = rewards[t mod T, A_t]
 
     All rows share the clock, which goes on through `reset`. `expected_rewards` and regret are those
-    of the step; `best_fixed_action`, the arm with the largest sum of rewards over all T steps, is
-    the comparator of adversarial regret.
+    of the step.
 
     Args:
         rewards: [T, K], of T steps and K arms.
@@ -32,8 +29,8 @@ class AdversarialBandit(BanditPyEnvironment):
 
     >>> env = AdversarialBandit([[1.0, 0.0], [0.0, 3.0]])
     >>> time_step = env.reset()
-    >>> [env.step([0]).reward.item() for _ in range(3)], env.best_fixed_action
-    ([1.0, 0.0, 1.0], 1)
+    >>> [env.step([0]).reward.item() for _ in range(3)]
+    [1.0, 0.0, 1.0]
     """
 
     independent_rows = True
@@ -42,22 +39,13 @@ class AdversarialBandit(BanditPyEnvironment):
         self,
         rewards: ArrayLike,
         batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "adversarial",
+        **options: Any,
     ) -> None:
-        table = check_numbers("rewards", rewards, ndim=2)
-        if not table.size:
-            raise ValueError(f"rewards has shape {table.shape}; expected [T, K]")
-        (table,) = check_parameters(rewards=(table, -MAX_PARAMETER, MAX_PARAMETER))
-        self._table = table.astype(np.float32)
+        self._table = check_table("rewards", rewards, ndim=2).astype(np.float32)
         low, high = self._table.min(), self._table.max()
         spec = BoundedArraySpec((), np.float32, low, high, "reward")
-        super().__init__(
-            None, table.shape[1], spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
-        self.best_fixed_action = int(table.sum(axis=0).argmax())
+        count = self._table.shape[1]
+        super().__init__(None, count, spec, batch_size=batch_size, **options)
 
     def _initial_state(self, rng: Rng) -> int:
         return 0

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_numbers, shown
-from bandit_envs.base.state import Seed
 from bandit_envs.rewards import Law
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
@@ -54,9 +53,7 @@ class ClassificationBandit(BanditPyEnvironment):
         batch_size: int = 1,
         *,
         replace: bool = False,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "classification",
+        **options: Any,
     ) -> None:
         features = check_numbers("contexts", contexts, ndim=2).astype(np.float32)
         classes = check_numbers("labels", labels, ndim=1)
@@ -77,9 +74,7 @@ class ClassificationBandit(BanditPyEnvironment):
                     f"reward_distribution has means {means.shape}; expected {expected}"
                 )
         seen = ArraySpec(features.shape[1:], np.float32, "observation")
-        super().__init__(
-            seen, means.shape[1], spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
+        super().__init__(seen, means.shape[1], spec, batch_size=batch_size, **options)
         self._contexts, self._labels = features, classes.astype(np.intp)
         self._means, self._law, self._replace = means, reward_distribution, bool(replace)
 

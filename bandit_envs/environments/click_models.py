@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed
+from bandit_envs.base.checks import check_integer, check_parameters, check_table
 from bandit_envs.environments.slates import best_slate, clicks_spec, slate_spec
-from bandit_envs.rewards.arms import check_parameters
 
 ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
 
@@ -83,12 +81,8 @@ class CascadeBandit(ClickModelBandit):
         attractions: ArrayLike = ATTRACTIONS,
         num_slots: int = 4,
         batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "cascade",
+        **options: Any,
     ) -> None:
-        options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
         looks = np.ones(check_integer("num_slots", num_slots, minimum=1))
         super().__init__(attractions, looks, "num_slots", batch_size, **options)
         self._complements = 1.0 - self._attractions
@@ -136,15 +130,9 @@ class PositionBasedBandit(ClickModelBandit):
         attractions: ArrayLike = ATTRACTIONS,
         observation_probs: ArrayLike = (1.0, 0.6, 0.4, 0.3),
         batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "position_based",
+        **options: Any,
     ) -> None:
-        (looks,) = check_parameters(observation_probs=(observation_probs, 0.0, 1.0))
-        if looks.ndim != 1:
-            raise ValueError(f"observation_probs has shape {looks.shape}; expected [S]")
-        options: dict[str, Any] = {"seed": seed, "horizon": horizon, "name": name}
+        looks = check_table("observation_probs", observation_probs, 1, 0.0, 1.0)
         count = "the length of observation_probs"
         super().__init__(attractions, looks, count, batch_size, **options)
         self._row_looks = np.tile(looks[:, np.newaxis], self._batch_size)  # [S, B]: fast

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
-from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
-from bandit_envs.base.state import Seed
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_parameters
 from bandit_envs.environments.contextual import CONTEXT, LinearBandit
 from bandit_envs.rewards import arms
 from bandit_envs.sampling import Normal, SamplingFunction
@@ -57,26 +56,23 @@ class DriftingLinearBandit(LinearBandit):
         additive_mean: ArrayLike = 0.0,
         additive_std: ArrayLike = 0.01,
         batch_size: int = 1,
-        name: str | None = "drifting_linear",
         *,
         shared_noise: bool = False,
-        seed: Seed = None,
-        horizon: int | None = None,
+        **options: Any,
     ) -> None:
-        samplers = context_sampling_fn, weights_sampling_fn
-        super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
+        super().__init__(context_sampling_fn, weights_sampling_fn, batch_size=batch_size, **options)
         check_integer(f"the number of features of {CONTEXT}", self._dim, minimum=2)
         self._drift_mean = check_number("drift_mean", drift_mean)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
-        mean = self._of_actions("additive_mean", additive_mean, -MAX_PARAMETER)
-        self._additive = arms.Normal(mean, self._of_actions("additive_std", additive_std, 0.0))
+        mean, std = check_parameters(
+            additive_mean=(additive_mean, -MAX_PARAMETER, MAX_PARAMETER),
+            additive_std=(additive_std, 0.0, MAX_PARAMETER),
+        )
+        self._additive = arms.Normal(mean, std)
+        if self._additive.mean.shape not in ((), (self.num_actions,)):
+            shapes = f"shapes {mean.shape} and {std.shape}; expected () or (K,)"
+            raise ValueError(f"additive_mean and additive_std have {shapes}")
         self._shared_noise = bool(shared_noise)
-
-    def _of_actions(self, name: str, value: ArrayLike, minimum: float) -> Floats:
-        (numbers,) = arms.check_parameters(**{name: (value, minimum, MAX_PARAMETER)})
-        if numbers.shape not in ((), (self.num_actions,)):
-            raise ValueError(f"{name} has shape {numbers.shape}; expected () or (K,)")
-        return numbers
 
     def _initial_state(self, rng: Rng) -> DriftingLinearState:
         return DriftingLinearState(self._contexts(rng), self._weights(rng))

@@ -9,11 +9,8 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER
-from bandit_envs.base.state import Seed
-from bandit_envs.rendering import Arms
+from bandit_envs.base.checks import MAX_PARAMETER, check_parameters
 from bandit_envs.rewards import Corrupted, Normal, as_law
-from bandit_envs.rewards.arms import check_parameters
 
 
 class KArmedBandit(BanditPyEnvironment):
@@ -43,16 +40,11 @@ class KArmedBandit(BanditPyEnvironment):
         self,
         arms: Any,
         batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "k_armed_bandit",
+        **options: Any,
     ) -> None:
         self._law = as_law("arms", arms)
         count, spec = np.atleast_1d(self._law.mean).shape[-1], self._law.spec
-        super().__init__(
-            None, count, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
+        super().__init__(None, count, spec, batch_size=batch_size, **options)
         self._law_means = self._law.means(self._batch_size)
 
     def _initial_state(self, rng: Rng) -> None:
@@ -65,13 +57,6 @@ class KArmedBandit(BanditPyEnvironment):
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> Array:
         return self._law.draw(rng, action)
-
-    def _rendered_arms(self, row: int) -> Arms:
-        arms = super()._rendered_arms(row)
-        stds = self._law.std[row] if self._law.std.ndim == 2 else self._law.std
-        if isinstance(self._law, Normal) and np.ptp(stds) == 0.0:
-            return arms._replace(reward_std=float(stds.flat[0]))
-        return arms
 
 
 def k_armed(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
-from bandit_envs.base.checks import check_integer, check_numbers
-from bandit_envs.base.state import Seed
+from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
@@ -45,17 +46,14 @@ class LogisticContextBandit(ContextualBandit):
         batch_size: int = 1,
         problem: int = 12345,
         reference: ArrayLike | None = None,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "logistic_context",
+        **options: Any,
     ) -> None:
         actions = check_integer("num_actions", num_actions, minimum=1)
         dim = check_integer("context_dim", context_dim, minimum=1)
         source = np.random.RandomState(check_integer("problem", problem, minimum=0))
         if reference is None:
             reference = np.random.RandomState(problem).normal(size=(10_000, dim))
-        contexts = check_numbers("reference", reference, 2)
+        contexts = check_table("reference", reference, ndim=2)
         if contexts.shape[1] != dim:
             raise ValueError(f"reference has shape {contexts.shape}; expected {dim} columns")
         of_context = source.uniform(-1.0, 1.0, dim + 1)
@@ -69,9 +67,7 @@ class LogisticContextBandit(ContextualBandit):
         self._slope = coefficients[1:] / spread
         self._intercept = (coefficients[0] - logits.mean()) / spread
         spec = ArraySpec((dim,), np.float64, "observation")
-        super().__init__(
-            spec, actions, CLICK_SPEC, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
+        super().__init__(spec, actions, CLICK_SPEC, batch_size=batch_size, **options)
         self._context_shape = (self._batch_size, dim)
 
     def _initial_state(self, rng: Rng) -> Floats:

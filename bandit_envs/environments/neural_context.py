@@ -62,5 +62,6 @@ class NeuralContextBandit(StationaryStochasticPerArmPyEnvironment):
         else:
             parameter = UnitSphere(size)(rng, ()).astype(np.float64)
         reward = FunctionReward(functools.partial(_mean, function, parameter), noise_std)
-        options = {"batch_size": batch_size, "name": "neural_context", **options}
-        super().__init__(Normal(0), UnitSphere(size), num_actions, reward, **options)
+        features = Normal(0), UnitSphere(size)
+        options = {"name": type(self).__name__, **options}
+        super().__init__(*features, num_actions, reward, batch_size=batch_size, **options)

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import check_integer, check_number, check_numbers
+from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.state import Seed
-from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling.durations import Durations
 from bandit_envs.specs import ArraySpec
@@ -85,11 +84,8 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
         horizon: int | None = None,
         name: str = "piecewise_bernoulli",
     ) -> None:
-        table = check_numbers("piece_means", piece_means, ndim=2)
-        if not len(table):
-            raise ValueError(f"piece_means has shape {table.shape}; expected at least one piece")
-        (self._piece_means,) = check_parameters(piece_means=(table, 0.0, 1.0))
-        spec, num_arms = ArraySpec((1,), np.int32, "observation"), table.shape[1]
+        self._piece_means = check_table("piece_means", piece_means, 2, 0.0, 1.0)
+        spec, num_arms = ArraySpec((1,), np.int32, "observation"), self._piece_means.shape[1]
         super().__init__(
             spec, num_arms, CLICK_SPEC, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )

@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
-from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed
 from bandit_envs.environments.contextual import WEIGHTS, LinearBandit
-from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
+from bandit_envs.sampling import Durations, Normal, SamplingFunction, as_sampler
 
-INTERVAL, ADDITIVE = "interval_sampling_fn", "additive_sampling_fn"
+ADDITIVE = "additive_sampling_fn"
 
 
 class PiecewiseLinearState(NamedTuple):
@@ -21,9 +19,8 @@ class PiecewiseLinearState(NamedTuple):
     context: Array  # [B, d]
     weights: Floats  # W, [d, K]
     additive: Array  # b, [K]
-    piece: int  # its number, from 0
     time: int  # steps since the first reset
-    next_change: int  # the time at which the next piece starts
+    ends: Indices  # 0, and the times at which the pieces so far end
 
 
 class PiecewiseLinearBandit(LinearBandit):
@@ -37,8 +34,8 @@ class PiecewiseLinearBandit(LinearBandit):
     Args:
         context_sampling_fn: a `ContextSampler` of d features, or a function without arguments that
             returns one context. The observation is [B, d].
-        interval_sampling_fn: the number of steps in a piece: an integer; or a `ContextSampler` of
-            one integer, or a function that returns one. At least 1.
+        interval_sampling_fn: the number of steps in each piece, as `sampling.Durations` takes it:
+            an integer, or a `ContextSampler` of one.
         weights_sampling_fn: draws a row of W, of K numbers; it is drawn d times.
         additive_sampling_fn: draws b, of K numbers.
 
@@ -46,43 +43,29 @@ class PiecewiseLinearBandit(LinearBandit):
     steps times rows, and the optimum leaves out b.
 
     >>> env = PiecewiseLinearBandit(Normal(3), 100, Normal(2), Normal(2), batch_size=4, seed=0)
-    >>> env.reset().observation.shape, env.piece
-    ((4, 3), 0)
+    >>> env.reset().observation.shape, env.weights.shape
+    ((4, 3), (3, 2))
     """
 
-    def __init__(  # noqa: PLR0917 - in the order of TF-Agents
+    def __init__(
         self,
         context_sampling_fn: SamplingFunction,
-        interval_sampling_fn: int | SamplingFunction,
+        interval_sampling_fn: Any,
         weights_sampling_fn: SamplingFunction,
         additive_sampling_fn: SamplingFunction,
         batch_size: int = 1,
-        name: str | None = "piecewise_linear",
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
+        **options: Any,
     ) -> None:
-        samplers = context_sampling_fn, weights_sampling_fn
-        super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
+        super().__init__(context_sampling_fn, weights_sampling_fn, batch_size=batch_size, **options)
+        self._durations = Durations("interval_sampling_fn", interval_sampling_fn)
         self._additive_sampler = as_sampler(ADDITIVE, additive_sampling_fn, (1,))
-        self._interval: Any = interval_sampling_fn
-        if callable(interval_sampling_fn):
-            self._interval = as_sampler(INTERVAL, interval_sampling_fn, (1,))
-        else:
-            check_integer(INTERVAL, interval_sampling_fn, minimum=1)
         (drawn,) = self._additive_sampler.spec.shape
         if drawn != self.num_actions:
             expected = f"expected {self.num_actions}, as {WEIGHTS}"
             raise ValueError(f"{ADDITIVE} draws {drawn} numbers; {expected}")
 
-    @property
-    def piece(self) -> int:
-        """The number of the present piece, from 0."""
-        piece: int = self._bandit_state().state.piece
-        return piece
-
     def _initial_state(self, rng: Rng) -> PiecewiseLinearState:
-        return self._new_piece(rng, 0, 0)
+        return self._new_piece(rng, 0, np.zeros(1, np.int64))
 
     def _expected_rewards(self, state: PiecewiseLinearState) -> Array:
         return np.asarray(self._products(state) + state.additive)
@@ -96,19 +79,15 @@ class PiecewiseLinearBandit(LinearBandit):
         self, rng: Rng, state: PiecewiseLinearState, action: Indices
     ) -> PiecewiseLinearState:
         time = state.time + 1
-        if time < state.next_change:
-            _, weights, additive, piece, _, change = state  # _replace takes four times as long
-            return PiecewiseLinearState(self._contexts(rng), weights, additive, piece, time, change)
-        return self._new_piece(rng, state.piece + 1, time)
+        _, weights, additive, _, ends = state  # _replace takes four times as long
+        if time < ends.item(-1):
+            return PiecewiseLinearState(self._contexts(rng), weights, additive, time, ends)
+        return self._new_piece(rng, time, ends)
 
-    def _new_piece(self, rng: Rng, piece: int, time: int) -> PiecewiseLinearState:
-        interval = self._interval
-        if isinstance(interval, ContextSampler):
-            interval = interval.sample(rng, (1,), INTERVAL).item()
-        weights = self._weights(rng)
+    def _new_piece(self, rng: Rng, time: int, ends: Indices) -> PiecewiseLinearState:
+        ends, weights = self._durations.ends(rng, time, ends), self._weights(rng)
         additive = self._additive_sampler.sample(rng, (1,), ADDITIVE)[0]
-        change = time + check_integer(INTERVAL, interval, minimum=1)
-        return PiecewiseLinearState(self._contexts(rng), weights, additive, piece, time, change)
+        return PiecewiseLinearState(self._contexts(rng), weights, additive, time, ends)
 
 
 def piecewise_linear(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, cast, chosen
-from bandit_envs.base.checks import check_integer, check_number, check_numbers
+from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
 from bandit_envs.environments.slates import NAMES, best_slate, clicks_spec, slate_spec
@@ -59,11 +59,7 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
     ) -> None:
         check_integer("num_items", num_items, minimum=1)
         self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
-        self._looks = check_numbers("observation_probs", observation_probs, 1).astype(np.float64)
-        if not ((self._looks >= 0.0) & (self._looks <= 1.0)).all():
-            raise ValueError(
-                f"Observation probabilities need to be in [0, 1]. They are {self._looks}."
-            )
+        self._looks = check_table("observation_probs", observation_probs, 1, 0.0, 1.0)
         if not isinstance(relevance_fn, RewardModel) and not callable(relevance_fn):
             raise TypeError(f"relevance_fn is {relevance_fn!r}; expected a function or RewardModel")
         self._relevance_fn = relevance_fn

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, chosen, sigmoid
-from bandit_envs.base.checks import check_integer, check_number, check_numbers
+from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
 from bandit_envs.environments.slates import NAMES, best_slate, clicks_spec, slate_spec
@@ -90,7 +90,7 @@ class RankingPyEnvironment(ContextualBandit):
         check_integer("num_items", num_items, minimum=1)
         self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
         self._num_slots = check_integer("num_slots", num_slots, 1, num_items)
-        self._matrix = check_numbers(SCORES, scores_weight_matrix, 2).astype(np.float64)
+        self._matrix = check_table(SCORES, scores_weight_matrix, ndim=2)
         expected = *self._contexts.items.spec.shape, *self._contexts.users.spec.shape
         if self._matrix.shape != expected:
             raise ValueError(f"{SCORES} has shape {self._matrix.shape}; expected {expected}")

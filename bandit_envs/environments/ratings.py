@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
-from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_numbers
+from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.environments.stationary_stochastic_per_arm import (
@@ -48,19 +48,14 @@ class RatingsBandit(ContextualBandit):
         ratings: ArrayLike,
         rank: int,
         batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str | None = "ratings",
+        **options: Any,
     ) -> None:
         users, strengths, items = _factors(ratings, rank)
         check_integer("batch_size", batch_size, 1, len(users))
         self._users = users * np.sqrt(strengths)
         self._items = (items * np.sqrt(strengths)).T
         spec = ArraySpec((rank,), np.float64, "observation")
-        super().__init__(
-            spec, len(items), batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
+        super().__init__(spec, len(items), batch_size=batch_size, **options)
 
     def _initial_state(self, rng: Rng) -> Floats:
         drawn = rng.choice(len(self._users), self._batch_size, replace=False)
@@ -94,8 +89,9 @@ class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
         users, strengths, items = (part.astype(np.float32) for part in _factors(ratings, rank))
         check_integer("num_actions", num_actions, 1, len(items))
         reward = FunctionReward(functools.partial(_ratings, strengths), noise_std=0.0)
-        options = {"batch_size": batch_size, "name": "per_arm_ratings", **options}
-        super().__init__(Catalog(users), Catalog(items), num_actions, reward, **options)
+        features = Catalog(users), Catalog(items)
+        options = {"name": type(self).__name__, **options}
+        super().__init__(*features, num_actions, reward, batch_size=batch_size, **options)
 
 
 def _ratings(strengths: Array, pairs: Array) -> Array:
@@ -106,9 +102,7 @@ def _ratings(strengths: Array, pairs: Array) -> Array:
 
 def _factors(ratings: ArrayLike, rank: int) -> tuple[Floats, ...]:
     """Returns the factors U [n, k], S [k] and V [m, k] of ratings [n, m]."""
-    matrix = check_numbers("ratings", ratings, ndim=2).astype(np.float64)
-    if not (np.abs(matrix) <= MAX_PARAMETER).all():
-        raise ValueError("ratings has NaN or infinity; expected 0 for what is not rated")
+    matrix = check_table("ratings", ratings, ndim=2)
     check_integer("rank", rank, 1, min(matrix.shape))
     users, strengths, items = np.linalg.svd(matrix, full_matrices=False)
     return users[:, :rank], strengths[:rank], items[:rank].T

@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
-from bandit_envs.base.state import Seed
-from bandit_envs.rewards.arms import check_parameters
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
 
 
 class RestedBandit(BanditPyEnvironment):
@@ -20,9 +18,8 @@ class RestedBandit(BanditPyEnvironment):
         R_t ~ N(means[A_t, n], std^2),    n = the pulls of A_t so far
 
     The last mean lasts. Arms are rotting if their means do not increase, and rising if they do not
-    decrease. `optimal_action` looks one step ahead; for rotting arms, this is optimal in the long
-    run as well. For rising arms, always to choose `best_fixed_action` is. A reset starts all arms
-    anew.
+    decrease. `optimal_action` looks one step ahead, which for rotting arms is optimal in the long
+    run as well. A reset starts all arms anew.
 
     Args:
         means: [K, N], N of each arm.
@@ -43,27 +40,13 @@ class RestedBandit(BanditPyEnvironment):
         means: ArrayLike,
         std: float = 1.0,
         batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "rested",
+        **options: Any,
     ) -> None:
-        table = check_numbers("means", means, ndim=2)
-        if not table.size:
-            raise ValueError(f"means has shape {table.shape}; expected a mean for each arm")
-        (self._means,) = check_parameters(means=(table, -MAX_PARAMETER, MAX_PARAMETER))
+        self._means = check_table("means", means, ndim=2)
         self._std = np.float32(check_number("std", std, 0.0, MAX_PARAMETER))
-        super().__init__(
-            num_actions=len(table), batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
-        self._arms = np.arange(len(table)) * table.shape[1]
-
-    def best_fixed_action(self, steps: int) -> int:
-        """Returns the arm with the largest sum of means over so many pulls, from a reset on."""
-        count = check_integer("steps", steps, minimum=1)
-        beyond = max(count - self._means.shape[1], 0)
-        sums = self._means[:, :count].sum(axis=1) + beyond * self._means[:, -1]
-        return int(sums.argmax())
+        num_arms, length = self._means.shape
+        super().__init__(None, num_arms, batch_size=batch_size, **options)
+        self._arms = np.arange(num_arms) * length
 
     def _initial_state(self, rng: Rng) -> NDArray[np.int64]:
         return np.zeros((self._batch_size, self.num_actions), np.int64)
@@ -94,8 +77,10 @@ class RottingBandit(RestedBandit):
 
     The mean stays as it is after a number of `pulls`.
 
-    >>> RottingBandit([1.0, 0.5], rate=1.0).best_fixed_action(10)
-    0
+    >>> env = RottingBandit([1.0, 0.75], rate=1.0, std=0.0)
+    >>> time_step = env.reset()
+    >>> [env.step([0]).reward.item() for _ in range(2)], env.optimal_action()
+    ([1.0, 0.5], array([1], dtype=int32))
     """
 
     def __init__(
@@ -108,8 +93,8 @@ class RottingBandit(RestedBandit):
         **options: Any,
     ) -> None:
         factors = _counts(pulls) ** -check_number("rate", rate, 0.0)
-        means = np.multiply.outer(check_numbers("starts", starts, 1), factors)
-        super().__init__(means, std, batch_size, **{"name": "rotting", **options})
+        means = np.multiply.outer(check_table("starts", starts, ndim=1), factors)
+        super().__init__(means, std, batch_size, **options)
 
 
 class RisingBandit(RestedBandit):
@@ -119,9 +104,10 @@ class RisingBandit(RestedBandit):
 
     The mean stays as it is after a number of `pulls`.
 
-    >>> env = RisingBandit([0.5, 1.0], rates=[1.0, 0.1])
-    >>> env.best_fixed_action(5), env.best_fixed_action(50)
-    (0, 1)
+    >>> env = RisingBandit([0.5, 1.0], rates=[1.0, 0.1], std=0.0)
+    >>> time_step = env.reset()
+    >>> [round(env.step([1]).reward.item(), 2) for _ in range(3)]
+    [0.1, 0.18, 0.26]
     """
 
     def __init__(
@@ -133,12 +119,11 @@ class RisingBandit(RestedBandit):
         batch_size: int = 1,
         **options: Any,
     ) -> None:
-        speeds = check_numbers("rates", rates, ndim=1)
-        limits = check_numbers("ends", ends, ndim=1)
+        speeds, limits = check_table("rates", rates, ndim=1), check_table("ends", ends, ndim=1)
         if speeds.shape != limits.shape:
             raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
         means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, _counts(pulls)))
-        super().__init__(means, std, batch_size, **{"name": "rising", **options})
+        super().__init__(means, std, batch_size, **options)
 
 
 def _counts(pulls: int) -> Floats:

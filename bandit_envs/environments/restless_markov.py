@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER, check_numbers
-from bandit_envs.base.state import Seed
-from bandit_envs.rewards.arms import check_parameters
+from bandit_envs.base.checks import check_table
 from bandit_envs.specs import BoundedArraySpec
 
 
@@ -47,26 +47,19 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         rewards: ArrayLike = ((0.0, 1.0), (0.2, 0.9), (0.4, 0.5)),
         rested: bool = False,
         batch_size: int = 1,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
-        name: str = "restless_markov",
+        **options: Any,
     ) -> None:
-        chains = check_numbers("transitions", transitions, ndim=3)
-        (chains,) = check_parameters(transitions=(chains, 0.0, 1.0))
-        pays = check_numbers("rewards", rewards, ndim=2)
-        (pays,) = check_parameters(rewards=(pays, -MAX_PARAMETER, MAX_PARAMETER))
+        chains = check_table("transitions", transitions, 3, 0.0, 1.0)
+        pays = check_table("rewards", rewards, ndim=2)
         num_arms, num_states = pays.shape
-        if not pays.size or chains.shape != (num_arms, num_states, num_states):
+        if chains.shape != (num_arms, num_states, num_states):
             expected = (num_arms, num_states, num_states)
             raise ValueError(f"transitions has shape {chains.shape}; expected {expected}")
         if not np.allclose(chains.sum(axis=2), 1.0):
             raise ValueError("transitions has rows that do not sum to 1")
         self._rewards = pays.astype(np.float32)
         spec = BoundedArraySpec((), np.float32, pays.min(), pays.max(), "reward")
-        super().__init__(
-            None, num_arms, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
+        super().__init__(None, num_arms, spec, batch_size=batch_size, **options)
         self._stationary = np.stack([_stationary(chain) for chain in chains])
         self._bounds = chains.cumsum(axis=2)[:, :, :-1].reshape(-1, num_states - 1)
         self._arms = np.arange(num_arms) * num_states

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER, check_number
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_parameters
 from bandit_envs.base.state import Seed
-from bandit_envs.rewards.arms import check_parameters
 from bandit_envs.specs import ArraySpec
 
 NUM_ACTIONS = 5

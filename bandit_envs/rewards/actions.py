@@ -10,8 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, as_numbers, check_array, chosen
-from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, shown
-from bandit_envs.rewards.arms import check_parameters
+from bandit_envs.base.checks import (
+    MAX_PARAMETER,
+    check_integer,
+    check_number,
+    check_parameters,
+    shown,
+)
 from bandit_envs.specs import ArraySpec
 
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from bandit_envs.base.arrays import Array, Indices, Rng, as_numbers, read_only
-from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, shown
+from bandit_envs.base.arrays import Array, Indices, Rng, read_only
+from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, check_parameters, shown
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
@@ -194,20 +194,3 @@ class Discrete(Law):
         places = (np.arange(len(action)) if row is None else row, action)[2 - self.mean.ndim :]
         above = rng.random((len(action), 1)) >= self._bounds[places]
         return np.asarray(self._values.take(np.count_nonzero(above, axis=1)))
-
-
-def check_parameters(**parameters: tuple[ArrayLike, float, float]) -> list[Array]:
-    """Returns parameters, each given with its smallest and its largest value, as float64."""
-    arrays: list[Array] = []
-    for name, (value, low, high) in parameters.items():
-        array = as_numbers(f"{name} is", value)
-        if not ((array >= low) & (array <= high)).all():
-            expected = f"All parameters should be floats in [{low:g}, {high:g}]."
-            raise ValueError(f"{name} is {shown(value)}. {expected}")
-        arrays.append(array.astype(np.float64))
-        try:
-            np.broadcast_shapes(*(a.shape for a in arrays))
-        except ValueError:
-            shapes = f"{array.shape}; expected one that fits {arrays[0].shape}"
-            raise ValueError(f"{name} has shape {shapes}, of {next(iter(parameters))}") from None
-    return arrays

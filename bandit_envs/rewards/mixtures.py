@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.checks import shown
-from bandit_envs.rewards.arms import Bernoulli, Family, Law, check_parameters
+from bandit_envs.base.checks import check_parameters, shown
+from bandit_envs.rewards.arms import Bernoulli, Family, Law
 
 
 class Corrupted(Law):

@@ -77,20 +77,6 @@ def test_the_optimal_actions_of_rotting_arms_are_optimal_in_the_long_run():
     assert earned == pytest.approx([most(means, steps) for steps in range(1, 10)], abs=1e-5)
 
 
-def test_one_arm_is_optimal_in_the_long_run_if_all_arms_rise():
-    means = np.sort(np.random.default_rng(1).normal(size=(3, 9)))
-    env = RestedBandit(means, std=0.0)
-    best = [env.best_fixed_action(steps) for steps in range(1, 10)]
-    assert len(set(best)) > 1  # which arm is best depends on the number of steps
-    for steps, arm in enumerate(best, start=1):
-        assert means[arm, :steps].sum() == pytest.approx(most(means, steps))
-
-
-def test_the_last_mean_lasts_in_the_best_fixed_arm_too():
-    env = RestedBandit([[5.0, 1.0], [0.0, 2.0]])
-    assert [env.best_fixed_action(steps) for steps in (1, 2, 6, 7)] == [0, 0, 0, 1]
-
-
 def test_stationary_means_are_those_of_the_literature():
     chains = [[[0.7, 0.3], [0.5, 0.5]], [[0.2, 0.8], [0.6, 0.4]]]
     env = RestlessMarkovBandit(chains, [[0.0, 1.0], [0.0, 1.0]])
@@ -148,13 +134,6 @@ def test_an_adversary_pays_its_table_through_resets():
         if not time_step.is_first().all():
             paid.append(time_step.reward.tolist())
     assert paid == [[0, 1], [2, 3], [4, 5], [0, 1]]
-
-
-def test_the_best_fixed_arm_may_never_be_the_best_of_a_step():
-    env = AdversarialBandit([[1.0, 0.8, 0.0], [0.0, 0.8, 1.0]])
-    assert env.best_fixed_action == 1
-    env.reset()
-    assert env.optimal_action() == 0
 
 
 @pytest.mark.parametrize(

@@ -83,16 +83,6 @@ def test_bounded_rewards_can_be_rescaled_exactly():
     assert np.allclose(env.expected_rewards(), [[0.5, 2 / 3]])
 
 
-def test_normal_arms_are_drawn_with_their_standard_deviation():
-    env = KArmedBandit(rewards.Normal([1.0, 2.0], 0.5), 2, seed=0)
-    env.reset()
-    assert env._rendered_arms(1).reward_std == 0.5
-    assert "*" in env.render("ansi")
-    env = KArmedBandit(rewards.Poisson([1.0, 2.0]), 2, seed=0)
-    env.reset()
-    assert env._rendered_arms(1).reward_std is None
-
-
 def test_presets_are_those_of_rlberry():
     env = ENVIRONMENTS["k_armed"].make([0.0, 1.0], [2.0, 3.0], batch_size=2, seed=0)
     env.reset()

@@ -28,8 +28,7 @@ def piecewise(interval, batch_size=B, horizon=None, additive=None):
 def test_the_weights_change_after_every_interval_and_only_then():
     env = piecewise(4)
     weights = []
-    for step in range(20):
-        assert env.piece == step // 4
+    for _ in range(20):
         weights.append(env.weights)
         env.step([0] * B)
     for step in range(1, 20):
@@ -39,21 +38,24 @@ def test_the_weights_change_after_every_interval_and_only_then():
 
 def test_time_goes_on_through_resets():
     env = piecewise(10, horizon=3)
-    for step in range(60):
+    weights = []
+    for _ in range(60):
         env.reset()
-        assert env.piece == step // 10
+        weights.append(env.weights)
         env.step([0] * B)
+    changes = np.flatnonzero((np.diff(weights, axis=0) != 0.0).any(axis=(1, 2))) + 1
+    assert changes.tolist() == [10, 20, 30, 40, 50]
 
 
 def test_drawn_intervals_have_their_law():
     env = piecewise(Integers(1, 1, 4), batch_size=1)
-    lengths, piece = [0], 0
-    while piece < 3000:
+    lengths, weights = [0], env.weights
+    while len(lengths) <= 3000:
         env.step(0)
         lengths[-1] += 1
-        if env.piece != piece:
+        if (env.weights != weights).any():
             lengths.append(0)
-            piece = env.piece
+            weights = env.weights
     counts = np.bincount(lengths[:-1], minlength=4)
     assert counts[0] == 0
     assert np.abs(counts[1:] - 1000).max() < 5 * np.sqrt(1000 * 2 / 3)
@@ -93,7 +95,6 @@ def test_weights_and_additive_rewards_are_drawn_from_their_samplers():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((Normal(D), 0, Normal(K), Normal(K)), ValueError, "interval_sampling_fn"),
         ((Normal(D), 2.5, Normal(K), Normal(K)), TypeError, "interval_sampling_fn"),
         ((Normal(D), 5, Normal(K), Normal(K + 1)), ValueError, "additive_sampling_fn"),
         ((Normal(D), 5, 3, Normal(K)), TypeError, "weights_sampling_fn"),
@@ -104,7 +105,6 @@ def test_bad_arguments_are_refused(arguments, error, message):
         PiecewiseLinearBandit(*arguments)
 
 
-def test_an_interval_of_no_steps_is_refused_when_it_is_drawn():
-    env = PiecewiseLinearBandit(Normal(D), Integers(1, 0, 1), Normal(K), Normal(K))
-    with pytest.raises(ValueError, match="interval_sampling_fn is 0"):
-        env.reset()
+def test_intervals_that_never_end_a_piece_are_refused():
+    with pytest.raises(ValueError, match="interval_sampling_fn"):
+        piecewise(0)
