@@ -7,8 +7,12 @@ from bandit_envs.logged.estimators import DRWithOptimisticShrinkage as DRWithOpt
 from bandit_envs.logged.estimators import Estimator as Estimator
 from bandit_envs.logged.estimators import InversePropensityScoring as InversePropensityScoring
 from bandit_envs.logged.estimators import ReplayMethod as ReplayMethod
+from bandit_envs.logged.estimators import RewardInteractionIPS as RewardInteractionIPS
 from bandit_envs.logged.estimators import SelfNormalizedDR as SelfNormalizedDR
 from bandit_envs.logged.estimators import SelfNormalizedIPS as SelfNormalizedIPS
+from bandit_envs.logged.estimators import SlateEstimator as SlateEstimator
+from bandit_envs.logged.estimators import SlateIndependentIPS as SlateIndependentIPS
+from bandit_envs.logged.estimators import SlateStandardIPS as SlateStandardIPS
 from bandit_envs.logged.estimators import SubGaussianDR as SubGaussianDR
 from bandit_envs.logged.estimators import SubGaussianIPS as SubGaussianIPS
 from bandit_envs.logged.estimators import SwitchDR as SwitchDR
@@ -34,10 +38,4 @@ from bandit_envs.logged.replay import MatchedRows as MatchedRows
 from bandit_envs.logged.replay import ReplayEnvironment as ReplayEnvironment
 from bandit_envs.logged.replay import ReplayResult as ReplayResult
 from bandit_envs.logged.replay import evaluate_by_replay as evaluate_by_replay
-from bandit_envs.logged.slates import RewardInteractionIPS as RewardInteractionIPS
-from bandit_envs.logged.slates import SlateEstimator as SlateEstimator
-from bandit_envs.logged.slates import SlateIndependentIPS as SlateIndependentIPS
-from bandit_envs.logged.slates import SlateLog as SlateLog
-from bandit_envs.logged.slates import SlateRecorder as SlateRecorder
-from bandit_envs.logged.slates import SlateStandardIPS as SlateStandardIPS
 from bandit_envs.trajectories import SlateProbabilities as SlateProbabilities

@@ -19,10 +19,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Floats, as_numbers
+from bandit_envs.base.arrays import Floats, as_numbers, check_array
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.estimates import BLOCK, Estimate
-from bandit_envs.logged.log import BanditLog, check_distributions, check_each
+from bandit_envs.logged.log import BanditLog, check_distributions, check_each, column
+from bandit_envs.trajectories import SlateProbabilities
 
 
 @dataclasses.dataclass(frozen=True)
@@ -228,6 +229,81 @@ def tuned(
     """
     found = [(each, each.estimate(log, probabilities, predicted_rewards)) for each in estimators]
     return min(found, key=lambda pair: pair[1].standard_error ** 2 + pair[1].bias ** 2)
+
+
+class SlateEstimator:
+    """Estimates the sum of a slate's rewards under a policy: mean(sum_s w_s r_s).
+
+    Estimators differ in the probabilities whose ratio is the weight w_s of a slot.
+    """
+
+    _kind: ClassVar[str]
+
+    def estimate(
+        self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
+    ) -> Estimate:
+        """Estimates what a policy would have earned, from n logged slates.
+
+        Args:
+            reward: [n, S], of every slot.
+            propensity: the probabilities with which the slates were shown, above 0.
+            probabilities: those with which the policy would show them.
+
+        Warns:
+            UserWarning: the effective sample size is below 100, or the mean weight is not 1.
+        """
+        paid = column("reward", reward)
+        check_each("reward", paid, np.isfinite(paid), "finite numbers")
+        old = self._table("propensity", propensity, paid.shape)
+        check_each(f"propensity.{self._kind}", old, old > 0.0, "above 0")
+        weights = (self._table("probabilities", probabilities, paid.shape) / old).T
+        weights = weights.reshape(-1, len(paid))
+        return Estimate.of((weights * paid.T).sum(axis=0)[np.newaxis], weights)
+
+    def _table(self, name: str, of_slates: SlateProbabilities, shape: tuple[int, ...]) -> Floats:
+        label, given = f"{name}.{self._kind}", getattr(of_slates, self._kind)
+        if given is None:
+            raise ValueError(f"{label} is None; {type(self).__name__} needs it")
+        expected = shape[:1] if self._kind == "slate" else shape
+        table = check_array(f"{label} has", column(label, given, ndim=len(expected)), expected)
+        check_each(label, table, (table >= 0.0) & (table <= 1.0), "0 to 1")
+        return table
+
+
+class SlateStandardIPS(SlateEstimator):
+    """Weighs every slot by the ratio of the probabilities of the whole slate.
+
+    It is unbiased whatever users do, but its variance grows fastest with the number of slots.
+
+    Source: Li et al., Offline evaluation of ranking policies with click models (2018), there the
+    list estimator.
+    """
+
+    _kind = "slate"
+
+
+class SlateIndependentIPS(SlateEstimator):
+    """Weighs a slot by the ratio of the probabilities that it shows its item.
+
+    It is unbiased if a slot's reward depends on its own item only, as in `PositionBasedBandit`.
+
+    Source: Li et al. (2018), there the item-position estimator.
+    """
+
+    _kind = "slot"
+
+
+class RewardInteractionIPS(SlateEstimator):
+    """Weighs a slot by the ratio of the probabilities of the slots down to it.
+
+    It is unbiased if a slot's reward depends on its own item and on those above, as in
+    `CascadeBandit`.
+
+    Source: McInerney et al., Counterfactual evaluation of slate recommendations with sequential
+    reward interactions (2020), without its normalisation.
+    """
+
+    _kind = "prefix"
 
 
 def _table(name: str, value: ArrayLike, log: BanditLog) -> NDArray[Any]:

@@ -71,10 +71,9 @@ class LogRecorder:
         """Records a step."""
         action, info = trajectory.action, trajectory.policy_info
         chance: Any = getattr(info, "log_probability", None)
-        if np.shape(chance) != np.shape(action) or np.ndim(action) > 1:
+        if np.shape(chance) != np.shape(action):
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
-            hint = "; SlateRecorder records slates" * (np.ndim(action) > 1)
-            raise ValueError(f"policy_info is {shown(info)}; expected {expected}{hint}")
+            raise ValueError(f"policy_info is {shown(info)}; expected {expected}")
         choice = None if self._env is None else self._env._last_choice()
         means = None if choice is None else choice[0]
         self._nests.append((trajectory.observation, action, trajectory.reward, chance, means))

@@ -340,7 +340,7 @@ def test_actions_of_a_table_may_be_whole_floating_point_numbers():
 
 def test_slates_are_not_recorded_as_actions():
     policy = RandomSlatePolicy(2, num_actions=10, seed=0)
-    with pytest.raises(ValueError, match="SlateRecorder"):
+    with pytest.raises(ValueError, match="policy_info"):
         StepDriver(
             CascadeBandit(num_slots=2), policy, [LogRecorder(10)], emit_log_probability=True
         ).run()

@@ -5,21 +5,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    CascadeBandit,
-    CascadeUCBPolicy,
-    PositionBasedBandit,
-    RandomSlatePolicy,
-    StepDriver,
-)
+from bandit_envs import CascadeBandit, PositionBasedBandit, RandomSlatePolicy, StepDriver
 from bandit_envs.logged import (
     RewardInteractionIPS,
     SlateIndependentIPS,
-    SlateLog,
     SlateProbabilities,
-    SlateRecorder,
     SlateStandardIPS,
 )
+from bandit_envs.specs import map_structure
 
 K, S = 4, 3
 ATTRACTIONS, LOOKS = np.array([0.5, 0.4, 0.3, 0.2]), np.array([0.9, 0.6, 0.3])
@@ -53,16 +46,19 @@ def recorded(model, rows):
         else CascadeBandit(ATTRACTIONS, S, 2000, seed=0)
     )
     policy = RandomSlatePolicy(S, num_actions=K, batch_size=2000, seed=1)
-    recorder = SlateRecorder()
-    StepDriver(env, policy, [recorder], rows // 2000, emit_log_probability=True).run()
-    return recorder.log()
+    steps = []
+    StepDriver(env, policy, [steps.append], rows // 2000, emit_log_probability=True).run()
+    return map_structure(lambda *leaves: np.concatenate(leaves), *steps)
+
+
+def estimated(estimator, log):
+    return estimator.estimate(log.reward, log.policy_info, probabilities(log.action))
 
 
 def by_hand():
-    propensity = SlateProbabilities([0.5, 0.1], [[0.5, 0.5], [0.2, 0.4]], [[0.5, 0.5], [0.2, 0.1]])
-    log = SlateLog((), [[0, 1], [1, 0]], [[1, 2], [3, 4]], propensity)
+    old = SlateProbabilities([0.5, 0.1], [[0.5, 0.5], [0.2, 0.4]], [[0.5, 0.5], [0.2, 0.1]])
     new = SlateProbabilities([0.25, 0.2], [[0.25, 0.5], [0.4, 0.2]], [[0.25, 0.25], [0.4, 0.2]])
-    return log, new
+    return [[1, 2], [3, 4]], old, new
 
 
 @pytest.mark.parametrize(
@@ -98,7 +94,7 @@ UNBIASED = pytest.mark.parametrize(
 @UNBIASED
 def test_estimates_of_a_long_log_are_near_the_truth(model, estimator):
     log = recorded(model, 100_000)
-    estimate = estimator.estimate(log, probabilities(log.action))
+    estimate = estimated(estimator, log)
     assert abs(estimate.value - truth(model)) < 4 * estimate.standard_error
 
 
@@ -108,9 +104,9 @@ def test_estimates_are_unbiased_and_intervals_cover_the_truth(model, estimator):
     logs, size = 500, 2000
     log, known = recorded(model, logs * size), truth(model)
     values, covered = [], 0
-    for start in range(0, len(log), size):
-        part = log[start : start + size]
-        estimate = estimator.estimate(part, probabilities(part.action))
+    for start in range(0, logs * size, size):
+        rows = slice(start, start + size)
+        estimate = estimated(estimator, map_structure(lambda leaf, rows=rows: leaf[rows], log))
         low, high = estimate.interval(0.95)
         values.append(estimate.value)
         covered += low <= known <= high
@@ -120,14 +116,14 @@ def test_estimates_are_unbiased_and_intervals_cover_the_truth(model, estimator):
 
 def test_slots_weighed_one_by_one_mislead_where_users_stop_at_a_click():
     log = recorded("cascade", 100_000)
-    estimate = SlateIndependentIPS().estimate(log, probabilities(log.action))
+    estimate = estimated(SlateIndependentIPS(), log)
     assert abs(estimate.value - truth("cascade")) > 10 * estimate.standard_error
 
 
 def test_fewer_slots_in_a_weight_make_a_narrower_interval():
     log = recorded("position", 20_000)
     errors = [
-        estimator.estimate(log, probabilities(log.action)).standard_error
+        estimated(estimator, log).standard_error
         for estimator in (SlateIndependentIPS(), RewardInteractionIPS(), SlateStandardIPS())
     ]
     assert errors == sorted(errors)
@@ -135,82 +131,40 @@ def test_fewer_slots_in_a_weight_make_a_narrower_interval():
 
 def test_the_policy_that_made_a_log_has_weights_of_one():
     log = recorded("cascade", 2000)
+    known = log.policy_info
     for estimator in (SlateStandardIPS(), SlateIndependentIPS(), RewardInteractionIPS()):
-        estimate = estimator.estimate(log, log.propensity)
+        estimate = estimator.estimate(log.reward, known, known)
         assert estimate.value == pytest.approx(log.reward.sum(axis=1).mean())
         assert (estimate.max_weight, estimate.effective_sample_size) == (1.0, 2000.0)
-    np.testing.assert_allclose(log.propensity.slate, 1 / 24)
-    np.testing.assert_allclose(log.propensity.slot, 1 / 4)
-    np.testing.assert_allclose(log.propensity.prefix, [[1 / 4, 1 / 12, 1 / 24]] * 2000)
+    np.testing.assert_allclose(known.slate, 1 / 24)
+    np.testing.assert_allclose(known.slot, 1 / 4)
+    np.testing.assert_allclose(known.prefix, [[1 / 4, 1 / 12, 1 / 24]] * 2000)
 
 
 def test_wrong_slate_propensities_are_warned_of():
     log = recorded("cascade", 2000)
-    wrong = log.propensity._replace(slot=0.5 * log.propensity.slot)
-    bad = SlateLog(log.observation, log.action, log.reward, wrong)
+    wrong = log.policy_info._replace(slot=0.5 * log.policy_info.slot)
     with pytest.warns(UserWarning, match="mean weight"):
-        SlateIndependentIPS().estimate(bad, log.propensity)
+        SlateIndependentIPS().estimate(log.reward, wrong, log.policy_info)
 
 
 @pytest.mark.parametrize(
     ("columns", "error", "match"),
     [
-        ({"action": [0, 1]}, ValueError, "action"),
-        ({"reward": [[1.0, 0.0]]}, ValueError, "reward"),
+        ({"reward": [1.0, 0.0]}, ValueError, "reward"),
+        ({"reward": [[1.0, 0.0]]}, ValueError, r"propensity\.slot"),
         ({"reward": [[1.0, np.nan], [0.0, 0.0]]}, ValueError, "reward"),
-        ({"propensity": SlateProbabilities(slate=[0.5, 0.0])}, ValueError, r"propensity\.slate"),
-        ({"propensity": SlateProbabilities(slot=[0.5, 0.5])}, ValueError, r"propensity\.slot"),
-        ({"propensity": SlateProbabilities(slate=["a", "b"])}, TypeError, r"propensity\.slate"),
-        ({"propensity": ([0.5, 0.5],)}, TypeError, "propensity"),
-        ({"action": [[0.5, 1], [1, 0]]}, TypeError, "action"),
-        ({"action": [[0, 1], [-1, 0]]}, ValueError, "action"),
-        ({"observation": np.ones((3, 1))}, ValueError, "observation"),
+        ({"propensity": [[0.5, 0.5], [0.0, 0.5]]}, ValueError, r"propensity\.slot"),
+        ({"propensity": [[0.5, 0.5], [1.5, 0.5]]}, ValueError, r"propensity\.slot"),
+        ({"propensity": [0.5, 0.5]}, ValueError, r"propensity\.slot"),
+        ({"propensity": [["a", "b"]] * 2}, TypeError, r"propensity\.slot"),
+        ({"propensity": None}, ValueError, r"propensity\.slot"),
+        ({"probabilities": None}, ValueError, r"probabilities\.slot"),
     ],
 )
 def test_columns_are_checked(columns, error, match):
-    good = {"action": [[0, 1], [1, 0]], "reward": [[1, 0], [0, 0]]}
-    good["propensity"] = SlateProbabilities([0.5, 0.5])
+    reward, old, new = by_hand()
+    given = {"reward": reward, "propensity": old.slot, "probabilities": new.slot, **columns}
+    of_slots = [SlateProbabilities(slot=given[name]) for name in ("propensity", "probabilities")]
     with pytest.raises(error, match=match):
-        SlateLog(**{"observation": (), **good, **columns})
-
-
-def test_an_estimator_names_the_probabilities_that_it_needs():
-    log, new = by_hand()
-    with pytest.raises(ValueError, match="prefix"):
-        RewardInteractionIPS().estimate(log, new._replace(prefix=None))
-    bare = SlateLog((), log.action, log.reward, log.propensity._replace(slot=None))
-    with pytest.raises(ValueError, match="slot"):
-        SlateIndependentIPS().estimate(bare, new)
-
-
-@pytest.mark.filterwarnings("ignore:the effective sample size")
-def test_an_estimate_takes_two_rows_and_slate_probabilities():
-    log, new = by_hand()
-    with pytest.raises(ValueError, match="log"):
-        SlateStandardIPS().estimate(log[:1], SlateProbabilities([0.25]))
-    with pytest.raises(TypeError, match="probabilities"):
-        SlateStandardIPS().estimate(log, new.slate)
-
-
-def test_a_policy_may_know_the_probabilities_of_whole_slates_only():
-    class WholeSlates(RandomSlatePolicy):
-        def info_of(self, time_step, action):
-            return SlateProbabilities(super().info_of(time_step, action).slate)
-
-    policy, recorder = WholeSlates(S, num_actions=K, batch_size=5, seed=1), SlateRecorder()
-    env = CascadeBandit(ATTRACTIONS, S, 5, seed=0)
-    StepDriver(env, policy, [recorder], 3, emit_log_probability=True).run()
-    propensity = recorder.log().propensity
-    assert propensity.slate.shape == (15,)
-    assert propensity.slot is None
-
-
-def test_slates_without_exact_probabilities_are_not_recorded():
-    env = CascadeBandit(ATTRACTIONS, S, seed=0)
-    policy, recorder = CascadeUCBPolicy(S, num_actions=K), SlateRecorder()
-    with pytest.raises(NotImplementedError):
-        StepDriver(env, policy, [recorder], emit_log_probability=True)
-    with pytest.raises(ValueError, match="policy_info"):
-        StepDriver(env, policy, [policy, recorder]).run()
-    with pytest.raises(ValueError, match="nothing"):
-        recorder.log()
+        SlateIndependentIPS().estimate(given["reward"], *of_slots)
