@@ -14,19 +14,10 @@ from bandit_envs.base.arrays import NUMBERS
 
 
 class Dataset(NamedTuple):
-    """Labelled examples, as `ClassificationBandit` takes them.
-
-    Fields:
-        contexts: [n, d] float32, the features.
-        labels: [n], integers from 0.
-        label_names: what each label stands for.
-        feature_names: the names of the features.
-    """
+    """Labelled examples: features [n, d] and labels [n], integers from 0."""
 
     contexts: NDArray[np.float32]
     labels: NDArray[np.intp]
-    label_names: tuple[Any, ...]
-    feature_names: tuple[str, ...]
 
     def standardized(self) -> Dataset:
         """Returns the data set with features of mean 0 and variance 1; constants become 0."""
@@ -46,7 +37,7 @@ def from_columns(
 
     Args:
         columns: arrays [n] by name.
-        label: the column of the labels, of numbers or text.
+        label: the column of the labels, which are numbered in sorted order.
         features: the columns to use as features; all others by default.
         where: what messages call the columns, such as a file's name.
 
@@ -58,24 +49,20 @@ def from_columns(
     for name in (label, *names):
         if name not in columns:
             raise ValueError(f"{where} has no column {name!r}; it has {', '.join(columns)}")
-    label_names, labels = np.unique(_complete(columns, label, where), return_inverse=True)
+    labels = np.unique(_complete(columns, label, where), return_inverse=True)[1]
     parts: list[NDArray[Any]] = []
-    feature_names: list[str] = []
     for name in names:
-        column = _complete(columns, name, where)
-        if column.dtype.kind in NUMBERS:
-            parts.append(column[:, np.newaxis])
-            feature_names.append(name)
-        else:
-            values, index = np.unique(column, return_inverse=True)
-            parts.append(np.eye(len(values), dtype=np.float32)[index.reshape(-1)])
-            feature_names += [f"{name}={value}" for value in values]
+        column = _complete(columns, name, where)[:, np.newaxis]
+        parts.append(column if column.dtype.kind in NUMBERS else one_hot(column))
     if not parts or not len(labels):
         raise ValueError(f"{where} has no {'rows' if parts else 'features'}")
-    contexts = np.concatenate(parts, axis=1).astype(np.float32)
-    return Dataset(
-        contexts, labels.reshape(-1), tuple(label_names.tolist()), tuple(map(str, feature_names))
-    )
+    return Dataset(np.concatenate(parts, axis=1).astype(np.float32), labels.reshape(-1))
+
+
+def one_hot(columns: NDArray[Any]) -> NDArray[np.float32]:
+    """Returns a feature for every value of each of the `columns` [n, m], in sorted order."""
+    parts = [column[:, np.newaxis] == np.unique(column) for column in columns.T]
+    return np.concatenate(parts, axis=1).astype(np.float32)
 
 
 def from_frame(
@@ -95,15 +82,8 @@ def from_frame(
 
 def from_bunch(bunch: Any) -> Dataset:
     """Makes a data set of what scikit-learn's `load_*` and `fetch_*` functions return."""
-    contexts = np.asarray(bunch.data, np.float32)
-    names = getattr(bunch, "feature_names", None)
-    if names is None:
-        names = [f"feature {index}" for index in range(contexts.shape[1])]
-    label_names, labels = np.unique(np.asarray(bunch.target), return_inverse=True)
-    spoken = getattr(bunch, "target_names", None)
-    if spoken is not None and len(spoken) == len(label_names):
-        label_names = spoken
-    return Dataset(contexts, labels, tuple(np.asarray(label_names).tolist()), tuple(names))
+    labels = np.unique(np.asarray(bunch.target), return_inverse=True)[1]
+    return Dataset(np.asarray(bunch.data, np.float32), labels)
 
 
 def read_dataset(

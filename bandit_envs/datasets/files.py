@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.checks import check_numbers, shown
 from bandit_envs.datasets.cells import Cells
-from bandit_envs.datasets.dataset import Dataset, from_columns
+from bandit_envs.datasets.dataset import Dataset, from_columns, one_hot
 from bandit_envs.rewards import Discrete
 
 PathLike = str | os.PathLike[str]
@@ -80,7 +80,7 @@ def load_mushroom(path: PathLike | None = None) -> Dataset:
             column.
     """
     cells = Cells(_file("mushroom", path), MUSHROOM.split())
-    return _dataset(cells, 0, ("p", "e"))._replace(label_names=("poisonous", "edible"))
+    return _dataset(cells, 0, ("p", "e"))
 
 
 def mushroom_rewards(
@@ -163,7 +163,7 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
     cells.check(np.isin(table[:, :1], np.arange(num_items)), of_items, columns)
     cells.check((propensity > 0.0) & (propensity <= 1.0), "a probability above 0", columns[1:])
     per_arm = table[:, 3:, np.newaxis].astype(np.float32)
-    users = _one_hot(cells.texts(cells.find("user_feature_", "position")))
+    users = one_hot(cells.texts(cells.find("user_feature_", "position")))
     items_path = Path(path).with_name("item_context.csv")
     if items_path.exists():
         items = Cells(items_path)
@@ -171,7 +171,7 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
         order = ids.argsort()
         if not np.array_equal(ids[order], np.arange(num_items)):
             raise ValueError(f"{items_path.name} has not each item from 0 to {num_items - 1} once")
-        others = _one_hot(items.texts(items.find(*(f"item_feature_{k}" for k in (1, 2, 3)))))
+        others = one_hot(items.texts(items.find(*(f"item_feature_{k}" for k in (1, 2, 3)))))
         features = np.column_stack([numbers, others])[order].astype(np.float32)
         rows = np.broadcast_to(features, (len(per_arm), *features.shape))
         per_arm = np.concatenate([per_arm, rows], axis=2)
@@ -236,7 +236,7 @@ def _dataset(cells: Cells, label: int, kinds: tuple[str, str]) -> Dataset:
         else:
             columns[name] = cells.numbers([index])[:, 0]
     labels = (texts[:, label] == kinds[1]).astype(np.intp)
-    return from_columns(columns, "label")._replace(labels=labels, label_names=kinds)
+    return from_columns(columns, "label")._replace(labels=labels)
 
 
 def _labelled(cells: Cells, num_labels: int) -> Dataset:
@@ -245,11 +245,4 @@ def _labelled(cells: Cells, num_labels: int) -> Dataset:
     labels, last = table[:, -1:], table.shape[1] - 1
     is_label = np.isin(labels, np.arange(1, num_labels + 1))
     cells.check(is_label, f"a label from 1 to {num_labels}", [last])
-    contexts = table[:, :-1].astype(np.float32)
-    kinds = tuple(range(1, num_labels + 1))
-    return Dataset(contexts, labels[:, 0].astype(np.intp) - 1, kinds, tuple(cells.names[:-1]))
-
-
-def _one_hot(columns: NDArray[np.str_]) -> NDArray[np.float32]:
-    parts = [column[:, np.newaxis] == np.unique(column) for column in columns.T]
-    return np.concatenate(parts, axis=1).astype(np.float32)
+    return Dataset(table[:, :-1].astype(np.float32), labels[:, 0].astype(np.intp) - 1)

@@ -42,7 +42,6 @@ def write(path, lines):
 def test_mushrooms_are_edible_or_not(tmp_path):
     data = datasets.load_mushroom(write(tmp_path / "agaricus-lepiota.data", MUSHROOMS))
     assert data.labels.tolist() == [0, 1, 1]
-    assert data.label_names == ("poisonous", "edible")
     assert (data.contexts.sum(axis=1) == 22).all()
 
 
@@ -58,8 +57,8 @@ def test_a_poisonous_mushroom_is_bad_with_the_probability_given(probability, mea
 def test_adults_have_numbers_and_categories(tmp_path):
     data = datasets.load_adult(write(tmp_path / "adult.data", ADULTS))
     assert data.labels.tolist() == [0, 1]
-    assert data.contexts[:, data.feature_names.index("age")].tolist() == [39, 52]
-    assert "native-country=?" in data.feature_names
+    assert data.contexts[:, 0].tolist() == [39, 52]  # age
+    assert data.contexts[:, -2:].tolist() == [[0, 1], [1, 0]]  # the country is ?, United-States
 
 
 def test_covertype_and_shuttle_have_labels_from_0(tmp_path):
