@@ -19,7 +19,6 @@ from bandit_envs.policies.disjoint_linear import (
     DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
 )
 from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as DisjointLinUCBPolicy
-from bandit_envs.policies.draws import argmax_random_ties as argmax_random_ties
 from bandit_envs.policies.elimination import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies.elimination import (
     SuccessiveEliminationPolicy as SuccessiveEliminationPolicy,
@@ -35,10 +34,8 @@ from bandit_envs.policies.index_policy import IndexPolicy as IndexPolicy
 from bandit_envs.policies.kl_ucb import IMEDPolicy as IMEDPolicy
 from bandit_envs.policies.kl_ucb import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
-from bandit_envs.policies.linear import LinearPolicy as LinearPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
 from bandit_envs.policies.linear import LinUCBPolicy as LinUCBPolicy
-from bandit_envs.policies.linear import RegressionPolicy as RegressionPolicy
 from bandit_envs.policies.logistic import (
     LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy,
 )
@@ -47,7 +44,6 @@ from bandit_envs.policies.random import RandomPolicy as RandomPolicy
 from bandit_envs.policies.slates import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies.slates import PBMUCBPolicy as PBMUCBPolicy
 from bandit_envs.policies.slates import RandomSlatePolicy as RandomSlatePolicy
-from bandit_envs.policies.slates import SlatePolicy as SlatePolicy
 from bandit_envs.policies.slates import TopKLinUCBPolicy as TopKLinUCBPolicy
 from bandit_envs.policies.thompson import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies.thompson import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy

@@ -9,19 +9,18 @@ from bandit_envs.base.arrays import Array, Floats, Indices, Mask, Rng
 NO_ROWS = np.zeros(0, np.intp)
 
 
-def argmax_random_ties(rng: Rng, values: Array, available: Mask | None = None) -> Indices:
-    """Returns the index of each row's largest value; of several, one uniformly at random: [B].
+def argmax_random_ties(
+    rng: Rng, values: Array, available: Mask | None = None
+) -> tuple[Indices, Indices]:
+    """Returns the index of each row's largest value, and the rows that have several: [B] and [n].
+
+    Of several indices, one is returned uniformly at random. Otherwise, `rng` draws nothing.
 
     Args:
-        rng: breaks the ties; drawn from only if there are any.
+        rng: breaks the ties.
         values: [B, K], without NaN.
         available: [B, K], which indices may be returned; None for all.
     """
-    return argmax(rng, values, available)[0]
-
-
-def argmax(rng: Rng, values: Array, available: Mask | None) -> tuple[Indices, Indices]:
-    """Returns what `argmax_random_ties` does, and the rows with ties."""
     if available is not None:
         values = np.where(available, values, -np.inf)
     best: Indices = values.argmax(axis=1)

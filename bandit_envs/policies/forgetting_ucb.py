@@ -15,7 +15,7 @@ from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
-NEVER = 1e300
+NEVER = 1e250
 """1 / N of an action that was never chosen, or so long ago that its N is 0 but for rounding."""
 
 
@@ -32,14 +32,13 @@ class DiscountedUCBPolicy(IndexPolicy):
 
         N_t(a) = sum_{s<t} gamma^(t-1-s) 1[A_s = a],    n_t = sum_a N_t(a)
         Q_t(a) = sum_{s<t} gamma^(t-1-s) 1[A_s = a] R_s / N_t(a)
-        A_t    = argmax_a Q_t(a) + 2 reward_range sqrt(xi ln n_t / N_t(a))
+        A_t    = argmax_a Q_t(a) + 2 sqrt(xi ln n_t / N_t(a))
 
     Actions never chosen come first.
 
     Args:
         gamma: above 0, at most 1. For c changes in T steps, 1 - sqrt(c / T) / 4 fits.
-        xi: how much it explores, above 0.
-        reward_range: the largest reward, if the smallest is 0.
+        xi: how much it explores, above 0; multiply it by b^2 for rewards from 0 to b.
 
     Source: Garivier & Moulines (2011).
 
@@ -48,16 +47,9 @@ class DiscountedUCBPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(
-        self,
-        gamma: float,
-        xi: float = 0.5,
-        reward_range: float = 1.0,
-        **sizes: typing.Unpack[Sizes],
-    ) -> None:
+    def __init__(self, gamma: float, xi: float = 0.5, **sizes: typing.Unpack[Sizes]) -> None:
         self._gamma = check_positive("gamma", gamma, 1e-9, 1.0)
-        self._xi = check_positive("xi", xi, 1e-9, 1e9)
-        self._range = check_positive("reward_range", reward_range, 1e-9, MAX_PARAMETER)
+        self._xi = check_positive("xi", xi, 1e-9, MAX_PARAMETER)
         super().__init__(**sizes)
 
     def _initial(self) -> Discounted:
@@ -66,9 +58,8 @@ class DiscountedUCBPolicy(IndexPolicy):
 
     def _scores(self, learned: Discounted, time_step: TimeStep) -> Floats:
         # n is 1 at the second step only; as long as its logarithm is not 0, untried actions lead.
-        bounds = learned.inverses * (self._xi * math.log(max(learned.total, 1.0001)))
+        bounds = learned.inverses * (4.0 * self._xi * math.log(max(learned.total, 1.0001)))
         np.sqrt(bounds, out=bounds)
-        bounds *= 2.0 * self._range
         bounds += learned.values
         return bounds
 
@@ -90,14 +81,13 @@ class Window(typing.NamedTuple):
     rewards: Floats  # of these, [window, B]
     counts: Floats  # how often the window holds each action, [B, K]
     sums: Floats  # of the rewards of each action, [B, K]
-    latest: Floats  # the sums since row 0 was last written, [B, K]
     steps: int
 
 
 class SlidingWindowUCBPolicy(IndexPolicy):
     """Chooses the largest upper confidence bound of averages over the last steps.
 
-        A_t = argmax_a Q(a) + reward_range sqrt(xi ln min(t, window) / N(a))
+        A_t = argmax_a Q(a) + sqrt(xi ln min(t, window) / N(a))
 
     Q is the mean reward of the action in the last `window` steps, and N how often they chose it.
     Actions that these steps did not choose come first. A step in the window takes 9 bytes a row,
@@ -105,8 +95,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
 
     Args:
         window: the number of steps. For c changes in T steps, 2 sqrt(T ln T / c) fits.
-        xi: how much it explores, above 0.
-        reward_range: the largest reward, if the smallest is 0.
+        xi: as in `DiscountedUCBPolicy`.
 
     Source: Garivier & Moulines (2011).
 
@@ -117,24 +106,21 @@ class SlidingWindowUCBPolicy(IndexPolicy):
 
     learns_by_row = False  # all rows share the places in the window
 
-    def __init__(
-        self, window: int, xi: float = 0.5, reward_range: float = 1.0, **sizes: typing.Unpack[Sizes]
-    ) -> None:
+    def __init__(self, window: int, xi: float = 0.5, **sizes: typing.Unpack[Sizes]) -> None:
         self._window = check_integer("window", window, minimum=1, maximum=2**31)
-        self._xi = check_positive("xi", xi, 1e-9, 1e9)
-        self._range = check_positive("reward_range", reward_range, 1e-9, MAX_PARAMETER)
+        self._xi = check_positive("xi", xi, 1e-9, MAX_PARAMETER)
         super().__init__(**sizes)
 
     def _initial(self) -> Window:
         shape = self._window, self._batch_size
         actions = np.zeros(shape, np.min_scalar_type(self._num_actions - 1))
-        counts, sums, latest = np.zeros((3, *self._table_shape))
-        return Window(actions, np.zeros(shape), counts, sums, latest, 0)
+        counts, sums = np.zeros((2, *self._table_shape))
+        return Window(actions, np.zeros(shape), counts, sums, 0)
 
     def _scores(self, learned: Window, time_step: TimeStep) -> Floats:
         level = self._xi * math.log(max(min(learned.steps + 1, self._window), 2))
         inverses = 1.0 / np.maximum(learned.counts, 1.0)
-        bounds = self._range * np.sqrt(level * inverses)
+        bounds = np.sqrt(level * inverses)
         inverses *= learned.sums
         bounds += inverses
         bounds[learned.counts == 0.0] = np.inf
@@ -142,7 +128,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
 
     def _learn(self, learned: Window, trajectory: Trajectory) -> Window:
         actions, rewards, *tables, steps = learned
-        counts, sums, latest = (table.reshape(-1) for table in tables)
+        counts, sums = (table.reshape(-1) for table in tables)
         place = steps % self._window
         if steps >= self._window:
             oldest = self._row_offsets + actions[place]
@@ -152,8 +138,4 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         chosen = self._row_offsets + trajectory.action
         counts[chosen] += 1.0
         sums[chosen] += rewards[place]
-        latest[chosen] += rewards[place]
-        if place == self._window - 1:  # `latest` sums the same rewards, without any subtraction
-            sums[...] = latest
-            latest[...] = 0.0
         return learned._replace(steps=steps + 1)

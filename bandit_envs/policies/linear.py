@@ -246,7 +246,7 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
         (whitening,) = learned.whitening
         noise = rng.standard_normal((self._batch_size, len(whitening))) @ whitening
         scores = self._means(learned.theta + self._alpha * noise, features)
-        return argmax_random_ties(rng, scores, available)
+        return argmax_random_ties(rng, scores, available)[0]
 
 
 class LinearEpsilonGreedyPolicy(EpsilonGreedyRegression, LinearPolicy):

@@ -24,7 +24,7 @@ from bandit_envs import (
     UCB1TunedPolicy,
     UCBPolicy,
 )
-from bandit_envs.policies import argmax_random_ties
+from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
@@ -408,7 +408,8 @@ def test_a_mask_may_be_edited_in_place(make):
 
 def test_ties_are_broken_uniformly_at_random(chi_square):
     values = np.tile([1.0, 3.0, 3.0, -2.0, 3.0], (30_000, 1))
-    counts = np.bincount(argmax_random_ties(np.random.default_rng(0), values), minlength=5)
+    best, _ = argmax_random_ties(np.random.default_rng(0), values)
+    counts = np.bincount(best, minlength=5)
     assert counts[0] == counts[3] == 0
     # Two degrees of freedom: 6 standard deviations above the mean.
     assert chi_square(counts[[1, 2, 4]], np.full(3, 1 / 3)) < 14
@@ -418,9 +419,9 @@ def test_each_row_has_ties_and_available_values_of_its_own():
     values = np.array([[0.0, 0.0, -1.0], [2.0, 1.0, 2.0], [0.0, 7.0, 1.0], [np.inf, np.inf, 0.0]])
     available = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1], [1, 1, 1]], bool)
     rng = np.random.default_rng(0)
-    found = np.array([argmax_random_ties(rng, values) for _ in range(200)])
+    found = np.array([argmax_random_ties(rng, values)[0] for _ in range(200)])
     assert [set(column) for column in found.T] == [{0, 1}, {0, 2}, {1}, {0, 1}]
-    found = np.array([argmax_random_ties(rng, values, available) for _ in range(200)])
+    found = np.array([argmax_random_ties(rng, values, available)[0] for _ in range(200)])
     assert [set(column) for column in found.T] == [{0, 1}, {0}, {2}, {0, 1}]
 
 
@@ -428,5 +429,5 @@ def test_without_ties_nothing_is_drawn():
     rng = np.random.default_rng(0)
     values = np.random.default_rng(1).normal(size=(50, 6))
     before = rng.bit_generator.state
-    np.testing.assert_array_equal(argmax_random_ties(rng, values), values.argmax(axis=1))
+    np.testing.assert_array_equal(argmax_random_ties(rng, values)[0], values.argmax(axis=1))
     assert rng.bit_generator.state == before
