@@ -5,7 +5,6 @@ An id imports it by itself: `gymnasium.make("bandit_envs.adapters.gymnasium:band
 
 from __future__ import annotations
 
-import inspect
 import sys
 from typing import Any
 
@@ -228,7 +227,7 @@ class KArmedTestbed(GymnasiumEnv):
 def make_env(environment: str, **kwargs: Any) -> Any:
     """Returns the environment of an id, for `gymnasium.make`."""
     if environment == "testbed":
-        return KArmedTestbed(**_checked(kwargs))
+        return KArmedTestbed(**kwargs)
     return _make(GymnasiumEnv, environment, 1, sys.maxsize, kwargs)
 
 
@@ -264,29 +263,16 @@ def register(id: str, environment: str, max_episode_steps: int = 1000) -> None: 
 
 
 def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str, Any]) -> Any:
-    arguments: dict[str, Any] = {"seed": 0, **_checked(kwargs)}
+    arguments: dict[str, Any] = {"seed": 0, **kwargs}
     names = arguments.keys() & {"autoreset_mode", "render_mode", "expected_rewards"}
     options = {key: arguments.pop(key) for key in names}
     entry = find_environment(name)
     is_preset = arguments.keys() <= {*entry.parameters(), "seed"}
     make: Any = entry.make if is_preset else entry.environment
     make = _ObservedTestbed if name == "testbed" else make
-    try:
-        inspect.signature(make).bind(**arguments)
-    except TypeError:
-        expected = ", ".join(entry.parameters())
-        given = ", ".join(kwargs) or "nothing"
-        raise TypeError(f"{name} takes {expected}; got {given}") from None
     env = make(batch_size=num_envs, horizon=horizon, **arguments)
     env.seed()
     return adapter(env, **options)
-
-
-def _checked(kwargs: dict[str, Any]) -> dict[str, Any]:
-    for name, other in (("horizon", "max_episode_steps"), ("batch_size", "num_envs")):
-        if name in kwargs:
-            raise TypeError(f"{name} is given; expected {other} in its place")
-    return kwargs
 
 
 _names: dict[str, str] = {}  # the first entry of a class has the name of the class
