@@ -53,15 +53,13 @@ def test_text_shows_means_alone_if_there_is_no_distribution():
     ]
 
 
-def test_text_shows_the_optimal_slate_and_the_slots_and_rewards_of_the_last_one():
+def test_text_shows_the_optimal_slate_and_the_last_one():
     arms = Arms("items", np.array([0.25, 1.0, 0.5]), [1, 2], None, 4, [0, 1], [0.0, 1.0])
     assert text(arms).splitlines() == [
-        "items: 4 steps; last slate, reward 1.00",
+        "items: 4 steps; last slate 0, 1, reward 1.00",
         "item   value  0.00                                                     1.00",
-        "   0    0.25  |--------------o                                               "
-        "slot 1, reward 0.00",
-        "   1    1.00  |-----------------------------------------------------------*  "
-        "slot 2, reward 1.00",
+        "   0    0.25  |--------------o",
+        "   1    1.00  |-----------------------------------------------------------*",
         "   2    0.50  |-----------------------------*",
     ]
 
@@ -86,16 +84,15 @@ def test_an_image_shows_the_optimal_slate_and_the_last_one():
     env.step([[2, 1]])
     image = env.render()
     assert 0.2 < green(image) < 0.6
-    assert 0.001 < np.mean((image == (0xD5, 0x5E, 0x00)).all(axis=2)) < 0.01  # the slot clicked
+    assert 0.0001 < np.mean((image == (0xD5, 0x5E, 0x00)).all(axis=2)) < 0.01  # the items chosen
 
 
-def test_the_slots_of_a_slate_are_not_rewarded_if_the_slate_is():
+def test_a_reward_that_is_not_a_number_is_not_shown():
     env = RankingPyEnvironment(Normal(2), Normal(2), 9, 4, np.eye(2), seed=0)
     env.reset()
     env.step([[1, 2, 3, 4]])
     arms = env._rendered_arms(0)
     assert arms.reward == []
-    assert arms.slots() == {1: (1, None), 2: (2, None), 3: (3, None), 4: (4, None)}
     assert "reward" not in text(arms)
 
 

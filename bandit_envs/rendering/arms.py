@@ -25,14 +25,9 @@ class Arms(NamedTuple):
         """Returns a phrase on the steps so far and the last reward."""
         text = "1 step" if self.steps == 1 else f"{self.steps} steps"
         if self.action:
-            text += f"; last action {self.action[0]}" if len(self.action) == 1 else "; last slate"
+            kind = "slate" if len(self.action) > 1 else "action"
+            text += f"; last {kind} {', '.join(map(str, self.action))}"
         return text + (f", reward {sum(self.reward):.2f}" if self.reward else "")
-
-    def slots(self) -> dict[int, tuple[int, float | None]]:
-        """Returns the slot, from 1, of each item of the last slate, and its reward if known."""
-        count = len(self.action)
-        rewards = self.reward if len(self.reward) == count else [None] * count
-        return dict(zip(self.action, enumerate(rewards, 1))) if count > 1 else {}
 
     def reward_limits(self, num_stds: float) -> tuple[float, float]:
         """Returns the ends of an axis that shows 0 and all values, with `num_stds` deviations."""
@@ -49,24 +44,19 @@ def text(arms: Arms) -> str:
     """Returns arms as lines of text.
 
     The value of an arm is an o, or a * if it is optimal. Dashes show one standard deviation on both
-    sides of it, or if that is unknown, the way to 0, which is a |. The last reward is an x, and the
-    items of the last slate have their slots, and rewards if there is one for each slot.
+    sides of it, or if that is unknown, the way to 0, which is a |. The last reward is an x.
     """
     low, high = arms.reward_limits(num_stds=2.0)
     width = TEXT_WIDTH // 2
     what = "item   value" if len(arms.optimal) > 1 else " arm    mean"
     header = f"{what}  {low:<{width}.2f}{high:>{TEXT_WIDTH - width}.2f}"
     lines = [f"{arms.title}: {arms.progress()}", header]
-    slots = arms.slots()
     for arm, value in enumerate(arms.values.tolist()):
         if value == -np.inf:
             lines.append(f"{arm:4d}          not available")
         else:
-            number, reward = slots.get(arm, (0, None))
-            slot = f"slot {number}" if number else ""
-            slot += "" if reward is None else f", reward {reward:.2f}"
             marks = _marks(arms, arm, value, low, high)
-            lines.append(f"{arm:4d} {value:7.2f}  {marks}  {slot}".rstrip())
+            lines.append(f"{arm:4d} {value:7.2f}  {marks}".rstrip())
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.rendering.arms import Arms
 
-OPTIMAL, LAST, GREY = "#009E73", "#D55E00", "0.45"
+OPTIMAL, LAST = "#009E73", "#D55E00"
 """From the palette of Okabe & Ito, for readers who do not see all colours."""
 
 
@@ -45,56 +45,38 @@ def show_arms(arms: Arms, window: Figure | None) -> Figure:
 
 
 def _draw_arms(figure: Figure, arms: Arms) -> None:
-    means, is_slate = arms.values, len(arms.optimal) > 1
+    means, kind = arms.values, "slate" if len(arms.optimal) > 1 else "arm"
+    last, heights = f"last {kind}", means[arms.action].tolist()
     colors = np.where(np.isin(np.arange(len(means)), arms.optimal), OPTIMAL, "0.75")
     axis = figure.subplots()
     axis.set_title(arms.title, loc="left", fontsize=12, parse_math=False)
     axis.set_title(arms.progress(), loc="right", fontsize=10, color="0.3")
-    handles: list[Any] = [Patch(color=OPTIMAL, label=f"optimal {'slate' if is_slate else 'arm'}")]
+    handles: list[Any] = [Patch(color=OPTIMAL, label=f"optimal {kind}")]
     if arms.reward_std:
         axis.set_ylabel("Reward distribution")
         _violins(axis, means, arms.reward_std, colors)
         handles.append(Line2D([], [], color="black", label="value $q_*(a)$"))
-        if arms.action and arms.reward:
-            handles += axis.plot(arms.action, arms.reward, "o", color=LAST, markersize=8, zorder=3)
-            handles[-1].set(label="last reward", markeredgecolor="white")
+        last, heights = "last reward", arms.reward
     else:
-        axis.set_ylabel("Value of the item" if is_slate else "Expected reward")
+        axis.set_ylabel("Value of the item" if kind == "slate" else "Expected reward")
         available = means > -np.inf
         (arm_numbers,), (others,) = available.nonzero(), (~available).nonzero()
         axis.bar(arm_numbers, means[available], color=colors[available])
         if others.size:
             handles += axis.plot(others, 0.0 * others, "x", color="0.6", label="not available")
-    if slots := arms.slots():
-        handles += _slots(axis, slots, means)
+    if arms.action and heights:
+        handles += axis.plot(arms.action, heights, "o", color=LAST, markersize=8, zorder=3)
+        handles[-1].set(label=last, markeredgecolor="white")
     low, high = arms.reward_limits(num_stds=3.2)
     margin = 0.05 * (high - low)
     axis.set_ylim(low - margin, high + margin)
     axis.set_xlim(-0.7, len(means) - 0.3)
     axis.axhline(0.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     axis.tick_params(axis="x", length=0)
-    axis.set_xlabel("Item" if is_slate else "Action")
+    axis.set_xlabel("Item" if kind == "slate" else "Action")
     axis.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))
     axis.spines[["top", "right"]].set_visible(False)
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
-
-
-def _slots(
-    axis: Axes, slots: dict[int, tuple[int, float | None]], values: NDArray[Any]
-) -> list[Any]:
-    """Numbers the items of the last slate at the ends of their bars, and returns a legend."""
-    handles: list[Any] = []
-    for color, label, is_paid in (
-        (GREY, "slot of the last slate", False),
-        (LAST, "slot with a reward", True),
-    ):
-        items = [item for item, (_, reward) in slots.items() if bool(reward) == is_paid]
-        ends = values[items]
-        handles += axis.plot(items, ends, "o", color=color, markersize=18, label=label)
-    for item, (number, _) in slots.items():
-        style = {"color": "white", "fontsize": 13, "ha": "center", "va": "center_baseline"}
-        axis.text(item, values[item], str(number), style)
-    return handles
 
 
 def _violins(axis: Axes, means: NDArray[Any], std: float, colors: NDArray[np.str_]) -> None:
