@@ -41,7 +41,12 @@ class Choice:
     def __post_init__(self) -> None:
         given, allowed = self.entry.check(self.parameters), self.entry.parameters()
         for key, value in given.items():
-            _check_value(f"{self.entries.what} {self.name}: {key}", value, allowed[key].default)
+            name, default = f"{self.entries.what} {self.name}: {key}", allowed[key].default
+            if not isinstance(value, (int, float, str, list)):
+                raise ValueError(f"{name} is {shown(value)}; expected a number, string or list")
+            if isinstance(default, (list, tuple)) and not isinstance(value, list):
+                expected = f"a list; in a study file, a list in a list, as [{written(default)}]"
+                raise ValueError(f"{name} is {shown(value)}; expected {expected}")
         object.__setattr__(self, "parameters", given)
 
     @property
@@ -119,17 +124,6 @@ def written(value: Any) -> str:
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return "".join(('"', *(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped), '"'))
     return written(value.__name__) if isinstance(value, type) else str(value).lower()
-
-
-def _check_value(name: str, value: Any, default: Any) -> None:
-    if isinstance(value, list):
-        for item in value:
-            _check_value(name, item, None)
-    elif not isinstance(value, (int, float, str)):
-        raise ValueError(f"{name} is {shown(value)}; expected a number, string, boolean or list")
-    elif isinstance(default, (list, tuple)):
-        expected = f"a list; in a study file, a list in a list such as [{written(default)}]"
-        raise ValueError(f"{name} is {shown(value)}; expected {expected}")
 
 
 def printable(value: Any, *choices: Choice) -> str:

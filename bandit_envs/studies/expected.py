@@ -13,7 +13,6 @@ from bandit_envs.studies.study import Study, Task
 
 SOURCES = ("published", "exact", "reference run")
 STANDARD_ERRORS = 4.0  # how far chance may take a mean from its expected value
-LIMITS = {"value": "", "at_most": "≤ ", "at_least": "≥ "}
 
 
 class Row(NamedTuple):
@@ -46,7 +45,7 @@ class Expected:
         policy: a policy; or several, in the order of increasing means.
         environment: where; by default, in every environment.
         step: at which; by default, the last one.
-        value, at_most, at_least: one of them, or none for several policies.
+        value, at_most: one of them, or none for several policies.
         tolerance: how far the value itself may be off, where it is rounded or read from a figure.
         standard_error: of the value, where it was estimated.
         standard_deviation: of one run, where it is known, in place of the measured one.
@@ -59,7 +58,6 @@ class Expected:
     step: int | None = None
     value: float | None = None
     at_most: float | None = None
-    at_least: float | None = None
     tolerance: float = 0.0
     standard_error: float = 0.0
     standard_deviation: float | None = None
@@ -69,7 +67,7 @@ class Expected:
             raise _error("metric", self.metric, ", ".join(QUANTITIES))
         if not str(self.source).startswith(SOURCES):
             raise _error("source", self.source, " or ".join(SOURCES))
-        given = [name for name in LIMITS if getattr(self, name) is not None]
+        given = [name for name in ("value", "at_most") if getattr(self, name) is not None]
         if len(given) != isinstance(self.policy, str):
             raise _error("policy", self.policy, "one with one value, or a list without a value")
         if self.step is not None:
@@ -110,11 +108,10 @@ class Expected:
             allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
             is_met = all(off < 0.0 for off in offs)
         else:
-            (name,) = (name for name in LIMITS if getattr(self, name) is not None)
-            value = float(getattr(self, name))
-            expected = LIMITS[name] + _with_error(value, self.standard_error)
-            sides = {"value": (1.0, -1.0), "at_most": (1.0,), "at_least": (-1.0,)}[name]
-            offs = [side * (mean - value) for mean in means for side in sides]
+            bound = self.at_most
+            value: Any = self.value if bound is None else bound
+            expected = ("" if bound is None else "≤ ") + _with_error(value, self.standard_error)
+            offs = [abs(mean - value) if bound is None else mean - bound for mean in means]
             error = math.hypot(*errors, self.standard_error)
             allowed = [STANDARD_ERRORS * error + self.tolerance] * len(offs)
             is_met = True

@@ -17,7 +17,6 @@ from bandit_envs.studies.results import Result, band
 from bandit_envs.studies.study import Study, Task
 
 MARKERS = {"exact": "x", "reference run": "+", "published": "*"}
-BOUNDS = {"at_most": ("v", ": upper bound"), "at_least": ("^", ": lower bound")}
 Rows = Iterable[tuple[Task, Result]]
 
 
@@ -155,10 +154,11 @@ def _finish_panels(study: Study, axes: Any, name: str, x_of: Callable[[int, int]
             x = x_of(index, item.get("step", study.steps))
             # Far above the curves, bounds over steps would squeeze them.
             source = item["source"].partition(":")[0]
-            known = {"value": (MARKERS[source], "")} | (BOUNDS if study.over else {})
-            for key in known.keys() & item.keys():
-                marker, suffix = known[key]
-                marks.setdefault((axis, marker, f"{source}{suffix}"), []).append((x, item[key]))
+            if "value" in item:
+                marks.setdefault((axis, MARKERS[source], source), []).append((x, item["value"]))
+            elif study.over and "at_most" in item:
+                mark = axis, "v", f"{source}: upper bound"
+                marks.setdefault(mark, []).append((x, item["at_most"]))
     for (axis, marker, label), points in marks.items():
         style = {"ls": ":" if study.over else "", "lw": 0.8, "color": "black", "zorder": 3}
         axis.plot(*zip(*points), marker, label=label, **style)

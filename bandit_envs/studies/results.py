@@ -80,10 +80,8 @@ class Results:
         text = f"folder {self.path} holds results of other"
         if _measured(found["study"]) != _measured(self._config["study"]):
             return f"{text} arguments"
-        old, new = found["versions"], self.versions
-        changed = {name: old.get(name) for name in {**old, **new} if old.get(name) != new.get(name)}
-        names = ", ".join(f"{name} ({version!s:.12})" for name, version in changed.items())
-        return f"{text} versions of {names}" if names else ""
+        changed = [name for name, _ in found["versions"].items() ^ self.versions.items()]
+        return f"{text} versions of {', '.join(sorted({*changed}))}" if changed else ""
 
     @contextlib.contextmanager
     def opened(self, overwrite: bool = False) -> Iterator[None]:
