@@ -30,7 +30,6 @@ class LogRecorder:
         num_actions: the number of actions, K.
         env: the environment, if the log is to hold the expected rewards of all actions.
         folder: where to write the log; by default, it is kept in memory.
-        suffix: of the files: .npz, .csv or .parquet.
         chunk_rows: rows of a file.
 
     Raises:
@@ -51,14 +50,13 @@ class LogRecorder:
         num_actions: int,
         env: PyEnvironment | None = None,
         folder: str | os.PathLike[str] | None = None,
-        suffix: str = ".npz",
         chunk_rows: int = 65_536,
     ) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
         if env is not None and not (isinstance(env, PyEnvironment) and is_bandit(env)):
             raise TypeError(f"env is {shown(env)}; expected a bandit, or a wrapper of one")
-        self._env, self._suffix = env, suffix
+        self._env = env
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +85,7 @@ class LogRecorder:
     def flush(self) -> None:
         """Writes what is not in a file yet, if there is a folder."""
         if self._folder is not None and self._nests:
-            write_log(self._folder / f"part-{self._parts:05}{self._suffix}", self._recorded())
+            write_log(self._folder / f"part-{self._parts:05}.npz", self._recorded())
             self._nests, self._written, self._parts = [], self._steps, self._parts + 1
 
     def log(self) -> BanditLog:

@@ -20,19 +20,19 @@ from bandit_envs.base.checks import (
     check_numbers,
     check_rewards,
 )
+from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
-from bandit_envs.policies.policy import Policy, Sizes
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.specs import Nest
 from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
 
 Slates = NDArray[np.intp]
 
 
-class SlatePolicy(Policy):
+class SlatePolicy(IndexPolicy):
     """Shows the items with the largest scores, best first; ties are broken uniformly at random.
 
-    A subclass implements `_scores`, and learns from actions and rewards [B, S]. Here S is
-    `num_slots`, and K is the number of items.
+    Actions and rewards are [B, S]. Here S is `num_slots`, and K is the number of items.
     """
 
     def __init__(self, num_slots: int, **sizes: Any) -> None:
@@ -54,10 +54,6 @@ class SlatePolicy(Policy):
             raise ValueError(f"reward has shape {paid.shape}; expected {slates.shape}")
         return slates, check_rewards(paid.reshape(-1), slates.size).reshape(slates.shape)
 
-    def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
-        """Returns the score of every item: [B, K]."""
-        raise NotImplementedError
-
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Slates:
         scores = self._scores(learned, time_step)
         order = np.lexsort((rng.random(scores.shape), -scores))
@@ -65,9 +61,6 @@ class SlatePolicy(Policy):
 
     def _choose(self, rng: Rng, time_step: TimeStep) -> Slates:
         return self._select(rng, self._state.learned, time_step)
-
-    def _sizes(self) -> dict[str, int | None]:
-        return {**super()._sizes(), "num_slots": self._num_slots}
 
 
 class RandomSlatePolicy(SlatePolicy):
@@ -131,7 +124,7 @@ class CascadeUCBPolicy(SlatePolicy):
     def _scores(self, learned: Clicks, time_step: TimeStep) -> Floats:
         log_t = self._c * math.log(max(learned.steps, 1))
         with np.errstate(divide="ignore", invalid="ignore"):
-            bounds = learned.clicks / learned.shown + np.sqrt(log_t / learned.shown)
+            bounds = (learned.clicks + np.sqrt(log_t * learned.shown)) / learned.looks
         return np.where(learned.shown > 0.0, bounds, np.inf)
 
     def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:
@@ -171,20 +164,13 @@ class PBMUCBPolicy(CascadeUCBPolicy):
     def __init__(
         self, num_slots: int, observation_probs: Sequence[float], **sizes: typing.Unpack[Sizes]
     ) -> None:
-        super().__init__(num_slots, **sizes)
+        super().__init__(num_slots, 0.5, **sizes)
         looks = check_numbers("observation_probs", observation_probs, ndim=1).astype(np.float64)
         if looks.shape != (self._num_slots,) or not ((looks > 0.0) & (looks <= 1.0)).all():
             expected = f"{self._num_slots} numbers above 0 and at most 1"
             raise ValueError(f"observation_probs is {looks}; expected {expected}")
         self._looks = looks
         self._rank = (-looks).argsort(kind="stable").argsort(kind="stable")  # of each slot
-
-    def _scores(self, learned: Clicks, time_step: TimeStep) -> Floats:
-        log_t = math.log(max(learned.steps, 1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bounds = learned.clicks + np.sqrt(learned.shown * log_t / 2.0)
-            bounds /= learned.looks
-        return np.where(learned.shown > 0.0, bounds, np.inf)
 
     def _select(self, rng: Rng, learned: Clicks, time_step: TimeStep) -> Slates:
         return super()._select(rng, learned, time_step)[:, self._rank]
@@ -218,8 +204,6 @@ class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
     ) -> None:
         numbers = {"alpha": alpha, "gamma": gamma, "tikhonov_weight": tikhonov_weight}
         super().__init__(num_slots, **numbers, observation_spec=observation_spec, **sizes)
-
-    _scores = LinUCBPolicy._scores
 
     def _samples(self, trajectory: Trajectory) -> tuple[Slates, Floats, NDArray[Any]]:
         context, arms = self._arrays(trajectory.observation)

@@ -240,12 +240,11 @@ def test_nothing_in_a_file_is_executed(tmp_path):
         read_log(path)
 
 
-@pytest.mark.parametrize("suffix", [None, *FILES])
-def test_a_run_is_recorded(suffix, tmp_path):
-    needs(suffix)
+@pytest.mark.parametrize("to_files", [False, True])
+def test_a_run_is_recorded(to_files, tmp_path):
     env = KArmedTestbed(3, batch_size=4, seed=0, drift_std=0.1)
     policy = EpsilonGreedyPolicy(0.3, num_actions=3, batch_size=4, seed=1)
-    options = {} if suffix is None else {"folder": tmp_path / "log", "suffix": suffix}
+    options = {"folder": tmp_path / "log"} if to_files else {}
     recorder = LogRecorder(3, env, chunk_rows=50, **options)
     means = [env.reset() and env.expected_rewards()]
     taken = []
@@ -264,7 +263,7 @@ def test_a_run_is_recorded(suffix, tmp_path):
     assert set(log.propensity.round(6)) <= {0.1, 0.8, 0.4, 0.333333, 0.45}
     assert log.columns()["step"].tolist() == np.arange(30).repeat(4).tolist()
     assert log.columns()["row"].tolist() == list(range(4)) * 30
-    if suffix is not None:
+    if to_files:
         assert len(list((tmp_path / "log").iterdir())) > 1
         with pytest.raises(ValueError, match="folder"):
             LogRecorder(3, **options)
