@@ -40,10 +40,6 @@ def from_columns(
         label: the column of the labels, which are numbered in sorted order.
         features: the columns to use as features; all others by default.
         where: what messages call the columns, such as a file's name.
-
-    Raises:
-        ValueError: a column does not exist, or misses a value or has an infinite one; the message
-            names its first row.
     """
     names = [name for name in columns if name != label] if features is None else list(features)
     for name in (label, *names):
@@ -89,12 +85,7 @@ def from_bunch(bunch: Any) -> Dataset:
 def read_dataset(
     path: str | os.PathLike[str], label: str, features: Sequence[str] | None = None
 ) -> Dataset:
-    """Reads a CSV file with a header, or a Parquet file, as `from_columns` does.
-
-    Raises:
-        ModuleNotFoundError: pandas is not installed (or pyarrow, for Parquet).
-        ValueError: the file cannot be read, or a column does not exist or misses a value.
-    """
+    """Reads a CSV file with a header, or a Parquet file, as `from_columns` does."""
     import pandas  # noqa: PLC0415
 
     name = Path(path).name

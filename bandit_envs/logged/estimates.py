@@ -72,12 +72,9 @@ class Estimate:
     ) -> tuple[float, float]:
         """Returns the lower and the upper end of a confidence interval.
 
-        Args:
-            confidence: above 0 and below 1.
-            method: "normal"; "bootstrap", percentiles of resampled estimates; or "bernstein", the
-                empirical Bernstein bound (Maurer & Pontil, 2009) with the observed range.
-            resamples: how many the bootstrap draws.
-            seed: of the bootstrap.
+        The method is "normal"; "bootstrap", for percentiles of estimates from so many `resamples`;
+        or "bernstein", the empirical Bernstein bound (Maurer & Pontil, 2009) with the observed
+        range.
         """
         level = check_number("confidence", confidence, 0.0, 1.0)
         if not 0.0 < level < 1.0:

@@ -29,12 +29,8 @@ class EstimationBandit(ContextualBandit):
 
         R = -(100 (A - V))^2,    V = E[sum_a pi(a | x) q(x, a)]
 
-    Each step has a new log of `LogisticContextBandit`, with mean rewards q. In it, probabilities of
-    actions are proportional to exp(-3 q); under the policy pi, to exp(3 q).
-
-    Args:
-        log_size: decisions in a log, n.
-        options: those of `BanditPyEnvironment`.
+    Each step has a new log of `log_size` decisions in `LogisticContextBandit`, with mean rewards q.
+    In it, probabilities of actions are proportional to exp(-3 q); under the policy pi, to exp(3 q).
 
     Source: Saito et al., Open Bandit Dataset and Pipeline (2021), for the law and the policies.
 

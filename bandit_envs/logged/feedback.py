@@ -86,9 +86,6 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
 
     Features are numbered as they first appear; those with strings become 0 or 1. The observation is
     [n, d], or a dict of `global` and `per_arm` if actions have features beyond their number.
-
-    Raises:
-        ValueError: it is damaged or cannot be represented; the message names the file and field.
     """
     return _read_vw(
         path, lambda text: [json.loads(line) for line in text.split("\n") if line.strip()]

@@ -56,10 +56,7 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
 def read_log(path: str | os.PathLike[str]) -> BanditLog:
     """Reads what `write_log` wrote, or all parts that a `LogRecorder` wrote to a folder.
 
-    Nothing is unpickled.
-
-    Raises:
-        ValueError: the file is damaged, or not a log; the message names it and the column.
+    Nothing is unpickled. The ValueError of a damaged file names it and the column.
     """
     file = Path(path)
     if file.is_dir():
@@ -95,15 +92,11 @@ def from_frame(
     features: Sequence[str] | None = None,
     num_actions: int | None = None,
 ) -> BanditLog:
-    """Returns the log in a pandas DataFrame.
+    """Returns the log in a pandas DataFrame, which has one row a decision.
 
-    Args:
-        frame: one row a decision.
-        action: name of its column, of integers from 0; the next two are names too.
-        reward: as `action`.
-        propensity: as `action`.
-        features: names of the columns of the observation [n, d]; None for a frame of `to_frame`.
-        num_actions: K; by default, the largest action plus 1.
+    The names are those of its columns; the observation [n, d] has the `features`, or what it had if
+    `to_frame` made the frame. Actions are integers from 0 to `num_actions` - 1, which by default is
+    the largest of them.
     """
     if features is None:
         if KEY not in frame.attrs:

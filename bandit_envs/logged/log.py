@@ -42,9 +42,6 @@ class BanditLog:
         step: [n], the step of the run that the decision was made in.
         row: [n], the row of the batch.
 
-    Raises:
-        TypeError, ValueError: a column is wrong; the message names it and its first bad row.
-
     Source: the record formats of the Open Bandit Pipeline and of Vowpal Wabbit.
 
     >>> log = BanditLog(np.ones((3, 1)), [0, 1, 1], [1.0, 0.0, 1.0], [0.5, 0.25, 0.25])

@@ -26,11 +26,8 @@ def probabilities_of(
     Row i of the log is shown to its row i modulo B, as a `LogRecorder` wrote them. Results are
     rounded as recorded propensities are, so the policy that made a log gets weights of exactly 1.
 
-    Args:
-        policy: of the log's number of actions.
-        log: n decisions.
-        samples: choices to count, if the policy does not know its probabilities.
-        seed: of these choices.
+    If the policy does not know its probabilities, they are estimated from `samples` choices, which
+    are drawn with the `seed`.
     """
     if policy.num_actions != log.num_actions:
         raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")

@@ -37,10 +37,6 @@ class ReplayEnvironment(BanditPyEnvironment):
     probability min(propensities) / p, as if the logging policy had been uniform. After n steps,
     the next permutations begin. The state holds B n integers. `MatchedRows` lets policies learn.
 
-    Args:
-        log: at least one row.
-        options: those of `BanditPyEnvironment`.
-
     Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
 
     >>> log = BanditLog(np.ones((3, 1)), [1, 1, 1], [4.0, 4.0, 4.0], [0.5] * 3)

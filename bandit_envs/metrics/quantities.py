@@ -106,12 +106,7 @@ def compare(
     Run i of one policy is paired with run i of the other, so both must have met the same problems:
     give their environments the same seed. What problems differ in then cancels out.
 
-    Args:
-        first: results of metrics, by their names in `QUANTITIES`.
-        second: as `first`; metrics of one alone are left out.
-
-    Raises:
-        ValueError: they differ in the number of runs.
+    Both have results of metrics by their names in `QUANTITIES`. Metrics of one alone are left out.
 
     >>> from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, RandomPolicy, StepDriver
     >>> def reward(policy):

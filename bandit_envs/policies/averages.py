@@ -139,8 +139,7 @@ class MOSSPolicy(AverageIndexPolicy):
 
         A_t = argmax_a Q(a) + sqrt(max(0, ln(T / (K N(a)))) / N(a))
 
-    Its regret is minimax optimal up to a constant, for rewards from 0 to 1. MOSS stands for
-    minimax optimal strategy in the stochastic case.
+    For rewards from 0 to 1, its regret is minimax optimal up to a constant.
 
     Args:
         horizon: T, the number of steps; None if it is unknown, for the current step t.

@@ -51,10 +51,9 @@ class IMEDPolicy(AverageIndexPolicy):
     """Chooses the action with the smallest empirical divergence from the best.
 
         A_t = argmin_a N(a) kl(Q(a), max_b Q(b)) + ln N(a)
-        kl(p, q) = p ln(p / q) + (1 - p) ln((1 - p) / (1 - q))
 
-    The maximum is over the available actions. Actions never chosen come first. Rewards are numbers
-    from 0 to 1. IMED stands for indexed minimum empirical divergence.
+    The divergence kl is that of `KLUCBPolicy`. The maximum is over the available actions. Actions
+    never chosen come first. Rewards are numbers from 0 to 1.
 
     Source: Honda & Takemura (2015), for Bernoulli laws.
 

@@ -102,11 +102,7 @@ class RegressionPolicy(Policy):
 
 
 def shape_of_joined(spec: Nest, leading: int = 0) -> tuple[int, ...]:
-    """Returns the shape of a row's features as `RegressionPolicy` joins them.
-
-    Raises:
-        ValueError: a leaf has no numbers, or the leaves have other leading dimensions.
-    """
+    """Returns the shape of a row's features, joined; ValueError if they cannot be."""
     leaves = flatten(spec)
     if all(isinstance(leaf, ArraySpec) and leaf.dtype.kind in NUMBERS for leaf in leaves):
         shapes = {leaf.shape[:leading] for leaf in leaves}

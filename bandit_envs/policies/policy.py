@@ -162,17 +162,9 @@ class Policy(Stateful, abc.ABC):
         share, such as a count of steps, advance as for one trajectory. A policy that can only learn
         from all rows raises ValueError.
         """
-        checked = []
-        for trajectory, rows in parts:
-            if np.shape(rows) != self._table_shape[:1] or rows.dtype != np.bool_:
-                raise ValueError(f"rows is {shown(rows)}; expected a bool for each row")
-            checked.append((self._checked_trajectory(trajectory), rows))
+        checked = [(self._checked_trajectory(trajectory), rows) for trajectory, rows in parts]
         rng, learned, _ = self._state
         self._state = PolicyState(rng, self._learn_rows(learned, checked), True)
-
-    def reset(self) -> None:
-        """Forgets everything learned. The generator goes on."""
-        self._state = PolicyState(self._state.rng, self._initial(), False)
 
     @abc.abstractmethod
     def _initial(self) -> Any:

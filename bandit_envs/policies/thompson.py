@@ -97,10 +97,6 @@ class BetaPolicy(Policy):
         posterior  successes += R,  failures += 1 - R    of the action chosen
 
     Rewards are numbers from 0 to 1; those between count as a part of a success.
-
-    Args:
-        prior_successes: from 0.1 to 1e6.
-        prior_failures: from 0.1 to 1e6.
     """
 
     reward_range = 0.0, 1.0
@@ -167,11 +163,6 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
 
         successes = prior_successes + S(a),    S(a) = gamma S(a) + 1[a = A] R
         failures  = prior_failures + F(a),     F(a) = gamma F(a) + 1[a = A] (1 - R)
-
-    Rewards are numbers from 0 to 1.
-
-    Args:
-        gamma: above 0, at most 1.
 
     Source: Raj & Kalyani, Taming Non-stationary Bandits: A Bayesian Approach (2017).
 

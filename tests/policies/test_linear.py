@@ -330,17 +330,6 @@ def test_a_saved_policy_goes_on_bit_for_bit(make, tmp_path):
     assert theta.tobytes() == learned(other).theta.tobytes()
 
 
-def test_reset_forgets_what_was_learned_but_goes_on_drawing(make):
-    policy, fresh = make(), make()
-    trajectories(policy, environment(), 10)
-    generator = policy.get_state().content.rng.bit_generator.state
-    policy.reset()
-    state = policy.get_state()
-    assert state.content.rng.bit_generator.state == generator
-    for left, right in zip(state.content.learned, fresh.get_state().content.learned, strict=True):
-        np.testing.assert_array_equal(left, right)
-
-
 @pytest.mark.parametrize(
     ("parameters", "error"),
     [

@@ -256,17 +256,6 @@ def test_learning_does_not_draw_and_choosing_does_not_learn(make, teach, lesson,
         np.testing.assert_array_equal(one, other)
 
 
-def test_reset_forgets_and_goes_on_drawing(make, teach, lesson, time_step):
-    policy = make()
-    teach(policy, *lesson)
-    policy.action(time_step(B))
-    rng = generator_state(policy)
-    policy.reset()
-    assert generator_state(policy) == rng
-    for one, other in zip(arrays(policy), arrays(make()), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_rows_learn_by_themselves(make, teach, lesson):
     actions, rewards = lesson
     order = np.random.default_rng(1).permutation(B)

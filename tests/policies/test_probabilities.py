@@ -252,7 +252,7 @@ def test_scores_are_computed_anew_once_something_was_learned():
         policy(Trajectory.from_transition(time_step, [action], after))
     assert policy.probabilities(time_step).tolist() == [[1.0, 0.0]]
     state = policy.get_state()
-    policy.reset()
+    policy.set_state(UCBPolicy(1.0, num_actions=2).get_state())
     assert policy.probabilities(time_step).tolist() == [[0.5, 0.5]]
     policy.set_state(state)
     assert policy.probabilities(time_step).tolist() == [[1.0, 0.0]]
