@@ -40,10 +40,13 @@ ERR = Console(markup=False, emoji=False, stderr=True)
 def testbed(options: argparse.Namespace) -> int:
     """Runs a figure of the book, or policies on k-armed testbeds."""
     figure = options.figure or ("" if options.policy else "2.2")
-    values = {**_published(f"sutton-barto-{figure or '2.2'}"), "expected": []}
+    values = _published(f"sutton-barto-{figure or '2.2'}")
     if not figure:
         values |= {"title": "Policies on k-armed testbeds", "policy": []}
-    if options.arms != values["environment"][0]["k"]:
+    steps, arms = values["steps"], values["environment"][0]["k"]
+    if not figure or (options.steps or steps, options.arms) != (steps, arms):
+        values["expected"] = []
+    if options.arms != arms:
         values["title"] += f" ({options.arms} arms)"
         values["environment"][0]["k"] = options.arms
     values["policy"] += options.policy or []

@@ -166,9 +166,16 @@ def test_the_testbed_command_runs_the_figures_of_the_gallery(tmp_path):
     options = ("--runs", "50", "--workers", "1", "--output")
     assert run("reproduce", "sutton-barto-2.4", *options, tmp_path / "a").code == 0
     assert run("testbed", "--figure", "2.4", *options, tmp_path / "b").code == 0
-    for name in ("summary.csv", "curves.csv"):
+    for name in ("summary.csv", "curves.csv", "comparison.csv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    assert not (tmp_path / "b" / "comparison.csv").exists()
+
+
+@pytest.mark.parametrize("other", [("--steps", 5), ("--arms", 4), ("--policy", "random")])
+def test_testbeds_other_than_those_of_the_book_are_not_compared_with_it(tmp_path, other):
+    figure = () if "--policy" in other else ("--figure", "2.4")
+    options = ("--runs", 5, "--workers", 1, "--output", tmp_path)
+    assert run("testbed", *figure, *other, *options).code == 0
+    assert not (tmp_path / "comparison.csv").exists()
 
 
 def test_one_run_decides_nothing():
