@@ -18,6 +18,7 @@ from bandit_envs import (
     KLUCBPolicy,
     MOSSPolicy,
     ReducedVarianceTsallisINFPolicy,
+    SlidingWindowUCBPolicy,
     StepDriver,
     SuccessiveEliminationPolicy,
     TsallisINFPolicy,
@@ -108,6 +109,39 @@ def test_exp3_s_follows_a_change_within_its_bound():
     assert found < 2 * math.sqrt((math.e - 1) * hardness) < 0.7 * steps / 2
     exp3 = partial(Exp3Policy, gamma)
     assert found < 0.8 * regret(play(exp3, means, 30)[1], means)
+
+
+def test_sliding_window_ucb_follows_a_change_within_its_bound():
+    """Garivier & Moulines (2011), on how often each arm is chosen while it is not the best."""
+    steps, window, xi, changes, gap = 4000, 500, 0.6, 1, 0.8
+    log = math.log(window)
+    slow = math.ceil(log / math.log(1 + 4 * math.sqrt(1 - 1 / (2 * xi))))
+    factor = 4 * xi / gap**2 * math.ceil(steps / window) / (steps / window) + 2 / log * slow
+    bound = factor * steps * log / window + window * changes + log**2
+    means = np.repeat([[0.9, 0.1], [0.1, 0.9]], steps // 2, axis=0)
+    _, chosen = play(partial(SlidingWindowUCBPolicy, window, xi), means, 30)
+    for action in (0, 1):
+        wrong = (chosen == action) & (means.argmax(axis=1) != action)[:, np.newaxis]
+        assert wrong.sum(axis=0).mean() < bound < 0.5 * steps / 2
+
+
+def test_beta_thompson_sampling_chooses_an_action_as_often_as_it_is_the_best():
+    """The probability that one Beta law exceeds another is a finite sum, if a is an integer."""
+    successes, failures, size = np.array([3, 4]), np.array([5, 3]), 40_000
+    policy = BetaThompsonSamplingPolicy(num_actions=2, batch_size=size, seed=0)
+    before = restart(np.ones((size, 1)), size)
+    for action, reward in ((0, 1.0), (1, 1.0), (0, 0.0), (1, 0.0)):
+        for _ in range((successes if reward else failures)[action] - 1):  # the prior has one
+            after = termination(before.observation, np.full(size, reward), np.float64)
+            policy(Trajectory.from_transition(before, np.full(size, action), after))
+
+    def beta(a, b):
+        return math.gamma(a) * math.gamma(b) / math.gamma(a + b)
+
+    (a, c), (b, d) = successes.tolist(), failures.tolist()
+    expected = sum(beta(a + i, b + d) / ((d + i) * beta(1 + i, d) * beta(a, b)) for i in range(c))
+    share = np.mean(policy.action(before) == 1)
+    assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / size)
 
 
 def test_decaying_epsilon_greedy_errs_as_rarely_as_its_theorem_says():
