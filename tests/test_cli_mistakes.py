@@ -42,7 +42,6 @@ MINE = "tests.studies.mine"
         (["run", "testbed", "--policy", "lin_ucb"], "policy lin_ucb in environment testbed"),
         (["run", "k_armed", "--policy", "kl_ucb"], "from 0 to 1; .*RescaleReward"),
         (["run", "testbed", "--polcy", "greedy"], "unrecognized arguments: --polcy"),
-        (["run", f"{MINE}:bernoulli:means=[0.5]"], "did you mean Bernoulli?"),
         (["run", "testbed", "--quantiles", "0.1", "2"], "quantiles is 2"),
         (["run", "per_arm:noise=1"], "'noise'; expected .*noise_std"),
         (["run", "nowhere:Bandit"], "nowhere:Bandit"),

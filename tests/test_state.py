@@ -72,7 +72,7 @@ def test_the_stream_of_a_random_state_is_shared():
     assert legacy.random_sample() == twin.random_sample()
 
 
-@pytest.mark.parametrize("seed", [1.5, "7", True, np.False_, object(), {}])
+@pytest.mark.parametrize("seed", [1.5, object(), {}])
 def test_what_is_no_seed_is_refused(seed):
     with pytest.raises(TypeError) as error:
         generator(seed)

@@ -109,17 +109,6 @@ def check_table(
     return check_parameters(**{name: (value, low, high)})[0]
 
 
-def check_float_dtype(dtype: Any) -> np.dtype[Any]:
-    """Returns `dtype` as NumPy's float32 or float64."""
-    try:
-        found: np.dtype[Any] = np.dtype(object if dtype is None else dtype)
-    except TypeError:
-        raise TypeError(f"dtype is {shown(dtype)}; expected float32 or float64") from None
-    if found not in (np.float32, np.float64):
-        raise ValueError(f"dtype is {found}; expected float32 or float64")
-    return found
-
-
 def check_action(action: Any, spec: ArraySpec, batch_size: int) -> NDArray[Any]:
     """Returns an action as a new array [batch_size, ...].
 

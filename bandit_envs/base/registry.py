@@ -5,7 +5,6 @@ import difflib
 import importlib
 import inspect
 import operator
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -93,18 +92,13 @@ class Entry:
         if module in table and "=" in path:
             problem = f"in a table, name is {shown(module)}, and parameters are keys of their own"
             raise ValueError(f"{cls.what} is {shown(name)}; {problem}")
-        if module.endswith(".py"):
-            dotted = module.removesuffix(".py").replace("/", ".")
-            raise ValueError(f"{cls.what} is {shown(name)}; did you mean {dotted}:{path}?")
         try:
             found = operator.attrgetter(path)(importlib.import_module(module))
             if not (isinstance(found, type) and issubclass(found, cls.kinds)):
                 expected = " or ".join(kind.__name__ for kind in cls.kinds)
                 raise TypeError(f"it is not a subclass of {expected}")
         except Exception as error:  # a user's module raises whatever it likes
-            known = dir(sys.modules.get(module)) if isinstance(error, AttributeError) else ()
-            hint = near_miss(path, known)
-            problem = f"cannot be used: {error}{raised_at(error, module)}{hint and f'; {hint}'}"
+            problem = f"cannot be used: {error}{raised_at(error, module)}"
             raise ValueError(f"{cls.what} is {shown(name)}, which {problem}") from error
         return cls(name, found.__name__, found)
 

@@ -100,8 +100,6 @@ def generator(seed: Seed) -> np.random.Generator:
     if isinstance(seed, np.random.RandomState):
         return np.random.Generator(seed._bit_generator)
     try:
-        if np.asarray(seed).dtype.kind in "bmU":  # NumPy takes True, "1" and timedelta64 as 1
-            raise TypeError(f"found {np.asarray(seed).dtype}")
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
         raise type(error)(
@@ -118,10 +116,7 @@ def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]
     sequence: Any = rng.bit_generator._seed_seq  # type: ignore[attr-defined]  # before NumPy 1.25
     if isinstance(seed, np.random.Generator | np.random.BitGenerator | np.random.RandomState):
         sequence = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
-    # As `spawn` does, which counts its children in the sequence.
-    kept = {"entropy": sequence.entropy, "pool_size": sequence.pool_size}
-    keys = [(*sequence.spawn_key, child) for child in (0, 1)]
-    constants, draws = (np.random.SeedSequence(spawn_key=key, **kept) for key in keys)
+    constants, draws = sequence.spawn(2)
     return np.random.default_rng(constants), draws
 
 

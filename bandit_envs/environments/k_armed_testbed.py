@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER, check_float_dtype, check_integer, check_number
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
 from bandit_envs.base.state import Seed
 from bandit_envs.rendering import Arms
 from bandit_envs.specs import ArraySpec
@@ -57,7 +57,9 @@ class KArmedTestbed(BanditPyEnvironment):
         dtype: DTypeLike = np.float32,
         name: str = "k_armed_testbed",
     ) -> None:
-        self._dtype = check_float_dtype(dtype)
+        self._dtype: np.dtype[Any] = np.dtype(dtype)
+        if self._dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype is {self._dtype}; expected float32 or float64")
         num_arms = check_integer("k", k, minimum=1)
         spec = ArraySpec((), self._dtype, "reward")
         super().__init__(

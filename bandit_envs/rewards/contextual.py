@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Rng, as_numbers, check_array, sigmoid
-from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, shown
+from bandit_envs.base.checks import (
+    MAX_PARAMETER,
+    check_number,
+    check_numbers,
+    check_parameters,
+    shown,
+)
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, flatten, map_structure
 from bandit_envs.trajectories import REWARD_SPEC
 
@@ -51,11 +57,9 @@ class _LinearModel(RewardModel):
     """Multiplies features by theta, without joining them: arrays, or lists of arrays."""
 
     def __init__(self, theta: ArrayLike) -> None:
-        array = check_numbers("theta", theta, ndim=1).astype(np.float64)
-        if not (np.abs(array) <= MAX_PARAMETER).all():
-            raise ValueError(f"theta is {shown(array)}; expected numbers up to {MAX_PARAMETER:g}")
-        self._theta = array
-        self._theta_float32 = array.astype(np.float32)
+        numbers = check_numbers("theta", theta, ndim=1)
+        (self._theta,) = check_parameters(theta=(numbers, -MAX_PARAMETER, MAX_PARAMETER))
+        self._theta_float32 = self._theta.astype(np.float32)
 
     def _score(self, global_features: Features, arm_features: Features) -> Array:
         """Returns [B], or [B, K] if arrays of `arm_features` are [B, K, n]."""

@@ -70,8 +70,6 @@ class DelayedRewards(Wrapper):
         taken = env.action_spec()
         if not is_bandit(env) or not isinstance(taken, ArraySpec):
             raise TypeError(f"env is {env.name}; expected a bandit whose action is one array")
-        if "feedback" in with_entries(self._env.observation_spec()):
-            raise ValueError(f"env is {self._env.name}, whose observation has feedback already")
         self._law = _as_law(delay)
         arms = self._law.mean.shape
         if arms and (taken.shape or arms != (env.num_actions,)):
@@ -92,13 +90,6 @@ class DelayedRewards(Wrapper):
             "action": ArraySpec((length, *taken.shape), taken.dtype),
         }
         self._observation_spec = with_entries(self._env.observation_spec(), feedback=columns)
-
-    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
-        wrapped = dict(observation)
-        wrapped.pop("feedback")
-        if not isinstance(self._env.observation_spec(), dict):
-            wrapped = wrapped["observation"]
-        return self._bandit().expected_rewards_for(wrapped)
 
     def _reset(self) -> tuple[Pending, TimeStep]:
         nothing = no_reward(self._observation_spec["feedback"], self._batch_size)

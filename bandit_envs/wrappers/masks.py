@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Indices, Mask, read_only
+from bandit_envs.base.arrays import Array, Indices, Mask
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_available, check_indices, check_integer, check_number
 from bandit_envs.base.py_environment import PyEnvironment
@@ -37,17 +37,6 @@ class MaskingWrapper(RankingWrapper):
     def action_spec(self) -> BoundedArraySpec:
         spec: BoundedArraySpec = self._env.action_spec()
         return spec.replace(maximum=self._num_actions - 1)
-
-    def expected_rewards_for(self, observation: Nest) -> Array:
-        if not isinstance(observation, dict) or "mask" not in observation:
-            raise TypeError(f"observation does not fit {self._name}: it has no mask")
-        wrapped, spec = dict(observation), self._env.observation_spec()
-        mask = wrapped.pop("mask")
-        if not isinstance(spec, dict):
-            wrapped = wrapped["observation"]
-        elif "mask" in spec:
-            wrapped["mask"] = mask[:, : self._num_wrapped]
-        return read_only(self._masked(self._bandit().expected_rewards_for(wrapped), mask))
 
     @abc.abstractmethod
     def _draw_mask(self, available: Mask | None) -> Mask:

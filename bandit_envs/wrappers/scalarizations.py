@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array
-from bandit_envs.base.checks import check_numbers
+from bandit_envs.base.checks import check_table
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
@@ -49,9 +49,9 @@ class Scalarization(RankingWrapper):
         return np.where(available, mapped, -np.inf)
 
     def _vector(self, name: str, values: ArrayLike) -> Array:
-        vector = check_numbers(name, values, ndim=1).astype(np.float64)
-        if vector.shape != (self._num_rewards,) or not np.isfinite(vector).all():
-            raise ValueError(f"{name} is {vector}; expected {self._num_rewards} finite numbers")
+        vector = check_table(name, values, ndim=1)
+        if len(vector) != self._num_rewards:
+            raise ValueError(f"{name} is {vector}; expected {self._num_rewards} numbers")
         return vector
 
 

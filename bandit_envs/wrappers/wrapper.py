@@ -107,7 +107,8 @@ class Wrapper(PyEnvironment):
         return read_only(self._mean_memo.of(self._bandit_state(), self._find_means))
 
     def expected_rewards_for(self, observation: Nest) -> Array:
-        if type(self)._map_observation is not Wrapper._map_observation:
+        maps = type(self)._map_observation is not Wrapper._map_observation
+        if maps or self._observation_spec != self._env.observation_spec():
             raise NotImplementedError(f"{self._name} changes the observation")
         return read_only(self._mapped_means(self._bandit().expected_rewards_for(observation)))
 

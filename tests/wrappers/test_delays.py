@@ -167,15 +167,6 @@ def test_regret_is_that_of_the_action_taken():
     assert_identical(metrics[1].get_state(), metrics[0].get_state())
 
 
-def test_expected_rewards_of_an_observation_are_known_as_without_delays():
-    env = DelayedRewards(per_arm_bandit(seed=0), 2)
-    observation = env.reset().observation
-    assert_identical(env.expected_rewards_for(observation), env.expected_rewards())
-    vectors = DelayedRewards(Vectors(seed=0), 2)
-    observation = vectors.reset().observation
-    assert_identical(vectors.expected_rewards_for(observation), vectors.expected_rewards())
-
-
 @pytest.mark.parametrize(
     ("make", "error", "name"),
     [
@@ -187,7 +178,6 @@ def test_expected_rewards_of_an_observation_are_known_as_without_delays():
         (lambda: DelayedRewards(Coins(), 1, -1), ValueError, "max_delay"),
         (lambda: DelayedRewards(CascadeBandit(), [1] * 10), ValueError, "delay"),
         (lambda: DelayedRewards(Payer([1.0]), 1), TypeError, "env"),
-        (lambda: DelayedRewards(DelayedRewards(Coins(), 1), 1), ValueError, "feedback"),
     ],
 )
 def test_bad_arguments_are_refused(make, error, name):

@@ -136,17 +136,6 @@ def test_a_dict_gets_a_mask_and_another_observation_becomes_a_dict():
     assert RandomActionMask(per_arm_bandit(), 0.5).observation_spec().keys() == {*keys, "mask"}
 
 
-@pytest.mark.parametrize("wrapped", [Vectors(4, seed=0), per_arm_bandit(batch_size=4)])
-def test_an_observation_determines_the_means_if_it_did(wrapped):
-    env = ExtraDisabledActions(RandomActionMask(wrapped, 0.5), 2)
-    observation = env.reset().observation
-    assert np.array_equal(env.expected_rewards_for(observation), env.expected_rewards())
-    some = {key: array[:3] for key, array in observation.items()}
-    assert np.array_equal(env.expected_rewards_for(some), env.expected_rewards()[:3])
-    with pytest.raises(TypeError, match="mask"):
-        env.expected_rewards_for(observation["mask"])
-
-
 def test_extra_actions_are_never_available():
     env = ExtraDisabledActions(KArmedTestbed(k=3, batch_size=2, seed=0), 2)
     bare = KArmedTestbed(k=3, batch_size=2, seed=0)
