@@ -103,10 +103,8 @@ def check_parameters(**parameters: tuple[ArrayLike, float, float]) -> list[NDArr
 def check_table(
     name: str, value: Any, ndim: int, low: float = -MAX_PARAMETER, high: float = MAX_PARAMETER
 ) -> NDArray[np.float64]:
-    """Returns a float64 copy of an array of `ndim` dimensions, not empty, from `low` to `high`."""
-    if not check_numbers(name, value, ndim).size:
-        raise ValueError(f"{name} has shape {np.shape(value)}; expected at least one number")
-    return check_parameters(**{name: (value, low, high)})[0]
+    """Returns a float64 copy of an array of `ndim` dimensions, of numbers from `low` to `high`."""
+    return check_parameters(**{name: (check_numbers(name, value, ndim), low, high)})[0]
 
 
 def check_action(action: Any, spec: ArraySpec, batch_size: int) -> NDArray[Any]:

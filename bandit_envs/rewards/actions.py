@@ -10,13 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, as_numbers, check_array, chosen
-from bandit_envs.base.checks import (
-    MAX_PARAMETER,
-    check_integer,
-    check_number,
-    check_parameters,
-    shown,
-)
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_parameters, shown
 from bandit_envs.specs import ArraySpec
 
 
@@ -31,8 +25,7 @@ class ActionRewardModel(abc.ABC):
     """
 
     def __init__(self, num_actions: int, spec: ArraySpec) -> None:
-        self.num_actions = check_integer("the number of actions", num_actions, minimum=1)
-        self.spec = spec
+        self.num_actions, self.spec = num_actions, spec
 
     def mean(self, context: Array) -> Array:
         """Returns the mean reward of every action: [B, K] or [B, K, R], for contexts [B, d]."""

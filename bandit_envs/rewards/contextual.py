@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Rng, as_numbers, check_array, sigmoid
-from bandit_envs.base.checks import (
-    MAX_PARAMETER,
-    check_number,
-    check_numbers,
-    check_parameters,
-    shown,
-)
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table, shown
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, flatten, map_structure
 from bandit_envs.trajectories import REWARD_SPEC
 
@@ -57,8 +51,7 @@ class _LinearModel(RewardModel):
     """Multiplies features by theta, without joining them: arrays, or lists of arrays."""
 
     def __init__(self, theta: ArrayLike) -> None:
-        numbers = check_numbers("theta", theta, ndim=1)
-        (self._theta,) = check_parameters(theta=(numbers, -MAX_PARAMETER, MAX_PARAMETER))
+        self._theta = check_table("theta", theta, ndim=1)
         self._theta_float32 = self._theta.astype(np.float32)
 
     def _score(self, global_features: Features, arm_features: Features) -> Array:

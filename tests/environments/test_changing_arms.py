@@ -139,7 +139,6 @@ def test_an_adversary_pays_its_table_through_resets():
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda: RestedBandit([[], []]), "means"),
         (lambda: RestedBandit([[np.nan]]), "means"),
         (lambda: RestedBandit([[0.0]], -1.0), "std"),
         (lambda: AdversarialBandit([0.0, 1.0]), "rewards"),

@@ -176,7 +176,7 @@ def test_durations_are_integers(durations):
         PiecewiseBernoulliPyEnvironment(MEANS, durations)
 
 
-@pytest.mark.parametrize("means", [[0.1, 0.2], [[0.1, 1.2]], [[np.nan]], np.zeros((0, 2))])
+@pytest.mark.parametrize("means", [[0.1, 0.2], [[0.1, 1.2]], [[np.nan]]])
 def test_piece_means_are_a_table_of_probabilities(means):
     with pytest.raises((TypeError, ValueError), match="piece_means"):
         PiecewiseBernoulliPyEnvironment(means, 1)

@@ -97,7 +97,7 @@ def test_a_table_of_users_items_and_ratings_becomes_a_matrix():
     [
         (lambda: RatingsBandit(np.full((3, 3), np.nan), 1), "ratings"),
         (lambda: RatingsBandit(RATINGS[0], 1), "ratings"),
-        (lambda: RatingsBandit(RATINGS[:0], 1), "ratings"),
+        (lambda: RatingsBandit(RATINGS[:0], 1), "rank"),
         (lambda: RatingsBandit(RATINGS, ITEMS + 1), "rank"),
         (lambda: RatingsBandit(RATINGS, 0), "rank"),
         (lambda: RatingsBandit(RATINGS, 2, USERS + 1), "batch_size"),

@@ -166,7 +166,7 @@ def test_with_constraints_the_means_are_those_of_the_reward():
             ValueError,
             "The outer dimension of the observations should",
         ),
-        ((contexts, [], None, B), ValueError, "number of actions"),
+        ((contexts, [], None, B), ValueError, "num_actions"),
         ((contexts, first, None, B), TypeError, "reward_fns"),
         ((contexts, [first, 3], None, B), TypeError, "reward_fns"),
         ((contexts, [first], [first, first], B), ValueError, "constraint_fns has 2 actions"),
