@@ -98,7 +98,6 @@ class OfAnotherShape(ActionRewardModel):
         (lambda: LinearActionReward([["a"]]), TypeError, "theta"),
         (lambda: LinearActionReward([[np.nan]]), ValueError, "theta"),
         (lambda: LinearActionReward([[1.0]], -1.0), ValueError, "noise_std"),
-        (lambda: LinearActionReward(np.ones((0, 2))), ValueError, "actions"),
         (lambda: LinearActionReward(np.ones((2, 3))).mean(np.ones((1, 2))), ValueError, "theta"),
         (lambda: RowActionReward([1], np.ones(2)), TypeError, "functions"),
         (lambda: as_action_reward_model("mine", 3, np.ones(2)), TypeError, "mine"),

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, cast, chosen
 from bandit_envs.base.checks import check_integer, check_number, check_table
-from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.base.state import split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
 from bandit_envs.environments.slates import NAMES, best_slate, clicks_spec, slate_spec
 from bandit_envs.rewards import LogisticReward, RewardModel
@@ -53,9 +53,7 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         observation_probs: ArrayLike,
         batch_size: int = 1,
         name: str | None = None,
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
+        **options: Any,
     ) -> None:
         check_integer("num_items", num_items, minimum=1)
         self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
@@ -69,9 +67,8 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
             reward_spec=clicks_spec("score_vector", num_slots),
             action_spec=slate_spec(num_items, num_slots),
             batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
             name=name,
+            **options,
         )
 
     def _initial_state(self, rng: Rng) -> Observation:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, chosen, sigmoid
 from bandit_envs.base.checks import check_integer, check_number, check_table
-from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.base.state import split_seed
 from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
 from bandit_envs.environments.slates import NAMES, best_slate, clicks_spec, slate_spec
 from bandit_envs.sampling import Normal, SamplingFunction
@@ -83,9 +83,7 @@ class RankingPyEnvironment(ContextualBandit):
         distance_threshold: float | None = None,
         batch_size: int = 1,
         name: str | None = "ranking_environment",
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
+        **options: Any,
     ) -> None:
         check_integer("num_items", num_items, minimum=1)
         self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
@@ -117,9 +115,8 @@ class RankingPyEnvironment(ContextualBandit):
             reward_spec=reward_spec,
             action_spec=slate_spec(num_items, num_slots),
             batch_size=batch_size,
-            seed=seed,
-            horizon=horizon,
             name=name,
+            **options,
         )
 
     def _initial_state(self, rng: Rng) -> Observation:

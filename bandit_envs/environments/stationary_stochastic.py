@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Array, Indices, Rng, check_array
 from bandit_envs.base.checks import check_integer, shown
-from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.base.state import split_seed
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
 from bandit_envs.sampling import ContextSampler, Normal
@@ -62,9 +62,7 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
         constraint_fns: ActionRewards | None = None,
         batch_size: int = 1,
         name: str | None = "stationary_stochastic",
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
+        **options: Any,
     ) -> None:
         if isinstance(context_sampling_fn, ContextSampler):
             self._sampler = context_sampling_fn
@@ -84,9 +82,7 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
                 )
             spec = {"reward": spec, "constraint": self._constraints.spec.replace(name="constraint")}
         contexts, count = self._sampler.spec, self._rewards.num_actions
-        super().__init__(
-            contexts, count, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
+        super().__init__(contexts, count, spec, batch_size=batch_size, name=name, **options)
 
     def _initial_state(self, rng: Rng) -> Array:
         return self._sampler.sample(rng, self._batch_shape, CONTEXT)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Array, Indices, Rng, chosen
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.base.state import split_seed
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards import FlatReward, LinearReward, RewardModel, as_nest_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
@@ -62,9 +62,7 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         reward_fn: RewardModel | Callable[[Nest, Nest], Any],
         batch_size: int = 1,
         name: str | None = "stationary_stochastic_structured",
-        *,
-        seed: Seed = None,
-        horizon: int | None = None,
+        **options: Any,
     ) -> None:
         count = check_integer("num_actions", num_actions, minimum=1)
         self._users = as_nest_sampler(GLOBAL, global_context_sampling_fn)
@@ -76,9 +74,7 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
             "per_arm": add_outer_dims_nest(self._items.spec, (count,)),
         }
         paid = self._reward_model.spec
-        super().__init__(
-            spec, count, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
-        )
+        super().__init__(spec, count, paid, batch_size=batch_size, name=name, **options)
 
     def _initial_state(self, rng: Rng) -> dict[str, Nest]:
         users = self._users.sample(rng, self._batch_shape)
