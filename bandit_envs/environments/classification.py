@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_numbers, shown
-from bandit_envs.rewards import Law
+from bandit_envs.rewards import as_law
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
 
@@ -34,7 +34,8 @@ class ClassificationBandit(BanditPyEnvironment):
     Args:
         contexts: features [n, d] of n examples, of which a float32 copy is kept.
         labels: [n], integers from 0 to C - 1; `datasets.Dataset` has them.
-        reward_distribution: a `rewards.Law` with parameters [C, K]. Without it, K is C.
+        reward_distribution: a `rewards.Law` with parameters [C, K], or a table of laws: C sequences
+            of K. Without it, K is C.
         replace: whether to draw examples with replacement.
 
     Source: Dudik, Langford & Li (2011), section 5; TF-Agents' `ClassificationBanditEnvironment`.
@@ -49,7 +50,7 @@ class ClassificationBandit(BanditPyEnvironment):
         self,
         contexts: ArrayLike,
         labels: ArrayLike,
-        reward_distribution: Law | None = None,
+        reward_distribution: Any = None,
         batch_size: int = 1,
         *,
         replace: bool = False,
@@ -66,8 +67,10 @@ class ClassificationBandit(BanditPyEnvironment):
         num_labels = int(classes.max()) + 1
         spec: ArraySpec = CLICK_SPEC
         means: Array = np.eye(num_labels, dtype=np.float32)
+        law = None
         if reward_distribution is not None:
-            means, spec = reward_distribution.mean, reward_distribution.spec
+            law = as_law("reward_distribution", reward_distribution)
+            means, spec = law.mean, law.spec
             if means.ndim != 2 or len(means) < num_labels or not np.isfinite(means).all():
                 expected = f"finite means [C, K] for {num_labels} labels"
                 raise ValueError(
@@ -76,7 +79,7 @@ class ClassificationBandit(BanditPyEnvironment):
         seen = ArraySpec(features.shape[1:], np.float32, "observation")
         super().__init__(seen, means.shape[1], spec, batch_size=batch_size, **options)
         self._contexts, self._labels = features, classes.astype(np.intp)
-        self._means, self._law, self._replace = means, reward_distribution, bool(replace)
+        self._means, self._law, self._replace = means, law, bool(replace)
 
     def _initial_state(self, rng: Rng) -> ClassificationState:
         return self._draw_examples(rng, np.empty(0, np.intp))

@@ -93,7 +93,7 @@ class RottingBandit(RestedBandit):
         **options: Any,
     ) -> None:
         factors = _counts(pulls) ** -check_number("rate", rate, 0.0)
-        means = np.multiply.outer(check_table("starts", starts, ndim=1), factors)
+        means = np.multiply.outer(check_table("starts", starts, 1, 0.0), factors)
         super().__init__(means, std, batch_size, **options)
 
 
@@ -119,7 +119,7 @@ class RisingBandit(RestedBandit):
         batch_size: int = 1,
         **options: Any,
     ) -> None:
-        speeds, limits = check_table("rates", rates, ndim=1), check_table("ends", ends, ndim=1)
+        speeds, limits = check_table("rates", rates, 1, 0.0), check_table("ends", ends, 1, 0.0)
         if speeds.shape != limits.shape:
             raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
         means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, _counts(pulls)))

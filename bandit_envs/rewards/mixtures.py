@@ -56,7 +56,10 @@ class _Frozen(Law):
 
 
 class _ArmByArm(Law):
-    """A law for each arm. Arms whose laws are of one family draw together."""
+    """A law for each arm, or one of all arms for each row.
+
+    Arms whose laws are of one family draw together.
+    """
 
     def __init__(self, laws: Sequence[Any]) -> None:
         means, stds, supports = zip(*((law.mean, law.std, law.support) for law in laws))
@@ -64,30 +67,32 @@ class _ArmByArm(Law):
         super().__init__(means, stds, (lows, highs))
         groups: dict[Any, list[int]] = {}
         for arm, law in enumerate(laws):
-            groups.setdefault(type(law) if isinstance(law, Family) else arm, []).append(arm)
+            is_alone = law.mean.ndim or not isinstance(law, Family)
+            groups.setdefault(arm if is_alone else type(law), []).append(arm)
         self._parts = []
         for arms in groups.values():
             places, law = np.full(len(laws), -1), laws[arms[0]]
             places[arms] = np.arange(len(arms))
-            if isinstance(law, Family):
+            if isinstance(law, Family) and not law.mean.ndim:
                 columns = zip(*(laws[arm].parameters for arm in arms))
                 law = laws[arms[0]].__class__(*map(np.stack, columns))
             self._parts.append((places, law))
 
     def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
-        rewards = np.empty(len(action))
+        rewards, is_table = np.empty(len(action)), self.mean.ndim == 2
+        own = np.arange(len(action)) if row is None else row
         for places, law in self._parts:
-            place = places.take(action)
+            place = places.take(own if is_table else action)
             rows = np.flatnonzero(place >= 0)
-            rewards[rows] = law.draw(rng, place.take(rows))
+            rewards[rows] = law.draw(rng, (action if is_table else place).take(rows))
         return rewards
 
 
 def as_law(name: str, arms: Any) -> Law:
     """Returns the law of all arms; `name` is for messages.
 
-    It takes a `Law`; a frozen law of SciPy, known by its methods `mean` and `rvs`; or a sequence of
-    them, each the law of one arm.
+    It takes a `Law`; a frozen law of SciPy, known by its methods `mean` and `rvs`; a sequence of
+    them, each the law of one arm; or a table of them, a sequence of such sequences.
     """
     if isinstance(arms, Law):
         return arms
@@ -97,6 +102,9 @@ def as_law(name: str, arms: Any) -> Law:
         raise TypeError(f"{name} is {shown(arms)}; expected a law, or a sequence of laws")
     laws = [as_law(f"{name}[{arm}]", law) for arm, law in enumerate(arms)]
     for arm, law in enumerate(laws):
-        if law.mean.ndim:
-            raise ValueError(f"{name}[{arm}] has {law.mean.shape} arms; expected the law of one")
+        shape = law.mean.shape
+        if len(shape) > 1 or shape != laws[0].mean.shape:
+            raise ValueError(
+                f"{name}[{arm}] has {shape} arms; expected one, or as many as {name}[0]"
+            )
     return _ArmByArm(laws)

@@ -145,6 +145,9 @@ def test_an_adversary_pays_its_table_through_resets():
         (lambda: RestlessMarkovBandit(CHAINS, [[0.0, 1.0]]), "transitions"),
         (lambda: RestlessMarkovBandit([[[0.5, 0.4], [0.5, 0.5]]], [[0.0, 1.0]]), "transitions"),
         (lambda: RisingBandit(rates=[0.1]), "rates"),
+        (lambda: RisingBandit([1.0], rates=[-0.1]), "rates"),
+        (lambda: RisingBandit([-1.0], rates=[0.1]), "ends"),
+        (lambda: RottingBandit([1.0, -1.0]), "starts"),
     ],
 )
 def test_bad_arguments_are_refused(make, name):

@@ -66,17 +66,29 @@ def test_the_right_label_pays_one():
     ],
 )
 def test_rewards_follow_the_law_of_label_and_action(law):
+    check_law(law, law.mean, law.std)
+
+
+def test_each_label_and_action_may_have_a_law_of_its_own():
+    normal, click = rewards.Normal(3.0, 0.5), rewards.Bernoulli(0.2)
+    table = [[normal, click], [click, rewards.Normal(-1.0, 2.0)], rewards.Poisson([2.0, 4.0])]
+    means, variances = [[3, 0.2], [0.2, -1], [2, 4]], [[0.25, 0.16], [0.16, 4], [2, 4]]
+    check_law(table, np.array(means), np.sqrt(variances))
+
+
+def check_law(law, means, stds):
     size = 200_000
     env = ClassificationBandit(CONTEXTS, LABELS, law, batch_size=size, replace=True, seed=0)
     labels = LABELS[env.reset().observation[:, 0].astype(int)]
     action = np.arange(size) % 2
-    assert (env.expected_rewards() == law.mean[labels]).all()
+    assert (env.expected_rewards() == means[labels]).all()
+    assert (env.optimal_action() == means[labels].argmax(axis=1)).all()
     reward = env.step(action).reward
     for label in range(3):
         for arm in range(2):
             drawn = reward[(labels == label) & (action == arm)]
-            error = law.std[label, arm] / len(drawn) ** 0.5
-            assert drawn.mean() == pytest.approx(law.mean[label, arm], abs=5 * error + 1e-7)
+            error = stds[label, arm] / len(drawn) ** 0.5
+            assert drawn.mean() == pytest.approx(means[label, arm], abs=5 * error + 1e-7)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +101,10 @@ def test_rewards_follow_the_law_of_label_and_action(law):
         ((CONTEXTS, LABELS / 2), "labels"),
         ((CONTEXTS, LABELS, rewards.Normal([0.0, 1.0])), "reward_distribution"),
         ((CONTEXTS, LABELS, rewards.Normal([[0.0, 1.0]] * 2)), "reward_distribution"),
+        ((CONTEXTS, LABELS, [LAW, LAW]), "reward_distribution"),
+        ((CONTEXTS, LABELS, np.eye(3)), "reward_distribution"),
     ],
 )
 def test_bad_data_are_refused(arguments, name):
-    with pytest.raises(ValueError, match=name):
+    with pytest.raises((TypeError, ValueError), match=name):
         ClassificationBandit(*arguments)

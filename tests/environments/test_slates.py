@@ -173,6 +173,11 @@ def test_relevances_may_be_a_function_and_are_clipped_with_a_warning():
             ValueError,
             "scores_weight_matrix",
         ),
+        (
+            lambda: RankingPyEnvironment(Normal(2), Normal(3), 4, 3, MATRIX * np.nan),
+            ValueError,
+            "scores_weight_matrix",
+        ),
         (lambda: biased(0.5), TypeError, "relevance_fn"),
     ],
 )
