@@ -76,8 +76,7 @@ class ArraySpec:
 
     def replace(self: SpecType, **changes: Any) -> SpecType:
         """Returns a copy with other values of some of the constructor's arguments."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return type(self)(**{**fields, **changes})
+        return type(self)(**{**vars(self), **changes})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArraySpec):
@@ -99,9 +98,6 @@ class BoundedArraySpec(ArraySpec):
     (True, False)
     """
 
-    minimum: NDArray[Any]
-    maximum: NDArray[Any]
-
     def __init__(
         self,
         shape: Iterable[int],
@@ -118,12 +114,22 @@ class BoundedArraySpec(ArraySpec):
                 np.broadcast_to(array, self.shape)
             except ValueError as error:
                 raise ValueError(f"{bound} does not fit shape {self.shape}: {error}") from error
-            # Infinity stands for the largest finite number. The view's write flag cannot be set.
+            # Infinity stands for the largest finite number.
             array = np.array(np.clip(array, low, high), self.dtype)
-            array.setflags(write=False)
-            vars(self)[bound] = array.view()
+            array.setflags(write=False)  # then the flags of views cannot be set
+            vars(self)[bound] = array
         if not np.all(self.minimum <= self.maximum):
             raise ValueError(f"minimum is {self.minimum}; expected at most {self.maximum}")
+
+    @property
+    def minimum(self) -> NDArray[Any]:
+        """The smallest values allowed, in a new read-only view."""
+        return read_only(vars(self)["minimum"])
+
+    @property
+    def maximum(self) -> NDArray[Any]:
+        """The largest values allowed, in a new read-only view."""
+        return read_only(vars(self)["maximum"])
 
     @classmethod
     def from_spec(cls, spec: ArraySpec) -> BoundedArraySpec:

@@ -1,6 +1,7 @@
 import copy
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -232,5 +233,9 @@ def test_bounds_cannot_be_changed_from_outside():
             bound[...] = 7.0
         with pytest.raises(ValueError, match="WRITEABLE"):
             bound.setflags(write=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # in newer NumPy, it is deprecated
+            bound.shape = (1,)
+    assert spec.minimum.shape == spec.maximum.shape == ()
     with pytest.raises(AttributeError):
         spec.shape = (2,)
