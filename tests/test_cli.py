@@ -422,11 +422,13 @@ def test_a_title_is_printed_and_drawn_as_it_is(tmp_path, title):
     assert f"Results: {tmp_path / 'run[/b]'}\n" in out
 
 
-def test_escape_sequences_in_a_title_do_not_reach_the_terminal(tmp_path, recwarn):
-    text = TINY.replace("Tiny", r"\u001b[31mRED\u001b]0;pwn\u0007\u009b31m")
-    code, out, err = sweep(tmp_path, text)
+def test_escape_sequences_in_a_study_do_not_reach_the_terminal(tmp_path, recwarn):
+    escapes = r"\u001b[31mRED\u001b]0;pwn\u0007\u009b31m"
+    text = TINY.replace("Tiny", escapes) + '[[expected]]\nmetric = "reward"\nat_least = -1e9\n'
+    source = f'policy = "random"\nsource = "published: {escapes}"\n'
+    code, out, err = sweep(tmp_path, f'over = {{"{escapes}" = [1]}}\n{text}{source}')
     assert code == 0
-    assert "RED" in out
+    assert out.count("RED") == 2
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", out + err)
     assert not recwarn.list
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
-from bandit_envs.studies.choice import PolicyChoice
+from bandit_envs.studies.choice import PolicyChoice, printable
 from bandit_envs.studies.study import Study, Task
 
 SOURCES = ("published", "exact", "reference run")
@@ -92,8 +92,9 @@ class Expected:
             measured = [_statistics(found.get(pair, {}), self.metric, step) for pair in pairs]
             parts = environment.parts()
             place = f"{label} in {', '.join(parts[1:] or parts)}"
-            subject = place if len(study.environment) > 1 else label, self.metric, step, self.source
-            yield Row(*subject, *self._judged([s for s in measured if s], len(pairs)))
+            subject = place if len(study.environment) > 1 else label, self.metric, step
+            judged = self._judged([s for s in measured if s], len(pairs))
+            yield Row(*subject, printable(self.source), *judged)
 
     def _judged(self, measured: list[Statistics], number: int) -> tuple[str, str, str]:
         """Returns what was expected and what was measured as text, and the verdict."""

@@ -98,9 +98,15 @@ class Study:
         if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
             raise ValueError(f"quantiles is {shown(levels)}; expected two numbers from 0 to 1")
         levels = sorted(check_number("quantiles", level, 0.0, 1.0) for level in levels)
-        if not isinstance(values["over"], Mapping) or len(values["over"]) > 1:
-            raise ValueError(f"over is {shown(values['over'])}; expected one name with numbers")
-        lengths = {**values["over"], **({"policy": policy} if values["paired"] else {})}
+        over = values["over"]
+        is_table = isinstance(over, Mapping) and len(over) < 2
+        if not is_table or not all(isinstance(numbers, list) for numbers in over.values()):
+            raise ValueError(f"over is {shown(over)}; expected one name with numbers")
+        new["over"] = {
+            printable(name): [check_number("over", number) for number in numbers]
+            for name, numbers in over.items()
+        }
+        lengths = {**new["over"], **({"policy": policy} if values["paired"] else {})}
         for key, items in lengths.items():
             if len(items) != len(environment):
                 raise ValueError(f"{key} has {len(items)} items; expected one for each environment")

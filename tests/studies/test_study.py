@@ -114,6 +114,8 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ('metrics = ["reward"]', 'metrics = ["loss"]', r"metrics is \['loss'\].*reward"),
         ('panels = ["reward"]', 'panels = ["regret"]', r"panels is \['regret'\].*reward"),
         ('panels = ["reward"]', "panels = 1", "panels is 1"),
+        ('panels = ["reward"]', "over = {k = 1}", "over is .*'k': 1"),
+        ('panels = ["reward"]', "over = {k = [[1]]}", r"over is \[1\]; expected a number"),
         ('name = "random"', "", "policy is .* name"),
         ('name = "random"', 'name = "randon"', "did you mean random"),
         ('name = "random"', 'name = "random"\nseed = 1', "policy random has no parameter 'seed'"),
