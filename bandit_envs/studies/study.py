@@ -92,7 +92,12 @@ class Study:
         panels = _names("panels", default if panels is None else panels, [*drawable, "arms"])
         if not panels and "reward" not in metrics:
             raise ValueError(f"panels is empty; expected a list of {', '.join(drawable)}")
-        new = {"environment": environment, "policy": policy, "metrics": metrics, "panels": panels}
+        new: dict[str, Any] = {
+            "environment": environment,
+            "policy": policy,
+            "metrics": metrics,
+            "panels": panels,
+        }
         new["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
         levels = values["quantiles"]
         if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
@@ -102,15 +107,13 @@ class Study:
         is_table = isinstance(over, Mapping) and len(over) < 2
         if not is_table or not all(isinstance(numbers, list) for numbers in over.values()):
             raise ValueError(f"over is {shown(over)}; expected one name with numbers")
-        new["over"] = {
-            printable(name): [check_number("over", number) for number in numbers]
-            for name, numbers in over.items()
-        }
-        lengths = {**new["over"], **({"policy": policy} if values["paired"] else {})}
+        over = {printable(k): [check_number("over", v) for v in over[k]] for k in over}
+        lengths = {**over, **({"policy": policy} if values["paired"] else {})}
         for key, items in lengths.items():
             if len(items) != len(environment):
                 raise ValueError(f"{key} has {len(items)} items; expected one for each environment")
-        return cls(**{**values, **new, "quantiles": levels, "title": printable(values["title"])})
+        new |= {"over": over, "quantiles": levels, "title": printable(values["title"])}
+        return cls(**{**values, **new})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns what `of` makes this study of again, as JSON has it."""
