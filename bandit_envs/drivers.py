@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
@@ -13,15 +13,6 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 
 Observer = Callable[[Trajectory], Any]
 """Called with the trajectory of every step. A policy is one, and so is a metric."""
-
-
-@runtime_checkable
-class Actor(Protocol):
-    """What a driver needs of a policy."""
-
-    @property
-    def batch_size(self) -> int: ...
-    def action(self, time_step: TimeStep) -> Any: ...
 
 
 class StepDriver(Stateful):
@@ -56,19 +47,19 @@ class StepDriver(Stateful):
     def __init__(
         self,
         env: PyEnvironment,
-        policy: Actor,
+        policy: Policy,
         observers: Iterable[Observer] = (),
         num_steps: int = 1,
         emit_log_probability: bool = False,
     ) -> None:
         _check(isinstance(env, PyEnvironment), "env", env, "a PyEnvironment")
-        _check(isinstance(policy, Actor), "policy", policy, "a Policy")
+        _check(isinstance(policy, Policy), "policy", policy, "a Policy")
         _check(isinstance(observers, Iterable), "observers", observers, "a list of callables")
         self._env, self._policy, self._observers = env, policy, tuple(observers)
         for observer in self._observers:
             _check(callable(observer), "an observer", observer, "a callable")
         sizes, spec = [("batch_size", policy.batch_size, env.batch_size)], env.action_spec()
-        if isinstance(policy, Policy) and isinstance(spec, BoundedArraySpec) and spec.shape == ():
+        if isinstance(spec, BoundedArraySpec) and spec.shape == ():
             sizes.append(("num_actions", policy.num_actions, int(spec.maximum) + 1))
         for name, found, expected in sizes:
             if found != expected:
@@ -76,7 +67,7 @@ class StepDriver(Stateful):
                 raise ValueError(f"{problem}, as {env.name} has")
         self._info_of = None
         if emit_log_probability:
-            if not isinstance(policy, Policy) or not policy.knows_probabilities:
+            if not policy.knows_probabilities:
                 raise NotImplementedError(f"{type(policy).__name__} does not know probabilities")
             self._info_of = policy.info_of
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
@@ -103,7 +94,7 @@ class StepDriver(Stateful):
                 observer(trajectory)
             time_step = next_time_step
         is_observer = id(policy) in map(id, self._observers)
-        if not is_observer and isinstance(policy, Policy) and policy.is_untrained:
+        if not is_observer and policy.is_untrained:
             warnings.warn("policy is not among the observers: it has not learned", stacklevel=2)
         return time_step
 

@@ -216,18 +216,6 @@ def test_a_policy_without_known_probabilities_is_refused_if_they_are_asked_for()
         StepDriver(KArmedTestbed(K, batch_size=B), policy, emit_log_probability=True)
 
 
-def test_anything_that_chooses_actions_may_be_the_policy():
-    class Always:
-        batch_size = B
-
-        def action(self, time_step):
-            return np.full(B, 2)
-
-    seen = []
-    StepDriver(KArmedTestbed(K, batch_size=B), Always(), [seen.append], 3).run()
-    assert all((trajectory.action == 2).all() for trajectory in seen)
-
-
 class Stubborn(Stateful):
     """An observer that takes no state."""
 
