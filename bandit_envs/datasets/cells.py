@@ -18,14 +18,14 @@ class Cells:
     Cells may stand in quotes, which are left out, but have no delimiter in them.
 
     Args:
-        names: of the columns; by default, the first line has them.
+        count: of the columns; by default, the first line has their names.
 
     Raises:
         ValueError: the file is damaged or empty, or a line has another number of columns.
     """
 
     def __init__(
-        self, path: Path, names: Sequence[str] = (), delimiter: str = ",", member: str = ""
+        self, path: Path, count: int | None = None, delimiter: str = ",", member: str = ""
     ) -> None:
         content = path.read_bytes()
         try:
@@ -38,20 +38,21 @@ class Cells:
             raise ValueError(f"{path.name} cannot be read: {error}") from error
         if not lines:
             raise ValueError(f"{path.name} is empty")
-        self._file, self._delimiter, self._first = path.name, delimiter, 1 if names else 2
-        self.names = names or lines[0].split(delimiter)
+        self._file, self._delimiter, self._first = path.name, delimiter, 1 if count else 2
+        self._names = lines[0].split(delimiter)
+        expected = count or len(self._names)
         for number, line in enumerate(lines, 1):
-            found, count = line.count(delimiter) + bool(line), len(self.names)
-            if found != count:
+            found = line.count(delimiter) + bool(line)
+            if found != expected:
                 where = f"{path.name}, line {number}"
-                raise ValueError(f"{where} has {found} columns; expected {count}")
+                raise ValueError(f"{where} has {found} columns; expected {expected}")
         self._lines = lines[self._first - 1 :]
 
     def find(self, *starts: str) -> list[int]:
         """Returns the columns whose names start with each of `starts`, in this order."""
         found: list[int] = []
         for start in starts:
-            columns = [k for k, name in enumerate(self.names) if name.startswith(start)]
+            columns = [k for k, name in enumerate(self._names) if name.startswith(start)]
             if not columns:
                 raise ValueError(f"{self._file} has no column {start}")
             found += columns

@@ -4,69 +4,43 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.checks import check_numbers, shown
 from bandit_envs.datasets.cells import Cells
-from bandit_envs.datasets.dataset import Dataset, from_columns, one_hot
+from bandit_envs.datasets.dataset import Dataset, one_hot
 from bandit_envs.rewards import Discrete
 
 PathLike = str | os.PathLike[str]
 
 
-class Source(NamedTuple):
-    """Where a data set is published, and the SHA-256 of the file."""
-
-    url: str
-    sha256: str
-    megabytes: float
-    licence: str
-
-
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 SOURCES = {
-    "mushroom": Source(
+    "mushroom": (
         f"{UCI}/mushroom/agaricus-lepiota.data",
         "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",
-        0.4,
-        "CC BY 4.0",
+        "0.4 MB, licence: CC BY 4.0",
     ),
-    "adult": Source(
+    "adult": (
         f"{UCI}/adult/adult.data",
         "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-        4.0,
-        "CC BY 4.0",
+        "4.0 MB, licence: CC BY 4.0",
     ),
-    "covertype": Source(
+    "covertype": (
         "https://ndownloader.figshare.com/files/5976039",
         "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
-        11.2,
-        "CC BY 4.0",
+        "11.2 MB, licence: CC BY 4.0",
     ),
-    "movielens": Source(
+    "movielens": (
         "https://files.grouplens.org/datasets/movielens/ml-100k.zip",
         "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
-        4.9,
-        "research use only, no redistribution; see its README",
+        "4.9 MB, licence: research use only, no redistribution; see its README",
     ),
 }
-
-ADULT = """
-age workclass fnlwgt education education-num marital-status occupation relationship race sex
-capital-gain capital-loss hours-per-week native-country label
-"""
-MUSHROOM = """
-label cap-shape cap-surface cap-color bruises odor gill-attachment gill-spacing gill-size
-gill-color stalk-shape stalk-root stalk-surface-above-ring stalk-surface-below-ring
-stalk-color-above-ring stalk-color-below-ring veil-type veil-color ring-number ring-type
-spore-print-color population habitat
-"""
-COVERTYPE = [f"feature {index}" for index in range(54)] + ["label"]
-SHUTTLE = [*COVERTYPE[:9], "label"]
-MOVIELENS = ["user", "item", "rating", "timestamp"]
+"""Where data sets are published, the SHA-256 of the file, its size and its licence."""
 
 
 def load_mushroom(path: PathLike | None = None) -> Dataset:
@@ -79,7 +53,7 @@ def load_mushroom(path: PathLike | None = None) -> Dataset:
         ValueError: the file is malformed, as for all loaders; the message names file, line and
             column.
     """
-    cells = Cells(_file("mushroom", path), MUSHROOM.split())
+    cells = Cells(_file("mushroom", path), 23)
     return _dataset(cells, 0, ("p", "e"))
 
 
@@ -109,7 +83,7 @@ def load_adult(path: PathLike | None = None) -> Dataset:
 
     The path is of the file adult.data; by default, it is downloaded once.
     """
-    return _dataset(Cells(_file("adult", path), ADULT.split()), 14, ("<=50K", ">50K"))
+    return _dataset(Cells(_file("adult", path), 15), 14, ("<=50K", ">50K"))
 
 
 def load_covertype(path: PathLike | None = None) -> Dataset:
@@ -117,7 +91,7 @@ def load_covertype(path: PathLike | None = None) -> Dataset:
 
     The path is of covtype.data or covtype.data.gz; by default, it is downloaded once.
     """
-    return _labelled(Cells(_file("covertype", path), COVERTYPE), 7)
+    return _labelled(Cells(_file("covertype", path), 55), 7)
 
 
 def load_statlog_shuttle(path: PathLike) -> Dataset:
@@ -125,7 +99,7 @@ def load_statlog_shuttle(path: PathLike) -> Dataset:
 
     The path is of shuttle.trn (decompressed) or shuttle.tst of the UCI repository.
     """
-    return _labelled(Cells(Path(path), SHUTTLE, " "), 7)
+    return _labelled(Cells(Path(path), 10, " "), 7)
 
 
 def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArray[np.float64]:
@@ -135,7 +109,7 @@ def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArr
         path: the file u.data, or ml-100k.zip; by default, it is downloaded once.
         delimiter: between the columns of user, item, rating and timestamp.
     """
-    cells = Cells(_file("movielens", path), MOVIELENS, delimiter, "ml-100k/u.data")
+    cells = Cells(_file("movielens", path), 4, delimiter, "ml-100k/u.data")
     table = cells.numbers()
     ids = table[:, :2]
     cells.check((ids >= 1.0) & (ids == np.floor(ids)), "ids from 1")
@@ -209,14 +183,11 @@ def _file(name: str, path: PathLike | None) -> Path:
         return Path(path)
     import pooch  # noqa: PLC0415
 
-    source = SOURCES[name]
-    cache = Path(pooch.os_cache("bandit_envs"))
-    file = source.url.rpartition("/")[2]
-    known = cache / file
-    if not known.exists() or pooch.file_hash(str(known)) != source.sha256:
-        print(f"Downloading {source.url}: {source.megabytes} MB, licence: {source.licence}")
-    found: str = pooch.retrieve(source.url, f"sha256:{source.sha256}", file, cache)
-    return Path(found)
+    url, sha256, terms = SOURCES[name]
+    cache, file = Path(pooch.os_cache("bandit_envs")), url.rpartition("/")[2]
+    if not (cache / file).exists() or pooch.file_hash(str(cache / file)) != sha256:
+        print(f"Downloading {url}: {terms}")
+    return Path(pooch.retrieve(url, f"sha256:{sha256}", file, cache))
 
 
 def _dataset(cells: Cells, label: int, kinds: tuple[str, str]) -> Dataset:
@@ -224,19 +195,18 @@ def _dataset(cells: Cells, label: int, kinds: tuple[str, str]) -> Dataset:
 
     Label k stands for `kinds[k]`.
     """
-    columns: dict[str, ArrayLike] = {}
-    texts = cells.texts()
+    parts, texts = [], cells.texts()
     cells.check(texts != "", "a value")
     cells.check(np.isin(texts[:, [label]], kinds), " or ".join(kinds), [label])
-    for index, (name, text) in enumerate(zip(cells.names, texts.T)):
+    for index in (k for k in range(texts.shape[1]) if k != label):
         try:
-            text[:1].astype(np.float64)
+            float(texts[0, index])
         except ValueError:
-            columns[name] = text
+            parts.append(one_hot(texts[:, [index]]))
         else:
-            columns[name] = cells.numbers([index])[:, 0]
+            parts.append(cells.numbers([index]).astype(np.float32))
     labels = (texts[:, label] == kinds[1]).astype(np.intp)
-    return from_columns(columns, "label")._replace(labels=labels)
+    return Dataset(np.concatenate(parts, axis=1), labels)
 
 
 def _labelled(cells: Cells, num_labels: int) -> Dataset:

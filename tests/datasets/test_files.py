@@ -182,11 +182,9 @@ def publisher(tmp_path, monkeypatch):
     server.body = ("\n".join(MUSHROOMS) + "\n").encode()
     server.length, server.requests = len(server.body), 0
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    source = datasets.files.SOURCES["mushroom"]._replace(
-        url=f"http://127.0.0.1:{server.server_port}/agaricus-lepiota.data",
-        sha256=hashlib.sha256(server.body).hexdigest(),
-    )
-    monkeypatch.setitem(datasets.files.SOURCES, "mushroom", source)
+    url = f"http://127.0.0.1:{server.server_port}/agaricus-lepiota.data"
+    checksum, terms = hashlib.sha256(server.body).hexdigest(), datasets.files.SOURCES["mushroom"][2]
+    monkeypatch.setitem(datasets.files.SOURCES, "mushroom", (url, checksum, terms))
     server.cache = tmp_path / "cache"
     monkeypatch.setattr(pooch, "os_cache", lambda name: server.cache / name)
     yield server
