@@ -27,11 +27,7 @@ class Dataset(NamedTuple):
 
 
 def from_columns(
-    columns: Mapping[str, ArrayLike],
-    label: str,
-    features: Sequence[str] | None = None,
-    *,
-    where: str = "columns",
+    columns: Mapping[str, ArrayLike], label: str, features: Sequence[str] | None = None
 ) -> Dataset:
     """Makes a data set of named columns. Those that are not numbers become one-hot features.
 
@@ -39,19 +35,18 @@ def from_columns(
         columns: arrays [n] by name.
         label: the column of the labels, which are numbered in sorted order.
         features: the columns to use as features; all others by default.
-        where: what messages call the columns, such as a file's name.
     """
     names = [name for name in columns if name != label] if features is None else list(features)
     for name in (label, *names):
         if name not in columns:
-            raise ValueError(f"{where} has no column {name!r}; it has {', '.join(columns)}")
-    labels = np.unique(_complete(columns, label, where), return_inverse=True)[1]
+            raise ValueError(f"there is no column {name!r}, but {', '.join(columns)}")
+    labels = np.unique(_complete(columns, label), return_inverse=True)[1]
     parts: list[NDArray[Any]] = []
     for name in names:
-        column = _complete(columns, name, where)[:, np.newaxis]
+        column = _complete(columns, name)[:, np.newaxis]
         parts.append(column if column.dtype.kind in NUMBERS else one_hot(column))
     if not parts or not len(labels):
-        raise ValueError(f"{where} has no {'rows' if parts else 'features'}")
+        raise ValueError(f"there are no {'rows' if parts else 'features'}")
     return Dataset(np.concatenate(parts, axis=1).astype(np.float32), labels.reshape(-1))
 
 
@@ -61,19 +56,16 @@ def one_hot(columns: NDArray[Any]) -> NDArray[np.float32]:
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 
-def from_frame(
-    frame: Any, label: str, features: Sequence[str] | None = None, *, where: str = "frame"
-) -> Dataset:
+def from_frame(frame: Any, label: str, features: Sequence[str] | None = None) -> Dataset:
     """Makes a data set of a pandas DataFrame, as `from_columns` does."""
     used = frame if features is None else frame.filter([label, *features])
     missing = np.argwhere((used.isna() | used.isin([np.inf, -np.inf])).to_numpy())
     if len(missing):
         row, column = missing[0]
         place = f"{frame.index.name or 'row'} {frame.index[row]}, column {used.columns[column]}"
-        found = f"{where}, {place} is {used.iat[row, column]}"
+        found = f"{place} is {used.iat[row, column]}"
         raise ValueError(f"{found}; expected text or a finite number")
-    columns = {column: frame[column].to_numpy() for column in frame.columns}
-    return from_columns(columns, label, features, where=where)
+    return from_columns(frame, label, features)
 
 
 def from_bunch(bunch: Any) -> Dataset:
@@ -95,14 +87,14 @@ def read_dataset(
         else:
             frame = pandas.read_csv(path, skip_blank_lines=False)
             frame.index = pandas.RangeIndex(2, len(frame) + 2, name="line")
+        return from_frame(frame, label, features)
     except (ValueError, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
-    return from_frame(frame, label, features, where=name)
 
 
-def _complete(columns: Mapping[str, ArrayLike], name: str, where: str) -> NDArray[Any]:
+def _complete(columns: Mapping[str, ArrayLike], name: str) -> NDArray[Any]:
     """Returns a column as numbers or strings; ValueError if it misses a value."""
     column = np.asarray(columns[name])
     if column.dtype.kind in NUMBERS:
@@ -114,7 +106,7 @@ def _complete(columns: Mapping[str, ArrayLike], name: str, where: str) -> NDArra
             column = column.astype(np.str_)
     if missing.any():
         row = int(missing.argmax())
-        raise ValueError(f"{where}, column {name}: row {row} has no finite value")
+        raise ValueError(f"column {name}: row {row} has no finite value")
     return column
 
 

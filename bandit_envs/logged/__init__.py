@@ -19,7 +19,6 @@ from bandit_envs.logged.estimators import SwitchDR as SwitchDR
 from bandit_envs.logged.estimators import tuned as tuned
 from bandit_envs.logged.feedback import from_obp as from_obp
 from bandit_envs.logged.feedback import read_dsjson as read_dsjson
-from bandit_envs.logged.feedback import read_open_bandit_dataset as read_open_bandit_dataset
 from bandit_envs.logged.feedback import read_vw as read_vw
 from bandit_envs.logged.feedback import to_obp as to_obp
 from bandit_envs.logged.feedback import write_dsjson as write_dsjson

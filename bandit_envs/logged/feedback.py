@@ -1,4 +1,4 @@
-"""Logs in the formats of other libraries: Open Bandit Pipeline, Vowpal Wabbit, Open Bandit Dataset.
+"""Logs in the formats of other libraries: Open Bandit Pipeline and Vowpal Wabbit.
 
 What a format cannot hold is refused by name; `BanditLog.drop` leaves out optional columns.
 """
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import shown
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.datasets import load_open_bandit
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.specs import Nest
 
@@ -95,11 +94,6 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
 def read_vw(path: str | os.PathLike[str]) -> BanditLog:
     """Reads Vowpal Wabbit's text for `--cb_adf`; the rest is as for `read_dsjson`."""
     return _read_vw(path, _documents_of)
-
-
-def read_open_bandit_dataset(path: str | os.PathLike[str]) -> BanditLog:
-    """Reads a CSV of the Open Bandit Dataset, as `datasets.load_open_bandit` does."""
-    return BanditLog(**load_open_bandit(path))
 
 
 def _refuse(log: BanditLog, *names: str) -> None:

@@ -13,6 +13,7 @@ from bandit_envs import (
     RandomSlatePolicy,
     StepDriver,
 )
+from bandit_envs.datasets import load_open_bandit
 from bandit_envs.logged import (
     BanditLog,
     LogRecorder,
@@ -21,7 +22,6 @@ from bandit_envs.logged import (
     from_obp,
     read_dsjson,
     read_log,
-    read_open_bandit_dataset,
     read_vw,
     to_frame,
     to_obp,
@@ -146,11 +146,12 @@ def test_dsjson_of_the_service_is_read(tmp_path):
 def test_the_open_bandit_dataset_becomes_a_log(tmp_path):
     path = tmp_path / "all.csv"
     path.write_text(DECISIONS)
-    log = read_open_bandit_dataset(path)
+    log = BanditLog(**load_open_bandit(path))
     assert (log.num_actions, log.action.tolist(), log.reward.tolist()) == (2, [1, 0], [0.0, 1.0])
     assert log.propensity.tolist() == [0.5, 0.25]
     (tmp_path / "item_context.csv").write_text(ITEMS)
-    assert RewardRegression(folds=2).predict(read_open_bandit_dataset(path)).shape == (2, 2)
+    log = BanditLog(**load_open_bandit(path))
+    assert RewardRegression(folds=2).predict(log).shape == (2, 2)
 
 
 def test_text_of_vowpal_wabbit_from_elsewhere_is_read(tmp_path):
