@@ -78,11 +78,12 @@ def figures() -> str:
         lines = (IMAGES / f"{file.stem}.csv").read_text(encoding="utf-8").splitlines()
         rows = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in csv.reader(lines)]
         rows.insert(1, " | ".join("---" for _ in rows[0].split(" | ")))
+        table = "\n".join(f"| {row} |" for row in rows).replace("cumulative_", "cumulative ")
         title = parse_toml(text)["title"]
         parts += [f"## {title}", about]
         parts += [f"```sh\nbandit-envs reproduce {file.stem}\n```"]
         parts += [f"![{title}: the measured curves](../images/gallery/{file.stem}.png)"]
-        parts += ["\n".join(f"| {row} |" for row in rows)]
+        parts += [f"```{{table}}\n:class: expected\n:widths: 30 12 8 18 12 14 8\n\n{table}\n```"]
     return "\n\n".join(parts)
 
 
