@@ -16,7 +16,8 @@ TERMS = {
     "regret": "regret",
     "slate": "slates?",
     "state": "states?",
-    "step": "steps?",
+    "step": r"(?<!time\s)steps?(?!\ssize)",
+    "time step": r"time\ssteps?",
 }
 NOT_PROSE = (
     *(nodes.literal, nodes.literal_block, nodes.math, nodes.raw, nodes.reference, nodes.title),
@@ -28,7 +29,7 @@ NOT_PROSE = (
 def link(app: Any, document: nodes.document) -> None:
     """Links the first use of each term in the prose of a page, if the page does not already."""
     name = app.env.docname
-    if name == "glossary" or name.startswith("api/"):
+    if name == "glossary":
         return
     links = document.findall(addnodes.pending_xref)
     linked = {node["reftarget"] for node in links if node["reftype"] == "term"}
