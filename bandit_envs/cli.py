@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--steps", **number, help="steps in a run (default: 1000)")
         each.add_argument("--seed", **number, help="base random seed (default: 0)")
     for each in (testbed, run, report):
-        names = ",".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
+        names = ", ".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
         text = f"draw these over steps, all or some of {names}; or arms, for one problem"
         each.add_argument("--panels", type=lambda names: names.split(","), help=text)
         text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"

@@ -29,14 +29,14 @@ def _subcommand(parser: argparse.ArgumentParser) -> list[str]:
 
 def _written(action: argparse.Action) -> str:
     """Returns how a user writes an option or argument."""
-    value = "" if action.nargs == 0 else action.metavar or ""
+    value = str(action.metavar or action.dest.upper())
     if action.choices:
         value = "{" + ",".join(map(str, action.choices)) + "}"
-    name = " ".join(filter(None, [*action.option_strings[-1:], str(value)]))
-    return f"`{name or action.dest}`"
+    times = action.nargs if isinstance(action.nargs, int) else 1
+    return f"`{' '.join([*action.option_strings[-1:], *[value] * times])}`"
 
 
 def _meaning(action: argparse.Action) -> str:
-    code = re.compile("`[^`]*`|--[a-z]+")
+    code = re.compile(r"`[^`]*`|--[a-z]+|\w+_\w+")
     text = code.sub(lambda found: f"`{found[0].strip('`')}`", action.help or "")
     return f"{text[:1].upper()}{text[1:]}."
