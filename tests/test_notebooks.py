@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import re
+import sys
 import time
 from configparser import ConfigParser
 from pathlib import Path
@@ -88,7 +89,7 @@ def run(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @each_notebook
-def test_a_notebook_and_its_solutions_run_with_small_sizes(path, run):
+def test_a_notebook_its_solutions_and_its_commands_run_with_small_sizes(path, run):
     notebook = read(path)
     (sizes,) = (cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     assigned = {statement.targets[0].id for statement in ast.parse(sizes.source).body}
@@ -97,6 +98,9 @@ def test_a_notebook_and_its_solutions_run_with_small_sizes(path, run):
     sizes.source += "".join(f"\n{name} = {size}" for name, size in small.items())
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     solutions = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    commands = re.findall(r"```sh\nbandit-envs (.*?)\n```", text, re.DOTALL)
+    solutions += [f"!{sys.executable} -m bandit_envs {command}" for command in commands]
+    solutions += ["assert _exit_code == 0"] * bool(commands)
     notebook.cells += map(nbformat.v4.new_code_cell, solutions)
     run(notebook, path.stem)
 
