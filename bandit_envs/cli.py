@@ -32,8 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns 0; 1 after failures, 2 for wrong input, 130 after Ctrl-C."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # ± and ε are not in every encoding
         sys.stdout.reconfigure(errors="replace")
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
     try:
+        if unknown:
+            known = [f"--{name.replace('_', '-')}" for name in vars(options)]
+            hint = near_miss(unknown[0], known) or f"{options.command} --help shows all options"
+            if unknown[0].partition(":")[0] in POLICIES and "--policy" in known:
+                hint = f"did you mean --policy {unknown[0]}?"
+            raise ValueError(f"{options.command} does not take {shown(unknown[0])}; {hint}")
         if options.command == "list":
             print(_listed(options.id))
             return 0

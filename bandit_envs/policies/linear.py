@@ -161,7 +161,8 @@ class LinearPolicy(RegressionPolicy):
             num_arms, self._arm_dim = shape_of_joined(self._specs[1], 1)
         except (LookupError, TypeError, ValueError):
             found = f"observation_spec is {observation_spec}"
-            raise ValueError(f"{found}; expected global (G,) and per_arm (K, P)") from None
+            expected = "expected global (G,) and per_arm (K, P)"
+            raise ValueError(f"{found}; {expected}; disjoint policies take vectors (d,)") from None
         return {"num_actions": num_arms}
 
     def _initial(self) -> RidgeModels:
