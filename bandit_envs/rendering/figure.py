@@ -34,9 +34,6 @@ def show_arms(arms: Arms, window: Figure | None) -> Figure:
 
     if window is None or not pyplot.fignum_exists(window.number):
         window = pyplot.figure(figsize=(8.0, 4.5), layout="constrained")
-        manager = window.canvas.manager
-        if manager is not None:
-            manager.set_window_title(arms.title)
     window.clear()
     _draw_arms(window, arms)
     window.canvas.draw_idle()

@@ -46,22 +46,13 @@ def study_figure(study: Study, results: Rows) -> bytes:
     lines = draw(study, results, axes if is_grid else axes.T)
     for axis in axes.flat:
         tidy(axis)
+    handles: dict[str, Any] = {}
+    for axis in axes.flat:
+        handles |= {label: line for line, label in zip(*axis.get_legend_handles_labels())}
     title = f"the first {len(STYLES)} of {lines}" if lines > len(STYLES) else None
-    small = {} if lines <= 12 else {"fontsize": "xx-small", "ncols": 2}
-    if is_grid or 3 < lines <= 12:  # inside, a long legend hides curves
-        handles: dict[str, Any] = {}
-        for axis in axes.flat:
-            handles |= {label: line for line, label in zip(*axis.get_legend_handles_labels())}
-        columns = 3 if is_grid else 2
-        figure.legend(
-            handles.values(),
-            handles.keys(),
-            loc="outside lower center",
-            frameon=False,
-            ncols=columns,
-        )
-    else:
-        axes[-1, 0].legend(loc="best", frameon=False, title=title, **small)
+    style: Any = {"loc": "outside lower center", "ncols": 2, "frameon": False, "title": title}
+    figure.legend(handles.values(), handles.keys(), **style)
+    figure.set_figheight(figure.get_figheight() + 0.1 * len(handles))
     return _png(figure)
 
 

@@ -60,9 +60,9 @@ def _run_batch(task: Task, number: int, runs: int, progress: Callable[[int], Any
 def record(tasks: list[Task], path: Path) -> BanditLog:
     """Makes the log of a task's runs; ValueError without exact probabilities, before any step."""
     task = tasks[0]
-    if len(tasks) > 1 or (task.runs > 1 and not task.environment.entry.independent_rows):
-        most = RUNS_PER_TASK if task.environment.entry.independent_rows else 1
-        raise ValueError(f"--record takes one policy, and --runs of at most {most} here")
+    if len(tasks) > 1 or task.batches > 1:
+        most = f"{RUNS_PER_TASK}, or 1 where rows share a problem"
+        raise ValueError(f"--record takes one policy, and --runs of at most {most}")
     env, policy = _made(task, task.block, task.runs)
     recorder = LogRecorder(env.num_actions, env if "regret" in task.metrics else None)
     try:

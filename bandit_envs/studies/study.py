@@ -90,8 +90,6 @@ class Study:
         default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
         panels = values["panels"]
         panels = _names("panels", default if panels is None else panels, [*drawable, "arms"])
-        if not panels and "reward" not in metrics:
-            raise ValueError(f"panels is empty; expected a list of {', '.join(drawable)}")
         new: dict[str, Any] = {
             "environment": environment,
             "policy": policy,
