@@ -60,7 +60,9 @@ class Cells:
 
     def texts(self, columns: Sequence[int] | None = None) -> NDArray[np.str_]:
         """Returns some columns, or all, without the spaces around their texts: [n, ...]."""
-        return np.char.strip(self._load(np.loadtxt, np.str_, columns))
+        table = np.char.strip(self._load(np.loadtxt, np.str_, columns))
+        self.check(table != "", "a value", columns)
+        return table
 
     def numbers(self, columns: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Returns some columns, or all: [n, ...], finite."""

@@ -70,6 +70,9 @@ def from_frame(frame: Any, label: str, features: Sequence[str] | None = None) ->
 
 def from_bunch(bunch: Any) -> Dataset:
     """Makes a data set of what scikit-learn's `load_*` and `fetch_*` functions return."""
+    frame = bunch.get("frame")  # with as_frame=True
+    if frame is not None:
+        return from_frame(frame, bunch.target.name)
     labels = np.unique(np.asarray(bunch.target), return_inverse=True)[1]
     return Dataset(np.asarray(bunch.data, np.float32), labels)
 

@@ -196,7 +196,6 @@ def _dataset(cells: Cells, label: int, kinds: tuple[str, str]) -> Dataset:
     Label k stands for `kinds[k]`.
     """
     parts, texts = [], cells.texts()
-    cells.check(texts != "", "a value")
     cells.check(np.isin(texts[:, [label]], kinds), " or ".join(kinds), [label])
     for index in (k for k in range(texts.shape[1]) if k != label):
         try:

@@ -51,6 +51,15 @@ def test_a_missing_column_is_named():
         from_columns(COLUMNS, "kind", ["weight"])
 
 
+def test_a_bunch_of_a_frame_may_have_text():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(COLUMNS).astype({"colour": "category", "kind": "category"})
+    bunch = {"data": frame[["size", "colour"]], "target": frame["kind"], "frame": frame}
+    data = from_bunch(pytest.importorskip("sklearn.utils").Bunch(**bunch))
+    assert data.contexts.tolist() == from_columns(COLUMNS, "kind").contexts.tolist()
+    assert data.labels.tolist() == [1, 0, 1]
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_frames_and_files_are_read_as_columns(tmp_path, suffix):
     pandas = pytest.importorskip("pandas")

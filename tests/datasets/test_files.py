@@ -148,6 +148,8 @@ def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
         ("propensity_score", "action_prob", "all.csv has no column propensity_score"),
         ("0.25", "0.0", "all.csv, line 3, column 6 is '0.0'"),
         ("0.25", "much", "all.csv, line 3, column 6 is 'much'"),
+        (",bb,", ",,", "all.csv, line 3, column 7 is ''"),
+        (",cc,", ",,", "item_context.csv, line 2, column 4 is ''"),
         ("+00:00,1,", "+00:00,2,", "all.csv, line 2, column 3 is '2'"),
         ("2.0,0.0", "2.0", "all.csv, line 3 has 9 columns"),
         ("item_feature_2", "feature_2", "item_context.csv has no column item_feature_2"),
