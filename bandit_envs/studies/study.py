@@ -90,12 +90,7 @@ class Study:
         default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
         panels = values["panels"]
         panels = _names("panels", default if panels is None else panels, [*drawable, "arms"])
-        new: dict[str, Any] = {
-            "environment": environment,
-            "policy": policy,
-            "metrics": metrics,
-            "panels": panels,
-        }
+        new = dict[str, Any](environment=environment, policy=policy, metrics=metrics, panels=panels)
         new["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
         levels = values["quantiles"]
         if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
