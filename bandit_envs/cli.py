@@ -1,6 +1,7 @@
 """The command `bandit-envs`."""
 
 import argparse
+import contextlib
 import inspect
 import io
 import os
@@ -12,9 +13,9 @@ from typing import Any, NoReturn
 from bandit_envs import __version__
 from bandit_envs.base.checks import shown
 from bandit_envs.base.registry import near_miss
-from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry, find_environment
 from bandit_envs.metrics import QUANTITIES
-from bandit_envs.policies.registry import POLICIES
+from bandit_envs.policies.registry import POLICIES, PolicyEntry
 from bandit_envs.studies.choice import printable, written
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
@@ -92,7 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     text = "also write a log of one policy's run: a file ending in .parquet, .csv or .npz"
     run.add_argument("--record", type=Path, metavar="LOG", help=text)
     _add_evaluate_options(evaluate)
-    listed.add_argument("id", metavar="ID", nargs="?", help="show all about one of them")
+    listed.add_argument(
+        "id", metavar="ID", nargs="?", help="show all about one of them, or your own"
+    )
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="the figure")
     reproduce.add_argument("--list", action="store_true", help="only list all figures")
     report.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
@@ -158,14 +161,17 @@ def _listed(name: str | None) -> str:
         note = "give a value for ?; parameters after 'Also' have no default and may be left out"
         environments = f"environments, with defaults ({note}):\n{_listing(ENVIRONMENTS.values())}"
         return f"{environments}\n\npolicies:\n{_listing(POLICIES.values())}"
-    if name not in table:
-        raise ValueError(
-            f"no id is {shown(name)}; {near_miss(name, table) or 'list shows all ids'}"
-        )
-    makers = [table[name].make]
-    if name in ENVIRONMENTS:
-        makers.append(ENVIRONMENTS[name].environment)
-    texts = [_listing([table[name]]).partition("\n")[0].strip(), *map(inspect.getdoc, makers)]
+    entry = table.get(name)
+    if entry is None and ":" in name:
+        sys.path.insert(0, os.getcwd())
+        with contextlib.suppress(ValueError):
+            entry = find_environment(name)
+        entry = entry or PolicyEntry.find(name, POLICIES)
+    if entry is None:
+        hint = near_miss(name, table) or "list shows all ids"
+        raise ValueError(f"no id is {shown(name)}; {hint}")
+    makers = [entry.make, *([entry.environment] if isinstance(entry, EnvironmentEntry) else [])]
+    texts = [_listing([entry]).partition("\n")[0].strip(), *map(inspect.getdoc, makers)]
     return "\n\n".join(dict.fromkeys(map(str, texts)))
 
 

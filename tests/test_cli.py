@@ -31,6 +31,7 @@ from tests.command_line import (
     task_files,
     write,
 )
+from tests.studies import mine
 
 pytest.importorskip("filelock")
 pytest.importorskip("joblib")
@@ -530,15 +531,20 @@ def test_the_list_has_what_a_user_can_paste_and_a_line_of_text():
             assert re.search(rf"\b{name}\b", text + summary)
 
 
-def test_the_list_shows_all_about_one_id():
+def test_the_list_shows_all_about_one_id_or_a_class_of_a_user():
     code, out, _ = run("list", "per_arm")
     assert code == 0
     assert out.startswith("per_arm:global_dim=40,")
     for text in (ENVIRONMENTS["per_arm"].make, ENVIRONMENTS["per_arm"].environment):
         assert inspect.getdoc(text) in out
-    code, _, err = run("list", "thomson")
-    assert code == 2
-    assert "did you mean thompson" in err
+    for user_class in (mine.Bernoulli, mine.Always):
+        code, out, _ = run("list", f"{MINE}:{user_class.__name__}")
+        assert code == 0
+        assert user_class.__doc__ in out
+    for unknown, hint in (("thomson", "did you mean thompson"), ("mine:Nothing", "mine:Nothing")):
+        code, _, err = run("list", unknown)
+        assert code == 2
+        assert hint in err
 
 
 def test_the_version_is_that_of_the_package():

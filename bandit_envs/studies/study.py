@@ -193,5 +193,8 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
         except Exception as error:  # users' classes raise any
             subject = f"{f'policy {choice} in ' if choice else ''}environment {environment}"
             problem = printable(error, environment, *policies)
+            failed, all_of_kind = (choice, policies) if choice else (environment, environments)
+            if ":" in failed.name and [each.name for each in all_of_kind].count(failed.name) > 1:
+                problem += "; in a study file, a value that is a list is a list in a list: [[1, 2]]"
             raise ValueError(f"{subject}: {problem}") from error
     return known

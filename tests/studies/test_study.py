@@ -142,6 +142,13 @@ def test_what_is_no_study_is_refused_and_named(old, new, message):
     assert len(str(error.value)) < 2000
 
 
+def test_a_list_that_a_users_class_needs_is_written_in_a_list():
+    table = {"name": "tests.studies.mine:Bernoulli", "means": [0.1, 0.9]}
+    with pytest.raises(ValueError, match=r"\[\[1, 2\]\]"):
+        study([table])
+    assert len(study([{**table, "means": [[0.1, 0.9]]}]).environment) == 1
+
+
 @pytest.mark.parametrize("policy", ["lin_ucb", "tests.studies.mine:Always:action=10"])
 @pytest.mark.parametrize("environments", [["testbed"], ["per_arm:max_num_actions=20", "testbed"]])
 def test_a_policy_that_cannot_act_in_an_environment_is_refused(environments, policy):
