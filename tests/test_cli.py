@@ -425,7 +425,7 @@ def test_a_title_is_printed_and_drawn_as_it_is(tmp_path, title):
 
 def test_escape_sequences_in_a_study_do_not_reach_the_terminal(tmp_path, recwarn):
     escapes = r"\u001b[31mRED\u001b]0;pwn\u0007\u009b31m"
-    text = TINY.replace("Tiny", escapes) + '[[expected]]\nmetric = "reward"\nat_least = -1e9\n'
+    text = TINY.replace("Tiny", escapes) + '[[expected]]\nmetric = "reward"\nat_most = 1e9\n'
     source = f'policy = "random"\nsource = "published: {escapes}"\n'
     code, out, err = sweep(tmp_path, f'over = {{"{escapes}" = [1]}}\n{text}{source}')
     assert code == 0
