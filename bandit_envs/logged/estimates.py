@@ -21,22 +21,16 @@ BLOCK = 2048  # rows that stay in the processor's cache
 class Estimate:
     """An estimated value with its uncertainty, and what the weights say of the data.
 
-    Fields:
-        value: the estimate.
-        standard_error: its standard error; of a ratio, by the delta method.
-        effective_sample_size: (sum w)^2 / sum w^2; of slates, the mean over the slots.
-        max_weight: the largest weight before any clipping.
-        share_of_large_weights: the share of rows whose weight exceeds 100.
-        bias: the estimated difference to the estimator with unchanged weights.
-        terms: [m, n], the rows' c + u; or c, u and v, or u and v, of a self-normalised estimator.
+    The `terms` [m, n] are the rows' c + u; or c, u and v, or u and v, of a self-normalised
+    estimator.
     """
 
     value: float
-    standard_error: float
-    effective_sample_size: float
-    max_weight: float
-    share_of_large_weights: float
-    bias: float
+    standard_error: float  #: of a ratio, by the delta method
+    effective_sample_size: float  #: (sum w)^2 / sum w^2; of slates, the mean over the slots
+    max_weight: float  #: before any clipping
+    share_of_large_weights: float  #: of rows whose weight exceeds 100
+    bias: float  #: the estimated difference to the estimator with unchanged weights
     terms: Floats = dataclasses.field(repr=False, compare=False)
 
     @classmethod

@@ -111,17 +111,11 @@ class MatchedRows:
 
 
 class ReplayResult(NamedTuple):
-    """What a learning policy earned on a log.
+    """What a learning policy earned on a log."""
 
-    Fields:
-        value: the mean reward of the events that matched, over all rows.
-        standard_error: of one row's mean; more rows of one log do not reduce it.
-        matches: [B], how many events matched in each row.
-    """
-
-    value: float
-    standard_error: float
-    matches: NDArray[np.int64]
+    value: float  #: the mean reward of the events that matched, over all rows
+    standard_error: float  #: of one row's mean; more rows of one log do not reduce it
+    matches: NDArray[np.int64]  #: how many events matched in each row, [B]
 
 
 def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> ReplayResult:
@@ -143,9 +137,7 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
     if log.row is not None and np.ptp(log.row) > 0:
         text = "log has several rows of a batch; replay takes them as one problem, not as runs"
         warnings.warn(text, stacklevel=2)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "policy is not among", UserWarning)
-        StepDriver(env, policy, [MatchedRows(env, policy), count], len(log)).run()
+    StepDriver(env, policy, [MatchedRows(env, policy), count], len(log)).run()
     matches = sums[0]
     if not matches.all():
         raise ValueError("log has no event with an action that the policy took, in some row")

@@ -17,11 +17,6 @@ class Statistics:
 
     Statistics of disjoint sets of values merge exactly, so that a run can be split over processes.
 
-    Fields:
-        count: the number of values, n.
-        mean: their mean; of any shape.
-        squared_deviation: sum of (value - mean)^2; of the same shape.
-
     Source: Chan, Golub & LeVeque, Algorithms for Computing the Sample Variance (1983).
 
     >>> left, right = Statistics.of(np.array([1.0, 2.0])), Statistics.of(np.array([6.0]))
@@ -30,9 +25,9 @@ class Statistics:
     (3, 3.0, 1.5275)
     """
 
-    count: int
-    mean: NDArray[np.float64]
-    squared_deviation: NDArray[np.float64]
+    count: int  #: the number of values, n
+    mean: NDArray[np.float64]  #: their mean; of any shape
+    squared_deviation: NDArray[np.float64]  #: the sum of (value - mean)^2; of the same shape
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> Statistics:
@@ -77,12 +72,6 @@ class Statistics:
 class MetricResult(NamedTuple):
     """What a metric has seen in T steps.
 
-    Fields:
-        per_step: statistics [T] over rows of each step's value.
-        cumulative: statistics [T] over rows of the sum of the row's values up to each step.
-        totals: the sum of each row's values over all steps: [B].
-        curves: these sums after n earlier steps, [n, B], which only some studies keep.
-
     >>> steps = np.array([[1.0, 3.0], [3.0, 5.0]])  # two rows, and a step a column
     >>> sums = steps.cumsum(axis=1)
     >>> result = MetricResult(Statistics.of(steps), Statistics.of(sums), sums[:, -1])
@@ -90,9 +79,10 @@ class MetricResult(NamedTuple):
     (array([2., 4.]), 3.0)
     """
 
-    per_step: Statistics
-    cumulative: Statistics
-    totals: NDArray[np.float64]
+    per_step: Statistics  #: over rows of each step's value, [T]
+    cumulative: Statistics  #: over rows of the sum of the row's values up to each step, [T]
+    totals: NDArray[np.float64]  #: the sum of each row's values over all steps, [B]
+    #: These sums after n earlier steps, [n, B], which only some studies keep.
     curves: NDArray[np.float32] = np.zeros((0, 1), np.float32)
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import NUMBERS, Floats, Rng
+from bandit_envs.base.arrays import NUMBERS, Floats, Rng, as_numbers
 from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_number, check_positive
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
@@ -89,10 +89,9 @@ class RegressionPolicy(Policy):
         """Returns features of all rows [B, ...], flattened after the leading ones and joined."""
 
         def check(leaf: ArraySpec, features: Any) -> NDArray[Any]:
-            array, expected = np.asarray(features), (self._batch_size, *leaf.shape)
-            if array.shape != expected or array.dtype.kind not in NUMBERS:
-                found = f"{array.dtype} of shape {array.shape}"
-                raise ValueError(f"found {found}; expected numbers of shape {expected}")
+            array, expected = as_numbers("found", features), (self._batch_size, *leaf.shape)
+            if array.shape != expected:
+                raise ValueError(f"found shape {array.shape}; expected {expected}")
             return array
 
         try:
