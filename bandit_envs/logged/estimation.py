@@ -33,10 +33,6 @@ class EstimationBandit(ContextualBandit):
     In it, probabilities of actions are proportional to exp(-3 q); under the policy pi, to exp(3 q).
 
     Source: Saito et al., Open Bandit Dataset and Pipeline (2021), for the law and the policies.
-
-    >>> env = EstimationBandit(log_size=100, seed=0)
-    >>> env.reset().observation["probabilities"].shape, env.step([0.6]).reward.shape
-    ((1, 100, 10), (1,))
     """
 
     def __init__(self, log_size: int = 1000, batch_size: int = 1, **options: Any) -> None:

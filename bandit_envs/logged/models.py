@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Floats, Indices
-from bandit_envs.base.checks import check_integer, check_positive
+from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Seed, generator
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.policies import Policy
@@ -46,10 +46,7 @@ def probabilities_of(
 
 
 class RidgeRegression:
-    """Linear least squares: `penalty`, above 0, times the squared weights but the intercept's."""
-
-    def __init__(self, penalty: float = 1.0) -> None:
-        self._penalty = check_positive("penalty", penalty)
+    """Linear least squares, with the sum of the squared weights but the intercept's as penalty."""
 
     def fit(
         self, features: Floats, targets: Floats, sample_weight: Floats | None = None
@@ -59,7 +56,7 @@ class RidgeRegression:
         total = weight.sum() or 1.0
         centre, level = weight @ features / total, float(weight @ targets / total)
         centred = features - centre
-        gram = (centred * weight[:, np.newaxis]).T @ centred + self._penalty * np.eye(len(centre))
+        gram = (centred * weight[:, np.newaxis]).T @ centred + np.eye(len(centre))
         self._slope = np.linalg.solve(gram, centred.T @ (weight * (targets - level)))
         self._intercept = level - centre @ self._slope
         return self
@@ -88,7 +85,6 @@ class RewardRegression:
         model: a regressor or classifier of scikit-learn. By default a `RidgeRegression`, one for
             every action unless items have features.
         folds: at least 2.
-        seed: of the folds.
 
     Source: Chernozhukov et al., Double/debiased machine learning (2018), for cross-fitting.
 
@@ -97,9 +93,8 @@ class RewardRegression:
     (4, 2)
     """
 
-    def __init__(self, model: Any = None, folds: int = 3, seed: Seed = 0) -> None:
+    def __init__(self, model: Any = None, folds: int = 3) -> None:
         self._model, self._folds = model, check_integer("folds", folds, minimum=2)
-        self._seed = seed
 
     def predict(self, log: BanditLog, probabilities: ArrayLike | None = None) -> Floats:
         """Returns predicted rewards [n, K].
@@ -116,7 +111,7 @@ class RewardRegression:
         if probabilities is not None:
             chosen = np.asarray(probabilities, np.float64)[np.arange(size), log.action]
             weights = chosen**2 * (1.0 - log.propensity) / log.propensity**2
-        fold = generator(self._seed).permutation(size) % self._folds
+        fold = generator(0).permutation(size) % self._folds
         predicted, every = np.empty((size, log.num_actions)), range(log.num_actions)
         shares = self._model is not None or _has_items(log)
         for index in range(self._folds):

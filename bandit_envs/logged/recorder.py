@@ -16,8 +16,7 @@ from bandit_envs.logged.log import BanditLog, joined
 from bandit_envs.specs import Nest
 from bandit_envs.trajectories import Trajectory
 
-STEPS = 1024
-"""Steps that are joined at a time: many small arrays take more memory than one large one."""
+STEPS = 1024  # joined at a time: many small arrays take more memory than one large one
 
 
 class LogRecorder:

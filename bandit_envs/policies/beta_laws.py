@@ -10,14 +10,9 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import Floats, Rng
 
-BLOCK = 8192
-"""How many numbers are drawn at once: their arrays stay in the cache."""
-
-LENGTH = 34.0
-"""An integral over a density ends where its logarithm has fallen by this."""
-
-UNKNOWN = 1e200
-"""The ratio of a tail that is not known."""
+BLOCK = 8192  # how many numbers are drawn at once: their arrays stay in the cache
+LENGTH = 34.0  # an integral over a density ends where its logarithm has fallen by this
+UNKNOWN = 1e200  # the ratio of a tail that is not known
 
 
 class Tails(typing.NamedTuple):

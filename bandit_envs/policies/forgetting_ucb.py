@@ -15,8 +15,7 @@ from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
-NEVER = 1e250
-"""1 / N of an action that was never chosen, or so long ago that its N is 0 but for rounding."""
+NEVER = 1e250  # 1 / N of an action never chosen, or so long ago that N is 0 but for rounding
 
 
 class Discounted(typing.NamedTuple):

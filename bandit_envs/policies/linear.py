@@ -153,6 +153,9 @@ class LinearPolicy(RegressionPolicy):
     def sizes(cls, env: Any) -> dict[str, Any]:
         return {"observation_spec": env.observation_spec(), "batch_size": env.batch_size}
 
+    def _sizes(self) -> dict[str, int | None]:
+        return {**super()._sizes(), "global_dim": self._global_dim, "arm_dim": self._arm_dim}
+
     def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
         try:
             self._specs = observation_spec["global"], observation_spec["per_arm"]

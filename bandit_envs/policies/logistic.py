@@ -16,9 +16,7 @@ from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
 from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep
 
-ACCURACY = 1e-9
-"""How small the square of Newton's step must be, in units of the posterior's variance."""
-
+ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
 MAX_STEPS, MAX_HALVINGS = 100, 60
 
 
