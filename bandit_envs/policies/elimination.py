@@ -23,6 +23,8 @@ class Exploration(typing.NamedTuple):
 class ExploreThenCommitPolicy(IndexPolicy):
     """Chooses every action m times, and then always the one whose mean reward was largest.
 
+        A_t = argmax_a Q(a)    once N(a) >= m for every a
+
     It learns from the first m rewards of an action only. Its first steps choose uniformly among the
     actions chosen fewer than m times.
 

@@ -28,6 +28,7 @@ class ActionValues(typing.NamedTuple):
 class EpsilonGreedyPolicy(IndexPolicy):
     """Chooses the action with the largest estimated value, or with probability epsilon any action.
 
+        A_t = argmax_a Q(a)    with probability 1 - epsilon
         Q(a) += alpha * (R - Q(a)),    alpha = 1 / N(a)  or  step_size
 
     With epsilon 0 the policy is greedy; with a large initial value as well, it is optimistic.

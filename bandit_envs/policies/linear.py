@@ -248,6 +248,8 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
 class LinearEpsilonGreedyPolicy(EpsilonGreedyRegression, LinearPolicy):
     """Chooses the arm with the largest theta . x, or with probability epsilon any arm.
 
+        argmax_a  theta . x_a    with probability 1 - epsilon
+
     Source: Sutton & Barto, 2nd ed., section 2.2, with the model of `LinearPolicy`.
 
     >>> from bandit_envs import ArraySpec

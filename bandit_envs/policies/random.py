@@ -14,6 +14,8 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 class RandomPolicy(Policy):
     """Chooses uniformly among the available actions of each row. Learns nothing.
 
+        pi(a) = 1 / K
+
     Source: TF-Agents' `RandomPyPolicy`, which ignores `num_actions` in the observation.
 
     >>> from bandit_envs import KArmedTestbed

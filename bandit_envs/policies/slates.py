@@ -66,6 +66,8 @@ class SlatePolicy(IndexPolicy):
 class RandomSlatePolicy(SlatePolicy):
     """Shows items uniformly at random. Learns nothing.
 
+        P(slate) = (K - S)! / K!    with S slots
+
     >>> from bandit_envs import CascadeBandit
     >>> RandomSlatePolicy(2, num_actions=5, seed=0).action(CascadeBandit().reset()).shape
     (1, 2)
@@ -181,6 +183,8 @@ class PBMUCBPolicy(CascadeUCBPolicy):
 
 class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
     """Shows the items with the largest upper confidence bounds of `LinUCBPolicy`.
+
+        U(a) = theta . x_a + alpha * sqrt(x_a^T A^-1 x_a)
 
     Every slot's reward is one observation of the linear model.
 

@@ -127,6 +127,8 @@ class BetaPolicy(Policy):
 class BetaThompsonSamplingPolicy(BetaPolicy):
     """Draws a success probability for every action from its posterior and chooses the largest.
 
+        A_t = argmax_a p(a),    p(a) ~ Beta(successes(a), failures(a))
+
     Source: Thompson (1933); Chapelle & Li (2011).
 
     >>> from bandit_envs import BernoulliPyEnvironment
@@ -146,6 +148,8 @@ class BetaThompsonSamplingPolicy(BetaPolicy):
 
 class BetaGreedyPolicy(IndexPolicy, BetaPolicy):
     """Chooses the action with the largest posterior mean.
+
+        A_t = argmax_a successes(a) / (successes(a) + failures(a))
 
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), section 3.
 
