@@ -104,6 +104,12 @@ def test_the_site_has_every_public_name_id_and_subcommand(site):
     assert [name for name in ("run", "sweep", "evaluate") if f'id="{name}"' not in command] == []
 
 
+@pytest.mark.parametrize("name", ["environments", "policies"])
+def test_the_tables_have_a_formula_in_every_row(site, name):
+    _, *rows = re.findall("<tr.*?</tr>", (site / f"{name}.html").read_text("utf-8"), re.DOTALL)
+    assert [row for row in rows if "<math" not in row] == []
+
+
 def public_names() -> set[str]:
     """Returns the classes and functions of the packages that users import."""
     names = named(bandit_envs)

@@ -4,6 +4,7 @@ import csv
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 from configparser import ConfigParser
 from pathlib import Path
@@ -15,6 +16,7 @@ sys.path[:0] = [str(ROOT), str(DOCS / "_ext")]
 
 import command_reference
 import first_uses
+import formulas
 import notebooks
 import registry_tables
 import repository_texts
@@ -137,11 +139,25 @@ html_theme_options = {"source_repository": setup_cfg["metadata"]["url"]}
 copybutton_exclude = ".linenos, .gp, .go"
 
 
+BLOCK = re.compile(r"(?m)^(\S.*\n)\n((?: {4}.*(?:\n|\Z))+)")
+"""An indented block of a docstring, and the line above it."""
+
+
+def shown(found: re.Match[str]) -> str:
+    """Returns the equations of a docstring as maths, and other blocks as they are."""
+    above, block = found.groups()
+    if not formulas.is_formulas(block):
+        return f"{above}\n::\n\n{block}"
+    rows = formulas.lines(textwrap.dedent(block).strip("\n"))
+    maths = [" ".join(f":math:`{part}`" for part in parts) for parts in rows]
+    return f"{above}\n.. container:: law\n\n" + "".join(f"   {row}\n\n" for row in maths)
+
+
 def rest_markup(  # noqa: PLR0917 - Sphinx's order
     app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
     """Rewrites the three things in docstrings that reStructuredText and napoleon misread."""
-    text = re.sub(r"(?m)^(\S.*\n)\n(?=    )", r"\1\n::\n\n", "\n".join(lines))  # equations
+    text = BLOCK.sub(shown, "\n".join(lines))
     text = re.sub(r"(?m)(: [A-Z])\.(?= |$)", r"\1\\.", text)  # "B." would start a list
     text = re.sub(r"\A(.*?:) ", r"\1\n", text)  # what precedes ":" would be an attribute's type
     lines[:] = text.split("\n")

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import formulas
 import numpy as np
 from matplotlib.image import imsave
 
@@ -147,9 +148,15 @@ def _policy_row(entry: PolicyEntry, examples: list[tuple[str, Any, Trajectory]])
 def _cell(entry: Any, link: str, law: str, upstream: str = "", picture: str = "") -> str:
     """Returns the cell that describes an entry."""
     parameters = ", ".join(f"`{name}`" for name in entry.parameters())
-    lines = [f"**`{entry.id}`** · {link}", entry.summary, law and f"```text\n{law}\n```", upstream]
+    lines = [f"**`{entry.id}`** · {link}", entry.summary, _formulas(law), upstream]
     lines += [f"Parameters: {parameters}." if parameters else "", picture]
     return "\n\n".join(filter(None, lines))
+
+
+def _formulas(law: str) -> str:
+    """Returns equations as maths; a line breaks between two of them only."""
+    shown = [" ".join(f"${part}$" for part in parts) for parts in formulas.lines(law)]
+    return "```{container} law\n" + "\n\n".join(shown) + "\n```" if law else ""
 
 
 def _law(made: Any) -> str:
