@@ -198,7 +198,10 @@ def _ghost_click_probability(scores: Floats, ghosts: Floats) -> Floats:
 def ranking(
     num_items: int = 20, num_slots: int = 5, dim: int = 4, batch_size: int = 20, **options: Any
 ) -> RankingPyEnvironment:
-    """Slates of items for users, who click on one item or none: score vectors, ghost actions."""
+    """Slates of items for users, who click on one item or none: score vectors, ghost actions.
+
+    Scores are products of features of users and items, of which a linear model learns nothing.
+    """
     rng, options["seed"] = split_seed(options.get("seed"))
     features = Normal(check_integer("dim", dim, minimum=1))
     matrix, feedback = rng.standard_normal((dim, dim)), FeedbackModel.SCORE_VECTOR

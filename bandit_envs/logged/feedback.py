@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,7 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
     Features are numbered as they first appear; those with strings become 0 or 1. The observation is
     [n, d], or a dict of `global` and `per_arm` if actions have features beyond their number.
     """
-    return _read_vw(
-        path, lambda text: [json.loads(line) for line in text.split("\n") if line.strip()]
-    )
+    return _read_vw(path, lambda text: map(json.loads, filter(str.strip, text.split("\n"))))
 
 
 def read_vw(path: str | os.PathLike[str]) -> BanditLog:
@@ -160,12 +158,12 @@ def _text_of(document: Document) -> str:
     return "".join([*lines, "\n"])
 
 
-def _documents_of(text: str) -> list[Document]:
+def _documents_of(text: str) -> Iterable[Document]:
     """Returns the examples of Vowpal Wabbit's text as documents."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and "|" not in line:
             raise ValueError(f"line {number} has no bar, |, before its features")
-    return [_document_of(part) for part in text.split("\n\n") if part.strip()]
+    return map(_document_of, filter(str.strip, text.split("\n\n")))
 
 
 def _document_of(text: str) -> Document:
@@ -190,10 +188,10 @@ def _document_of(text: str) -> Document:
     return {**found, "c": {**shared, "_multi": arms}}
 
 
-def _read_vw(path: str | os.PathLike[str], read: Callable[[str], list[Document]]) -> BanditLog:
+def _read_vw(path: str | os.PathLike[str], read: Callable[[str], Iterable[Document]]) -> BanditLog:
     content = Path(path).read_bytes()
     try:
-        documents = read(content.decode().replace("\r\n", "\n"))
+        documents = list(read(content.decode().replace("\r\n", "\n")))
         arms = [list(map(_flattened, document["c"].pop("_multi"))) for document in documents]
         (num_actions,) = {len(each) for each in arms}
         observation: Nest = _matrix([_flattened(document["c"]) for document in documents])

@@ -34,11 +34,7 @@ class RidgeModels(NamedTuple):
 
     @classmethod
     def initial(cls, num_models: int, dim: int, tikhonov_weight: float) -> RidgeModels:
-        """Returns models of nothing, whose estimates are zero.
-
-        Warns:
-            UserWarning: they take more than a gigabyte.
-        """
+        """Returns models of nothing, whose estimates are zero; warns if they take gigabytes."""
         gigabytes = 16e-9 * num_models * dim**2  # `factor` and `whitening`, 8 bytes a number
         if gigabytes > 1.0:
             found = f"{num_models} linear models of {dim} features take {gigabytes:.1f} GB"

@@ -56,10 +56,7 @@ class _Frozen(Law):
 
 
 class _ArmByArm(Law):
-    """A law for each arm, or one of all arms for each row.
-
-    Arms whose laws are of one family draw together.
-    """
+    """A law for each arm, or for each row of arms. Arms of one family draw together."""
 
     def __init__(self, laws: Sequence[Any]) -> None:
         means, stds, supports = zip(*((law.mean, law.std, law.support) for law in laws))
