@@ -12,7 +12,9 @@ from bandit_envs.rewards import (
     RowReward,
     as_reward_model,
 )
+from bandit_envs.specs import ArraySpec
 
+USER, ITEM = ArraySpec((2,), np.float64), ArraySpec((3,), np.float64)
 RNG = np.random.default_rng(0)
 
 
@@ -151,7 +153,7 @@ def test_a_row_function_may_return_any_number(number):
 
 
 def test_the_mean_of_a_row_function_is_not_known():
-    model = as_reward_model("reward_fn", sum, np.ones((1, 2)), np.ones((1, 3)))
+    model = as_reward_model("reward_fn", sum, USER, ITEM)
     with pytest.raises(NotImplementedError, match="RowReward has no mean"):
         model.mean(np.ones((1, 2)), np.ones((1, 3)))
 
@@ -169,12 +171,12 @@ def test_a_function_is_not_called_before_it_is_needed():
     def never(vector):
         raise AssertionError
 
-    as_reward_model("reward_fn", never, np.ones((1, 2)), np.ones((1, 3)))
+    as_reward_model("reward_fn", never, USER, ITEM)
 
 
 def test_a_model_of_other_dimensions_is_refused():
     with pytest.raises(ValueError, match=r"theta has 4 entries; .* 2 global and 3 arm features"):
-        as_reward_model("reward_fn", LinearReward(np.ones(4)), np.ones((1, 2)), np.ones((1, 3)))
+        as_reward_model("reward_fn", LinearReward(np.ones(4)), USER, ITEM)
 
 
 def test_a_model_that_draws_another_shape_is_refused():
@@ -183,13 +185,13 @@ def test_a_model_that_draws_another_shape_is_refused():
             return np.zeros((len(global_features), 2))
 
     with pytest.raises(ValueError, match=r"reward_fn drew shape \(1, 2\)"):
-        as_reward_model("reward_fn", Two(), np.ones((1, 2)), np.ones((1, 3)))
+        as_reward_model("reward_fn", Two(), USER, ITEM)
 
 
 @pytest.mark.parametrize("function", [None, 1.0, [1.0, 2.0]])
 def test_what_is_neither_model_nor_function_is_refused(function):
     with pytest.raises(TypeError, match=r"reward_fn is .*; expected a RewardModel or a function"):
-        as_reward_model("reward_fn", function, np.ones((1, 2)), np.ones((1, 3)))
+        as_reward_model("reward_fn", function, USER, ITEM)
 
 
 @pytest.mark.parametrize(

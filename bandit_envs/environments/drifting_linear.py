@@ -32,12 +32,11 @@ class DriftingLinearBandit(LinearBandit):
     Time goes on through `reset`.
 
     Args:
-        context_sampling_fn: a `ContextSampler` of d features, at least 2, or a function without
-            arguments that returns one context. The observation is [B, d].
+        context_sampling_fn: a `ContextSampler` of at least 2 features, or a function that returns
+            one context. The observation is [B, d].
         weights_sampling_fn: the same for a row of W_0, of K numbers; it is drawn d times.
         additive_mean, additive_std: numbers, or [K].
-        shared_noise: whether all rows get the same additive rewards, as in TF-Agents; if not, rows
-            draw their own.
+        shared_noise: whether all rows get the same additive rewards, as in TF-Agents.
 
     Source: TF-Agents' `DriftingLinearEnvironment`; there W is also rotated before the first reward,
     and the optimum leaves out the additive mean.

@@ -21,8 +21,7 @@ class LogisticContextBandit(ContextualBandit):
         P(R = 1 | x, a) = 1 / (1 + exp(-(z(x, a) - m) / s)),            g(a) = (1, e_a)
 
     M, u and v are uniform from -1 to 1; m and s are the mean and the standard deviation of z over
-    all actions and the reference contexts. Rows are users of one problem. A step draws a uniform
-    number a reward, then the next contexts in float64.
+    all actions and the reference contexts. Rows are users of one problem.
 
     Args:
         num_actions: K.

@@ -32,8 +32,8 @@ class PiecewiseLinearBandit(LinearBandit):
     noise. Time goes on through `reset`.
 
     Args:
-        context_sampling_fn: a `ContextSampler` of d features, or a function without arguments that
-            returns one context. The observation is [B, d].
+        context_sampling_fn: a `ContextSampler` of d features, or a function that returns one
+            context. The observation is [B, d].
         interval_sampling_fn: the number of steps in each piece, as `sampling.Durations` takes it:
             an integer, or a `ContextSampler` of one.
         weights_sampling_fn: draws a row of W, of K numbers; it is drawn d times.

@@ -53,12 +53,9 @@ class RankingPyEnvironment(ContextualBandit):
     Args:
         global_sampling_fn: a `ContextSampler`, or a function that returns one context [G].
         item_sampling_fn: the same for an item: [P].
-        num_items: K.
-        num_slots: S. The action is [B, S].
+        num_items, num_slots: K and S. The action is [B, S].
         scores_weight_matrix: M, [P, G].
-        feedback_model: of `FeedbackModel`.
-        click_model: of `ClickModel`.
-        real_cascade, distance_threshold: of the `DISTANCE_BASED` model.
+        feedback_model, click_model: of `FeedbackModel` and `ClickModel`.
 
     Source: TF-Agents' `RankingPyEnvironment`, whose signature is kept; there, a slate may show an
     item twice.

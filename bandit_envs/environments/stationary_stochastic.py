@@ -23,24 +23,16 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
 
         x_t ~ context_sampling_fn,    R_t ~ reward_fns[A_t](x_t)
 
-    Every step has new contexts. With constraints, the reward is a dict of `reward` and
-    `constraint`; expected rewards and regret are those of `reward`.
+    Every step has new contexts: the observation is [B, d]. With constraints, the reward is a dict
+    of `reward` and `constraint`; expected rewards and regret are those of `reward`.
 
-    Functions of TF-Agents' kind draw outside the environment's generator: seeds and saved states do
-    not reproduce them. In the constructor, `context_sampling_fn` and the first of `reward_fns` and
-    of `constraint_fns` are called once each. A step draws the rewards, row by row, then the
-    constraints, then the contexts.
-
-    Shapes:
-        d: features of a context. The observation is [B, d].
-        R: rewards at a time; a single one has no such axis.
+    A step draws the rewards, row by row, then the constraints, then the contexts. Seeds and saved
+    states do not reproduce functions. The constructor calls the first of each argument once.
 
     Args:
-        context_sampling_fn: a `ContextSampler`, or a function without arguments that returns the
-            contexts of all rows [B, d].
+        context_sampling_fn: a `ContextSampler`, or a function that returns contexts [B, d].
         reward_fns: an `ActionRewardModel`, or a function for each action, which takes a context [d]
-            and draws a number, or a list of R numbers. With functions, expected rewards, optimal
-            actions and regret are unavailable.
+            and draws a number, or a list of R numbers; with functions, means are unknown.
         constraint_fns: the same, for the constraints; None for none.
 
     Source: TF-Agents' `StationaryStochasticPyEnvironment`, whose signature is kept; Li et al.

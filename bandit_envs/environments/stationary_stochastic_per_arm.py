@@ -31,9 +31,9 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
     available to the row.
 
     Random stream: a step draws the rewards, then the global contexts, the arms' and the numbers of
-    actions. Functions of TF-Agents' kind are called once each in the constructor, then in that
-    order for each row, or each arm, as TF-Agents does: a script that seeds `numpy.random` sees the
-    same numbers. Seeds and saved states of the environment do not reproduce them.
+    actions. Functions are called once each in the constructor, then in that order for each row, or
+    each arm: a script that seeds `numpy.random` sees the same numbers as in TF-Agents. Seeds and
+    saved states of the environment do not reproduce them.
 
     Args:
         global_context_sampling_fn: a `ContextSampler`, or a function that returns one context [G].
@@ -81,8 +81,7 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
                 raise TypeError(f"{COUNT} returned {counted}; expected one integer for each row")
             spec["num_actions"] = BoundedArraySpec((), np.int32, 1, num_arms)
         specs = self._contexts.users.spec, self._contexts.items.spec
-        zeros = (np.zeros((1, *leaf.shape), leaf.dtype) for leaf in specs)
-        self._reward_model = as_reward_model("reward_fn", reward_fn, *zeros)
+        self._reward_model = as_reward_model("reward_fn", reward_fn, *specs)
         paid = self._reward_model.spec
         super().__init__(spec, num_arms, paid, batch_size=batch_size, name=name, **options)
         self._has_mask = self._counts is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,13 @@ from bandit_envs.base.arrays import Array, Indices, Rng, chosen
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import split_seed
 from bandit_envs.environments.contextual import ContextualBandit
-from bandit_envs.rewards import FlatReward, LinearReward, RewardModel, as_nest_reward_model
+from bandit_envs.rewards import (
+    FlatReward,
+    LinearReward,
+    RewardFunction,
+    RowNestReward,
+    as_reward_model,
+)
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
 from bandit_envs.specs import Nest, add_outer_dims_nest, map_structure
 
@@ -28,19 +33,14 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
     Every step has new users and items. The observation is a dict of two nests: `global`, with
     leaves [B, ...], and `per_arm`, with leaves [B, K, ...].
 
-    A nest of samplers draws whole batches. A function of TF-Agents' kind returns the nest of one
-    context; it is called once in the constructor, then once a row and step, or once an item. It
-    draws outside the environment's generator: seeds and saved states do not reproduce it. Its
-    leaves may be arrays of any dtype, strings too, and numbers.
-
     Args:
-        global_context_sampling_fn: a nest of `ContextSampler` objects, or a function without
-            arguments.
+        global_context_sampling_fn: a nest of `ContextSampler` objects, or a function as
+            `sampling.FunctionNest` takes it, which seeds and saved states do not reproduce.
         arm_context_sampling_fn: the same, for an item.
         num_actions: K.
         reward_fn: a `RewardModel` that takes nests in the place of arrays, such as `FlatReward`; or
-            a function that takes the nests of one user and one item and draws a number. With a
-            function, expected rewards, optimal actions and regret are unavailable.
+            a function that takes the nests of one user and one item and draws a number; with a
+            function, means are unknown.
 
     Source: TF-Agents' `StationaryStochasticStructuredPyEnvironment`, whose signature is kept.
 
@@ -59,7 +59,7 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         global_context_sampling_fn: Nest,
         arm_context_sampling_fn: Nest,
         num_actions: int,
-        reward_fn: RewardModel | Callable[[Nest, Nest], Any],
+        reward_fn: RewardFunction,
         batch_size: int = 1,
         name: str | None = "stationary_stochastic_structured",
         **options: Any,
@@ -68,7 +68,7 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         self._users = as_nest_sampler(GLOBAL, global_context_sampling_fn)
         self._items = as_nest_sampler(ARMS, arm_context_sampling_fn)
         specs = self._users.spec, self._items.spec
-        self._reward_model = as_nest_reward_model("reward_fn", reward_fn, *specs)
+        self._reward_model = as_reward_model("reward_fn", reward_fn, *specs, RowNestReward)
         spec = {
             "global": self._users.spec,
             "per_arm": add_outer_dims_nest(self._items.spec, (count,)),

@@ -26,7 +26,6 @@ from bandit_envs.rewards.contextual import RewardFunction as RewardFunction
 from bandit_envs.rewards.contextual import RewardModel as RewardModel
 from bandit_envs.rewards.contextual import RowNestReward as RowNestReward
 from bandit_envs.rewards.contextual import RowReward as RowReward
-from bandit_envs.rewards.contextual import as_nest_reward_model as as_nest_reward_model
 from bandit_envs.rewards.contextual import as_reward_model as as_reward_model
 from bandit_envs.rewards.mixtures import Corrupted as Corrupted
 from bandit_envs.rewards.mixtures import as_law as as_law

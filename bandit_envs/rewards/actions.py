@@ -84,8 +84,7 @@ class LinearActionReward(ActionRewardModel):
 class RowActionReward(ActionRewardModel):
     """Functions of TF-Agents' kind, one for each action, that draw a reward from one context.
 
-    They are called row by row. The means are unknown. The functions have their own source of
-    randomness, which seeds and saved states do not reproduce.
+    They are called row by row. The means are unknown, and seeds do not reproduce the rewards.
 
     Args:
         functions: each takes a context, which it may keep or change, and returns a number, or a

@@ -183,8 +183,7 @@ class FunctionReward(RewardModel):
 class RowReward(RewardModel):
     """A function of TF-Agents' kind: it draws one reward from one feature vector.
 
-    It is called for each row, in order. Its mean is unknown. It has its own source of randomness,
-    which seeds and saved states do not reproduce.
+    It is called row by row. Its mean is unknown, and seeds do not reproduce its rewards.
 
     Args:
         function: takes a vector [G + P], the user's features and then the item's, which it may
@@ -206,17 +205,18 @@ class RowReward(RewardModel):
         return check_array(self._returned, rewards, (len(features),))
 
 
-RewardFunction: TypeAlias = RewardModel | Callable[[Array], Any]
-"""A reward model, or a function that draws one reward from one vector."""
+RewardFunction: TypeAlias = RewardModel | Callable[..., Any]
+"""A reward model, or a function that draws one reward."""
 
 
 def as_reward_model(
-    name: str, function: RewardFunction, global_features: Array, arm_features: Array
+    name: str, function: RewardFunction, user: Nest, item: Nest, rows: type[RowReward] = RowReward
 ) -> RewardModel:
-    """Returns a model, after a trial with features [1, G] and [1, P], or a function as a model."""
+    """Returns a model, after a trial with zeros of two specs, or a function made one of `rows`."""
     if not isinstance(function, RewardModel):
-        return RowReward(function, name)
-    reward = function.draw(np.random.default_rng(0), global_features, arm_features)
+        return rows(function, name)
+    zeros = map_structure(lambda spec: np.zeros((1, *spec.shape), spec.dtype), (user, item))
+    reward = function.draw(np.random.default_rng(0), *zeros)
     check_array(f"{name} drew", np.asarray(reward), (1,))
     return function
 
@@ -264,16 +264,6 @@ class RowNestReward(RowReward):
         inputs = [map_structure(lambda leaf: leaf[row], nests) for row in range(rows)]  # noqa: B023
         drawn = [self._function(*each) for each in inputs]
         return check_array(self._returned, as_numbers(self._returned, drawn), (rows,))
-
-
-def as_nest_reward_model(
-    name: str, function: RewardModel | Callable[..., Any], user: Nest, item: Nest
-) -> RewardModel:
-    """Returns `function` as a reward model of nests; a model is tried on zeros of the two specs."""
-    if not isinstance(function, RewardModel):
-        return RowNestReward(function, name)
-    zeros = map_structure(lambda spec: np.zeros((1, *spec.shape), spec.dtype), (user, item))
-    return as_reward_model(name, function, *zeros)
 
 
 def flat_leaves(nest: Nest, dims: int) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from bandit_envs.sampling.context_sampler import BatchFunction as BatchFunction
 from bandit_envs.sampling.context_sampler import ContextSampler as ContextSampler
+from bandit_envs.sampling.context_sampler import FunctionNest as FunctionNest
 from bandit_envs.sampling.context_sampler import RowFunction as RowFunction
 from bandit_envs.sampling.context_sampler import SamplingFunction as SamplingFunction
 from bandit_envs.sampling.context_sampler import as_nest_sampler as as_nest_sampler

@@ -90,8 +90,7 @@ class RowFunction(ContextSampler):
     """A function of TF-Agents' kind: without arguments, it returns one context.
 
     It is called once when it is wrapped, to learn its dimension and dtype, and then once for each
-    context, row by row. It has its own source of randomness, which seeds and saved states do not
-    reproduce.
+    context, row by row. Seeds and saved states do not reproduce what it draws.
 
     Args:
         function: returns a vector: an array, list or tuple; or a number, a vector of one.
@@ -157,10 +156,7 @@ class SamplerNest:
 class FunctionNest:
     """Draws a nest of batches by a function without arguments, which returns one context's nest.
 
-    It is called once when it is wrapped, to learn the specs, and then once a context. Its leaves
-    are arrays of any dtype, and numbers. It has its own source of randomness.
-
-    Source: TF-Agents' `StationaryStochasticStructuredPyEnvironment`.
+    Its leaves are arrays of any dtype, strings too, and numbers. All else is as for `RowFunction`.
     """
 
     def __init__(self, name: str, function: Callable[[], Nest]) -> None:
@@ -169,18 +165,14 @@ class FunctionNest:
 
     def sample(self, rng: Rng, size: tuple[int, ...]) -> Nest:
         contexts = [self._function() for _ in range(math.prod(size))]
-        try:
-            nest = map_structure(self._stacked, self.spec, *contexts)
-        except (TypeError, ValueError) as error:
-            what = f"{self._name} returned another nest than at first"
-            raise type(error)(f"{what}: {error}") from error
+        nest = map_structure(self._stacked, self.spec, *contexts)
         return map_structure(lambda leaf: leaf.reshape(*size, *leaf.shape[1:]), nest)
 
     def _stacked(self, spec: ArraySpec, *leaves: Any) -> Array:
         values = np.array(leaves)
         if values.dtype != spec.dtype:
-            raise TypeError(f"found {values.dtype}; expected {spec.dtype}")
-        return check_array("found", values, (len(leaves), *spec.shape))
+            raise TypeError(f"{self._name} returned {values.dtype}; expected {spec.dtype}")
+        return check_array(f"{self._name} returned", values, (len(leaves), *spec.shape))
 
 
 def as_nest_sampler(name: str, source: Nest) -> SamplerNest | FunctionNest:

@@ -147,7 +147,7 @@ def test_a_saved_state_holds_strings(tmp_path):
     ("contexts", "message"),
     [
         ([{"a": np.zeros(2)}, {"a": np.zeros(3)}], "global_context_sampling_fn"),
-        ([{"a": np.zeros(2)}, {"b": np.zeros(2)}], "global_context_sampling_fn"),
+        ([{"a": np.zeros(2)}, {"b": np.zeros(2)}], "keys"),
         ([{"a": np.zeros(2)}, {"a": np.full(2, np.nan)}], "NaN"),
         ([{"a": np.array(["x"])}, {"a": np.array(["xyz"])}], "global_context_sampling_fn"),
     ],
