@@ -47,12 +47,8 @@ class ArraySpec:
     name: str | None
 
     def __init__(self, shape: Iterable[int], dtype: DTypeLike, name: str | None = None) -> None:
-        try:
-            dimensions = tuple(map(operator.index, shape))
-            vars(self).update(shape=dimensions, dtype=np.dtype(dtype), name=name)
-        except TypeError as error:
-            expected = "expected an iterable of integers and a NumPy dtype"
-            raise TypeError(f"shape is {shape!r}, dtype is {dtype!r}; {expected}") from error
+        dimensions = tuple(map(operator.index, shape))
+        vars(self).update(shape=dimensions, dtype=np.dtype(dtype), name=name)
 
     @classmethod
     def from_array(cls: type[SpecType], array: Any, name: str | None = None) -> SpecType:

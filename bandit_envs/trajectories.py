@@ -51,8 +51,6 @@ class TimeStep(NamedTuple):
             has terminated; a LAST with discount 1 was cut off at a horizon.
         observation: a nest of arrays [B, ...], from which to choose the next action.
 
-    Source: Sutton & Barto, section 3.4, for an episode's end.
-
     >>> time_step = restart(np.zeros((2, 3), np.float32), batch_size=2)
     >>> time_step.is_first(), time_step.reward
     (array([ True,  True]), array([0., 0.], dtype=float32))
@@ -184,10 +182,6 @@ def transition(
     """
     rewards = np.atleast_1d(np.asarray(reward, reward_dtype))
     batch_size, discounts = len(rewards), np.asarray(discount, np.float32)
-    if discounts.shape not in ((), (batch_size,)):
-        raise ValueError(f"discount has shape {discounts.shape}; expected () or ({batch_size},)")
-    if not np.all((discounts >= 0.0) & (discounts <= 1.0)):
-        raise ValueError(f"discount is {discounts}; expected values from 0 to 1")
     step_type = np.full(batch_size, StepType.MID, np.int32)
     return TimeStep(step_type, rewards, np.full(batch_size, discounts, np.float32), observation)
 

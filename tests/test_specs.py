@@ -114,9 +114,8 @@ def test_from_spec_adds_or_drops_the_bounds():
 
 @pytest.mark.parametrize("shape", [(2.5,), 3, "ab", (None,)])
 def test_a_shape_is_an_iterable_of_integers(shape):
-    with pytest.raises(TypeError) as error:
+    with pytest.raises(TypeError):
         ArraySpec(shape, np.int8)
-    assert str(error.value).startswith(f"shape is {shape!r}")
 
 
 @given(bounded_specs(), st.integers(0, 2**32))

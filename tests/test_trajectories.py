@@ -113,23 +113,6 @@ def test_each_row_may_have_its_discount(make):
     assert make(OBSERVATION, [1, 2], [0.5, 1]).discount.tolist() == [0.5, 1]
 
 
-@pytest.mark.parametrize("make", [transition, truncation])
-@pytest.mark.parametrize(
-    ("discount", "message"),
-    [
-        ([1, 1, 1], "discount has shape (3,); expected () or (2,)"),
-        ([[1, 1]], "discount has shape (1, 2); expected () or (2,)"),
-        (-0.5, "discount is -0.5; expected values from 0 to 1"),
-        ([0.5, 1.5], "discount is [0.5 1.5]; expected values from 0 to 1"),
-        (np.nan, "discount is nan; expected values from 0 to 1"),
-    ],
-)
-def test_an_impossible_discount_is_refused(make, discount, message):
-    with pytest.raises(ValueError) as error:
-        make(OBSERVATION, [1, 2], discount)
-    assert str(error.value) == message
-
-
 def test_the_spec_of_a_time_step_is_of_one_row():
     spec = time_step_spec(ArraySpec((2,), np.float32))
     assert spec.step_type == ArraySpec((), np.int32)

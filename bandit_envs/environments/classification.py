@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import check_numbers, shown
+from bandit_envs.base.checks import check_numbers, check_table, shown
 from bandit_envs.rewards import as_law
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
@@ -56,10 +56,8 @@ class ClassificationBandit(BanditPyEnvironment):
         replace: bool = False,
         **options: Any,
     ) -> None:
-        features = check_numbers("contexts", contexts, ndim=2).astype(np.float32)
+        features = check_table("contexts", contexts, ndim=2).astype(np.float32)
         classes = check_numbers("labels", labels, ndim=1)
-        if not len(features) or not np.isfinite(features).all():
-            raise ValueError(f"contexts is {shown(contexts)}; expected rows of finite numbers")
         if len(classes) != len(features):
             raise ValueError(f"labels has length {len(classes)}; expected {len(features)}")
         if classes.dtype.kind not in "iu" or classes.min() < 0:

@@ -58,8 +58,6 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         check_integer("num_items", num_items, minimum=1)
         self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
         self._looks = check_table("observation_probs", observation_probs, 1, 0.0, 1.0)
-        if not isinstance(relevance_fn, RewardModel) and not callable(relevance_fn):
-            raise TypeError(f"relevance_fn is {relevance_fn!r}; expected a function or RewardModel")
         self._relevance_fn = relevance_fn
         num_slots = check_integer("the length of observation_probs", len(self._looks), 1, num_items)
         super().__init__(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.arrays import Array, Indices, Rng, check_array
-from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import split_seed
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
@@ -95,10 +95,6 @@ class _BatchOfContexts(ContextSampler):
     """A function of TF-Agents' kind, which returns the contexts of all rows."""
 
     def __init__(self, function: Callable[[], Any], batch_size: int) -> None:
-        if not callable(function):
-            raise TypeError(
-                f"{CONTEXT} is {shown(function)}; expected a ContextSampler or function"
-            )
         contexts = np.array(function())
         if contexts.ndim != 2:
             raise ValueError(f"{CONTEXT} returned shape {contexts.shape}; expected (B, d)")

@@ -90,8 +90,8 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
         contexts = self._contexts.draw(rng, self._batch_size)
         if self._counts is not None:
             numbers = self._counts.sample(rng, self._batch_shape, COUNT)[:, 0]
-            most = min(self.num_actions, np.iinfo(numbers.dtype).max)  # a uint8 is at most 255
-            contexts["num_actions"] = numbers.clip(1, most).astype(np.int32)
+            counts = numbers.astype(np.int64).clip(1, self.num_actions)
+            contexts["num_actions"] = counts.astype(np.int32)
         return contexts
 
     def _expected_rewards(self, state: Observation) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Rng, as_numbers, check_array, sigmoid
-from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table, shown
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, flatten, map_structure
 from bandit_envs.trajectories import REWARD_SPEC
 
@@ -159,8 +159,6 @@ class FunctionReward(RewardModel):
     """
 
     def __init__(self, function: Callable[[Array], Any], noise_std: float = 1.0) -> None:
-        if not callable(function):
-            raise TypeError(f"function is {shown(function)}; expected a function of features")
         self._function = function
         self._noise_std = check_number("noise_std", noise_std, 0.0, MAX_PARAMETER)
 

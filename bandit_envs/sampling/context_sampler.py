@@ -76,8 +76,6 @@ class BatchFunction(ContextSampler):
         dim: int,
         dtype: DTypeLike = np.float32,
     ) -> None:
-        if not callable(function):
-            raise TypeError(f"function is {function!r}; expected a function (rng, size)")
         super().__init__(dim, dtype)
         self._function = function
 

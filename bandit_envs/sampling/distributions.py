@@ -134,8 +134,6 @@ class Catalog(ContextSampler):
 
     def __init__(self, features: ArrayLike) -> None:
         table = check_numbers("features", features, ndim=2)
-        if len(table) == 0:
-            raise ValueError(f"features has shape {table.shape}; expected (items, dim), items >= 1")
         super().__init__(table.shape[1], table.dtype)
         self._features = check_array("features has", table, table.shape)
 

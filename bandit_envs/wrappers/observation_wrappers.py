@@ -38,8 +38,6 @@ class TransformObservation(Wrapper):
         self, env: PyEnvironment, func: Callable[[Nest], Nest], observation_spec: Nest
     ) -> None:
         super().__init__(env)
-        if not callable(func):
-            raise TypeError(f"func is {func!r}; expected a function of an observation")
         self._func = func
         self._shown = f"func of {self._name} returned"
         self._observation_spec = observation_spec

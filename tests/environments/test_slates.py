@@ -178,7 +178,6 @@ def test_relevances_may_be_a_function_and_are_clipped_with_a_warning():
             ValueError,
             "scores_weight_matrix",
         ),
-        (lambda: biased(0.5), TypeError, "relevance_fn"),
     ],
 )
 def test_bad_arguments_are_refused(make, error, name):

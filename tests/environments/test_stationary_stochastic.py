@@ -171,7 +171,6 @@ def test_with_constraints_the_means_are_those_of_the_reward():
         ((contexts, [first, 3], None, B), TypeError, "reward_fns"),
         ((contexts, [first], [first, first], B), ValueError, "constraint_fns has 2 actions"),
         ((lambda: [1.0, 2.0], [first]), ValueError, "context_sampling_fn"),
-        ((3, [first]), TypeError, "context_sampling_fn"),
         ((Normal(3), LinearActionReward(THETA)), ValueError, "theta has 2 weights"),
     ],
 )
