@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from bandit_envs.specs import add_outer_dims_nest
 Observation = dict[str, Array]
 
 CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
+NAMES = "global_context_sampling_fn", "arm_context_sampling_fn"
 
 
 class ContextualBandit(BanditPyEnvironment):
@@ -30,18 +32,22 @@ class ContextualBandit(BanditPyEnvironment):
 
 
 class UsersAndItems:
-    """Draws users and, for each of them, `num_items` items; `names` are for messages."""
+    """Draws users and, for each of them, `num_items` items; `names` are for messages.
+
+    `sampler` makes samplers of both: `as_sampler`, or `as_nest_sampler` for nests of features.
+    """
 
     def __init__(
         self,
         names: tuple[str, str],
-        users: SamplingFunction,
-        items: SamplingFunction,
+        users: Any,
+        items: Any,
         num_items: int,
+        sampler: Callable[..., Any] = as_sampler,
     ) -> None:
         self._names, self._num_items = names, num_items
-        self.users = as_sampler(names[0], users, (1,))
-        self.items = as_sampler(names[1], items, (1, num_items))
+        self.users = sampler(names[0], users, (1,))
+        self.items = sampler(names[1], items, (1, num_items))
         per_arm = add_outer_dims_nest(self.items.spec, (num_items,))
         self.spec: dict[str, Any] = {"global": self.users.spec, "per_arm": per_arm}
 

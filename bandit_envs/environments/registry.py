@@ -1,8 +1,4 @@
-"""The registry of environments: from here the command, studies, adapters and docs know them.
-
-An environment is one file, one entry here and one test of its law. A user's own class needs no
-entry: `module:Class` can stand wherever an id does.
-"""
+"""The registry of environments: from here the command, studies, adapters and docs know them."""
 
 import dataclasses
 import functools

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Array, Indices, Rng, check_array, chosen
+from bandit_envs.base.arrays import Array, Indices, Rng, chosen
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import split_seed
-from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
 from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
 from bandit_envs.specs import BoundedArraySpec
 
-GLOBAL, ARMS, COUNT = "global_context_sampling_fn", "arm_context_sampling_fn", "num_actions_fn"
+COUNT = "num_actions_fn"
 
 
 class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
@@ -72,7 +72,7 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
     ) -> None:
         num_arms = check_integer("max_num_actions", max_num_actions, minimum=1)
         features = global_context_sampling_fn, arm_context_sampling_fn
-        self._contexts = UsersAndItems((GLOBAL, ARMS), *features, num_arms)
+        self._contexts = UsersAndItems(NAMES, *features, num_arms)
         self._counts = None if num_actions_fn is None else as_sampler(COUNT, num_actions_fn, (1,))
         spec = self._contexts.spec
         if self._counts is not None:
@@ -95,9 +95,7 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
         return contexts
 
     def _expected_rewards(self, state: Observation) -> Array:
-        items = state["per_arm"]
-        means = np.asarray(self._reward_model.mean(state["global"], items))
-        return check_array("reward_fn.mean returned", means, items.shape[:2])
+        return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))
 
     def _available(self, state: Observation) -> NDArray[np.bool_] | None:
         return available_actions(state, self.num_actions)

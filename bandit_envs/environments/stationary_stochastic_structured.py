@@ -9,18 +9,10 @@ import numpy as np
 from bandit_envs.base.arrays import Array, Indices, Rng, chosen
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import split_seed
-from bandit_envs.environments.contextual import ContextualBandit
-from bandit_envs.rewards import (
-    FlatReward,
-    LinearReward,
-    RewardFunction,
-    RowNestReward,
-    as_reward_model,
-)
+from bandit_envs.environments.contextual import NAMES, ContextualBandit, UsersAndItems
+from bandit_envs.rewards import FlatReward, LinearReward, RowNestReward, as_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
-from bandit_envs.specs import Nest, add_outer_dims_nest, map_structure
-
-GLOBAL, ARMS = "global_context_sampling_fn", "arm_context_sampling_fn"
+from bandit_envs.specs import Nest, map_structure
 
 
 class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
@@ -59,27 +51,21 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         global_context_sampling_fn: Nest,
         arm_context_sampling_fn: Nest,
         num_actions: int,
-        reward_fn: RewardFunction,
+        reward_fn: Any,
         batch_size: int = 1,
         name: str | None = "stationary_stochastic_structured",
         **options: Any,
     ) -> None:
         count = check_integer("num_actions", num_actions, minimum=1)
-        self._users = as_nest_sampler(GLOBAL, global_context_sampling_fn)
-        self._items = as_nest_sampler(ARMS, arm_context_sampling_fn)
-        specs = self._users.spec, self._items.spec
+        features = global_context_sampling_fn, arm_context_sampling_fn
+        self._contexts = UsersAndItems(NAMES, *features, count, as_nest_sampler)
+        specs = self._contexts.users.spec, self._contexts.items.spec
         self._reward_model = as_reward_model("reward_fn", reward_fn, *specs, RowNestReward)
-        spec = {
-            "global": self._users.spec,
-            "per_arm": add_outer_dims_nest(self._items.spec, (count,)),
-        }
-        paid = self._reward_model.spec
+        spec, paid = self._contexts.spec, self._reward_model.spec
         super().__init__(spec, count, paid, batch_size=batch_size, name=name, **options)
 
     def _initial_state(self, rng: Rng) -> dict[str, Nest]:
-        users = self._users.sample(rng, self._batch_shape)
-        items = self._items.sample(rng, (self._batch_size, self.num_actions))
-        return {"global": users, "per_arm": items}
+        return self._contexts.draw(rng, self._batch_size)
 
     def _expected_rewards(self, state: dict[str, Nest]) -> Array:
         return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))

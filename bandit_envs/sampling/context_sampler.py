@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bandit_envs.base.arrays import NUMBERS, Array, Rng, as_numbers, cast, check_array
 from bandit_envs.base.checks import check_integer, shown
-from bandit_envs.specs import ArraySpec, Nest, map_structure
+from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure
 
 
 class ContextSampler(abc.ABC):
@@ -137,18 +137,16 @@ class SamplerNest:
     """Draws a nest of batches by a nest of samplers; `name` is for messages."""
 
     def __init__(self, name: str, samplers: Nest) -> None:
-        self._name, self._samplers = name, samplers
-        self.spec = map_structure(self._spec_of, samplers)
+        self._samplers = samplers
+        for sampler in flatten(samplers):
+            if not isinstance(sampler, ContextSampler):
+                expected = "expected a nest of ContextSamplers, or a function without arguments"
+                raise TypeError(f"{name} has {shown(sampler)}; {expected}")
+        self.spec = map_structure(lambda sampler: sampler.spec, samplers)
 
-    def sample(self, rng: Rng, size: tuple[int, ...]) -> Nest:
+    def sample(self, rng: Rng, size: tuple[int, ...], name: str) -> Nest:
         """Returns a nest of arrays [*size, ...]."""
-        return map_structure(lambda leaf: leaf.sample(rng, size, self._name), self._samplers)
-
-    def _spec_of(self, sampler: Any) -> ArraySpec:
-        if not isinstance(sampler, ContextSampler):
-            expected = "expected a nest of ContextSamplers, or a function without arguments"
-            raise TypeError(f"{self._name} has {shown(sampler)}; {expected}")
-        return sampler.spec
+        return map_structure(lambda leaf: leaf.sample(rng, size, name), self._samplers)
 
 
 class FunctionNest:
@@ -157,24 +155,26 @@ class FunctionNest:
     Its leaves are arrays of any dtype, strings too, and numbers. All else is as for `RowFunction`.
     """
 
-    def __init__(self, name: str, function: Callable[[], Nest]) -> None:
-        self._name, self._function = name, function
+    def __init__(self, function: Callable[[], Nest]) -> None:
+        self._function = function
         self.spec = map_structure(ArraySpec.from_array, function())
 
-    def sample(self, rng: Rng, size: tuple[int, ...]) -> Nest:
+    def sample(self, rng: Rng, size: tuple[int, ...], name: str) -> Nest:
+        def stacked(spec: ArraySpec, *leaves: Any) -> Array:
+            values = np.array(leaves)
+            if values.dtype != spec.dtype:
+                raise TypeError(f"{name} returned {values.dtype}; expected {spec.dtype}")
+            check_array(f"{name} returned", values, (len(leaves), *spec.shape))
+            return values.reshape(*size, *spec.shape)
+
         contexts = [self._function() for _ in range(math.prod(size))]
-        nest = map_structure(self._stacked, self.spec, *contexts)
-        return map_structure(lambda leaf: leaf.reshape(*size, *leaf.shape[1:]), nest)
-
-    def _stacked(self, spec: ArraySpec, *leaves: Any) -> Array:
-        values = np.array(leaves)
-        if values.dtype != spec.dtype:
-            raise TypeError(f"{self._name} returned {values.dtype}; expected {spec.dtype}")
-        return check_array(f"{self._name} returned", values, (len(leaves), *spec.shape))
+        return map_structure(stacked, self.spec, *contexts)
 
 
-def as_nest_sampler(name: str, source: Nest) -> SamplerNest | FunctionNest:
+def as_nest_sampler(
+    name: str, source: Nest, size: tuple[int, ...] = (1,)
+) -> SamplerNest | FunctionNest:
     """Returns a nest of samplers, or a function without arguments, as an object that samples."""
     if callable(source) and not isinstance(source, ContextSampler):
-        return FunctionNest(name, source)
+        return FunctionNest(source)
     return SamplerNest(name, source)
