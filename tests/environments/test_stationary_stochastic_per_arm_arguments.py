@@ -173,7 +173,7 @@ def test_a_mean_of_a_wrong_shape_is_refused():
 
     env = make(reward=Wrong())
     env.reset()
-    with pytest.raises(ValueError, match=r"_expected_rewards returned shape \(4,\); expected \(4, 5"):
+    with pytest.raises(ValueError, match=r"_rewards returned shape \(4,\); expected \(4, 5"):
         env.expected_rewards()
 
 
@@ -188,7 +188,7 @@ def test_a_nan_mean_is_refused_by_row_and_arm():
     env.reset()
     env.step([0] * B)
     for ask in (env.expected_rewards, env.optimal_action, env.optimal_reward, env.get_info):
-        with pytest.raises(ValueError, match=r"_expected_rewards returned NaN for row 2, entry \[3\]"):
+        with pytest.raises(ValueError, match=r"_rewards returned NaN for row 2, entry \[3\]"):
             ask()
 
 
