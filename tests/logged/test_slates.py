@@ -148,6 +148,13 @@ def test_wrong_slate_propensities_are_warned_of():
         SlateIndependentIPS().estimate(log.reward, wrong, log.policy_info)
 
 
+def test_a_run_without_probabilities_is_refused_by_name():
+    reward, old, new = by_hand()
+    for given, name in (((), new), "propensity"), ((old, None), "probabilities"):
+        with pytest.raises(TypeError, match=name):
+            SlateStandardIPS().estimate(reward, *given)
+
+
 @pytest.mark.parametrize(
     ("columns", "error", "match"),
     [
