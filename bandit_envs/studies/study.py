@@ -78,25 +78,22 @@ class Study:
             if key not in keys or key not in values:
                 problem = "has an unknown key" if key in values else "needs a value for"
                 raise ValueError(f"the study {problem} {shown(key)}; expected {', '.join(keys)}")
-        if not isinstance(values["title"], str):
-            raise TypeError(f"title is {shown(values['title'])}; expected a string")
         for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
             check_integer(key, values[key], minimum)
-        environment = _choices(EnvironmentChoice, values["environment"])
-        policy = _choices(PolicyChoice, values["policy"])
+        values["title"] = printable(values["title"])
+        environment = values["environment"] = _choices(EnvironmentChoice, values["environment"])
+        policy = values["policy"] = _choices(PolicyChoice, values["policy"])
         known = _known_metrics(environment, policy)
-        metrics = _names("metrics", values["metrics"] or known, known)
+        metrics = values["metrics"] = _names("metrics", values["metrics"] or known, known)
         drawable = [name for name, q in QUANTITIES.items() if q.axis and q.metric in metrics]
         default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
-        panels = values["panels"]
-        panels = _names("panels", default if panels is None else panels, [*drawable, "arms"])
-        new = dict[str, Any](environment=environment, policy=policy, metrics=metrics, panels=panels)
-        new["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
-        levels = values["quantiles"]
+        panels = default if values["panels"] is None else values["panels"]
+        values["panels"] = _names("panels", panels, [*drawable, "arms"])
+        values["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
+        levels, over = values["quantiles"], values["over"]
         if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
             raise ValueError(f"quantiles is {shown(levels)}; expected two numbers from 0 to 1")
-        levels = sorted(check_number("quantiles", level, 0.0, 1.0) for level in levels)
-        over = values["over"]
+        values["quantiles"] = sorted(check_number("quantiles", level, 0.0, 1.0) for level in levels)
         is_table = isinstance(over, Mapping) and len(over) < 2
         if not is_table or not all(isinstance(numbers, list) for numbers in over.values()):
             raise ValueError(f"over is {shown(over)}; expected one name with numbers")
@@ -105,8 +102,7 @@ class Study:
         for key, items in lengths.items():
             if len(items) != len(environment):
                 raise ValueError(f"{key} has {len(items)} items; expected one for each environment")
-        new |= {"over": over, "quantiles": levels, "title": printable(values["title"])}
-        return cls(**{**values, **new})
+        return cls(**{**values, "over": over})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns what `of` makes this study of again, as JSON has it."""

@@ -110,7 +110,6 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ("steps = 5", "steps = 5\nseed = -1", "seed is -1"),
         ('metrics = ["reward"]', 'metrics = "reward"', "metrics is 'reward'"),
         ('metrics = ["reward"]', 'metrics = [["reward"]]', "metrics is"),
-        ('title = "Tiny"', "title = 3", "title is 3"),
         ('metrics = ["reward"]', 'metrics = ["loss"]', r"metrics is \['loss'\].*reward"),
         ('panels = ["reward"]', 'panels = ["regret"]', r"panels is \['regret'\].*reward"),
         ('panels = ["reward"]', "panels = 1", "panels is 1"),
