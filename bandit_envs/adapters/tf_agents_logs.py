@@ -19,7 +19,6 @@ from tf_agents.policies import epsilon_greedy_policy, greedy_policy
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import check_integer
 from bandit_envs.logged import BanditLog, LogRecorder
 from bandit_envs.specs import Nest, map_structure
 from bandit_envs.trajectories import PolicyInfo, StepType, Trajectory
@@ -66,26 +65,23 @@ def log_observer(recorder: LogRecorder, policy: Any) -> Callable[[Any], Any]:
     return observe
 
 
-def probabilities_of(policy: Any, log: BanditLog, samples: int = 1) -> NDArray[np.float64]:
+def probabilities_of(policy: Any, log: BanditLog) -> NDArray[np.float64]:
     """Returns the probabilities with which a policy of TF-Agents would have chosen: [n, K].
+
+    A policy that samples its models, such as Thompson sampling, samples them once: the mean of many
+    calls estimates its probabilities.
 
     Args:
         policy: a `TFPolicy` with a distribution over the log's actions, or an
             `EpsilonGreedyPolicy`. It does not learn.
         log: n decisions, with observations as the policy takes them.
-        samples: how many distributions are averaged; more than 1 for a policy that samples its
-            models, such as Thompson sampling.
     """
     count = int(policy.action_spec.maximum) + 1
     if count != log.num_actions:
         raise ValueError(f"policy has {count} actions; expected {log.num_actions}")
-    table = np.zeros((len(log), log.num_actions))
-    for _ in range(check_integer("samples", samples, minimum=1)):
-        for start in range(0, len(log), BLOCK):
-            rows = slice(start, start + BLOCK)
-            observation = map_structure(operator.itemgetter(rows), log.observation)
-            table[rows] += _table(policy, observation)
-    return table / samples
+    blocks = (slice(start, start + BLOCK) for start in range(0, len(log), BLOCK))
+    nests = (map_structure(operator.itemgetter(rows), log.observation) for rows in blocks)
+    return np.concatenate([_table(policy, observation) for observation in nests])
 
 
 def _table(policy: Any, observation: Nest) -> NDArray[np.float64]:
