@@ -37,13 +37,8 @@ class _GymnasiumAdapter(Adapter):
     def render(self) -> Any:
         if self.render_mode is None:
             return gymnasium.logger.warn("nothing is rendered: the environment has no render_mode")
-        self._check_reset()
         frames = [self._env.render(self.render_mode, row) for row in range(self._env.batch_size)]
         return tuple(frames) if self._row is None else frames[self._row]
-
-    def _check_reset(self) -> None:
-        if not self._was_reset:
-            raise ResetNeeded("call reset() first")
 
 
 class GymnasiumEnv(_GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
@@ -60,7 +55,6 @@ class GymnasiumEnv(_GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[
         return self._shown(super().reset(seed=seed, options=options))
 
     def step(self, action: Any) -> Any:
-        self._check_reset()
         return self._shown(super().step(action))
 
     def _shown(self, result: Any) -> Any:
@@ -118,12 +112,10 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
             raise ValueError(f"options['reset_mask'] is {mask}; expected {expected}")
         if mask.all():
             return super().reset(seed=seed)
-        self._check_reset()
         self._seed(seed)
         return self._observed(self._env.current_time_step()), self._info()
 
     def step(self, actions: Any) -> Any:
-        self._check_reset()
         is_over = self._has_ended(self._env.current_time_step())
         if is_over and self._mode is AutoresetMode.DISABLED:
             raise ResetNeeded("the episode has ended; call reset() first")

@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip("gymnasium", minversion="1.1")
 
-import gymnasium
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
@@ -139,12 +138,11 @@ def test_a_bad_action_is_refused_and_changes_nothing(make, action, error):
     assert pickle.dumps(env.env.get_state()) == before
 
 
-def test_nothing_is_stepped_or_rendered_before_the_first_reset():
+def test_the_first_step_resets_as_in_the_core_and_nothing_is_rendered_before():
     env = GymnasiumEnv(k_armed(), render_mode="ansi")
-    with pytest.raises(gymnasium.error.ResetNeeded):
-        env.step(0)
-    with pytest.raises(gymnasium.error.ResetNeeded):
+    with pytest.raises(ValueError, match="reset"):
         env.render()
+    assert env.step(0)[1:4] == (0.0, False, False)
 
 
 @pytest.mark.parametrize(
