@@ -31,17 +31,7 @@ def _batch_of_slates(space: Any, n: int = 1) -> Any:
     return type(space)(np.tile(space.nvec, (n, 1)))
 
 
-class _GymnasiumAdapter(Adapter):
-    _spaces = gymnasium.spaces
-
-    def render(self) -> Any:
-        if self.render_mode is None:
-            return gymnasium.logger.warn("nothing is rendered: the environment has no render_mode")
-        frames = [self._env.render(self.render_mode, row) for row in range(self._env.batch_size)]
-        return tuple(frames) if self._row is None else frames[self._row]
-
-
-class GymnasiumEnv(_GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
+class GymnasiumEnv(Adapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """An environment with a batch of one, in Gymnasium's interface; see `Adapter`.
 
     >>> from bandit_envs import KArmedTestbed
@@ -50,6 +40,8 @@ class GymnasiumEnv(_GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[
     >>> env.step(info["best_arm"])[2:4], env.action_space
     ((False, False), Discrete(3))
     """
+
+    _spaces = gymnasium.spaces
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
         return self._shown(super().reset(seed=seed, options=options))
@@ -63,7 +55,7 @@ class GymnasiumEnv(_GymnasiumAdapter, gymnasium.Env[Any, Any]):  # type: ignore[
         return result
 
 
-class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
+class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
     """A batch in Gymnasium's vectorized interface: its rows are the sub-environments.
 
     Rows share one random stream and end together; `step` raises NotImplementedError if they do not.
@@ -84,6 +76,7 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
     """
 
     metadata: Any = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
+    _spaces = gymnasium.spaces
     _row = None
     close = VectorEnv.close
 
@@ -131,6 +124,10 @@ class GymnasiumVectorEnv(_GymnasiumAdapter, VectorEnv[Any, Any, Any]):  # type: 
             terminations[:] = False
         infos |= self._info()
         return self._observed(time_step), rewards, terminations, truncations, infos
+
+    def render(self) -> Any:
+        rows, mode = range(self.num_envs), self.render_mode
+        return None if mode is None else tuple(self._env.render(mode, row) for row in rows)
 
     def close_extras(self, **kwargs: Any) -> None:
         self._env.close()

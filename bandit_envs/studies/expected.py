@@ -37,30 +37,19 @@ class Expected:
     """What a study should show: a value or a bound of a policy's mean, or the order of policies.
 
     A mean may be off by at most `tolerance` and 4 standard errors of the difference, which take two
-    runs.
-
-    Fields:
-        metric: a name in `QUANTITIES`.
-        source: published, exact or reference run; after a colon, where it is from.
-        policy: a policy; or several, in the order of increasing means.
-        environment: where; by default, in every environment.
-        step: at which; by default, the last one.
-        value, at_most: one of them, or none for several policies.
-        tolerance: how far the value itself may be off, where it is rounded or read from a figure.
-        standard_error: of the value, where it was estimated.
-        standard_deviation: of one run, where it is known, in place of the measured one.
+    runs. A policy has a `value` or `at_most`; several, in the order of increasing means, have none.
     """
 
-    metric: str
-    source: str
+    metric: str  # a name in `QUANTITIES`
+    source: str  # published, exact or reference run; after a colon, where it is from
     policy: str | list[str]
-    environment: str | None = None
-    step: int | None = None
+    environment: str | None = None  # by default, every environment
+    step: int | None = None  # by default, the last one
     value: float | None = None
     at_most: float | None = None
-    tolerance: float = 0.0
-    standard_error: float = 0.0
-    standard_deviation: float | None = None
+    tolerance: float = 0.0  # of the value itself, where it is rounded or read from a figure
+    standard_error: float = 0.0  # of the value, where it was estimated
+    standard_deviation: float | None = None  # of one run, in place of the measured one
 
     def __post_init__(self) -> None:
         if self.metric not in QUANTITIES:

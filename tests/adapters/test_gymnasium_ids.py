@@ -319,8 +319,7 @@ class TestRiversTestbed:
     def test_without_a_render_mode_nothing_is_rendered(self):
         env = KArmedTestbed()
         env.reset()
-        with pytest.warns(UserWarning, match="render_mode"):
-            assert env.render() is None
+        assert env.render() is None
 
 
 def test_a_seeded_reset_starts_anew_what_goes_on_through_other_resets():
