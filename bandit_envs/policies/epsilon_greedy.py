@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import typing
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +11,11 @@ from bandit_envs.base.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Actions, Sizes
+from bandit_envs.policies.policy import Actions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class ActionValues(typing.NamedTuple):
+class ActionValues(NamedTuple):
     """Estimated values, and the greedy action of each row; updated in place."""
 
     values: Floats  # Q, [B, K]
@@ -49,7 +48,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
         epsilon: float,
         initial_value: float = 0.0,
         step_size: float | None = None,
-        **sizes: typing.Unpack[Sizes],
+        **sizes: Any,
     ) -> None:
         self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
         bounds = -MAX_PARAMETER, MAX_PARAMETER
@@ -118,7 +117,7 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, c: float, d: float, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, c: float, d: float, **sizes: Any) -> None:
         c, d = check_positive("c", c, maximum=MAX_PARAMETER), check_positive("d", d, 1e-9, 1.0)
         super().__init__(0.0, **sizes)
         self._first_epsilon = c * self._num_actions / d**2
