@@ -14,12 +14,8 @@ def argmax_random_ties(
 ) -> tuple[Indices, Indices]:
     """Returns the index of each row's largest value, and the rows that have several: [B] and [n].
 
-    Of several indices, one is returned uniformly at random. Otherwise, `rng` draws nothing.
-
-    Args:
-        rng: breaks the ties.
-        values: [B, K], without NaN.
-        available: [B, K], which indices may be returned; None for all.
+    Of several indices, it draws one uniformly. The `values` [B, K] have no NaN; those that are not
+    `available` [B, K] do not count.
     """
     if available is not None:
         values = np.where(available, values, -np.inf)
