@@ -150,12 +150,8 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
 
 
 def joined(nests: Sequence[Nest]) -> Nest:
-    """Returns one nest with the rows of several, in order; None where they have None."""
-
-    def join(*leaves: Any) -> NDArray[Any] | None:
-        return None if leaves[0] is None else np.concatenate(leaves)
-
-    return map_structure(join, *nests)
+    """Returns one nest with the rows of several, in order."""
+    return map_structure(lambda *leaves: np.concatenate(leaves), *nests)
 
 
 def column(

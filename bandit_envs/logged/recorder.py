@@ -72,7 +72,7 @@ class LogRecorder:
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
             raise ValueError(f"policy_info is {shown(info)}; expected {expected}")
         choice = None if self._env is None else self._env._last_choice()
-        means = None if choice is None else choice[0]
+        means = () if choice is None else choice[0]
         self._nests.append((trajectory.observation, action, trajectory.reward, chance, means))
         self._steps += 1
         unwritten = self._steps - self._written
@@ -105,7 +105,7 @@ class LogRecorder:
         return BanditLog(
             *columns,
             available=available_actions(observation, self._num_actions),
-            expected_rewards=means,
+            expected_rewards=means if len(means) else None,
             step=np.repeat(steps, batch_size),
             row=np.tile(np.arange(batch_size), len(steps)),
         )
