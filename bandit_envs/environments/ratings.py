@@ -53,7 +53,7 @@ class RatingsBandit(ContextualBandit):
         users, strengths, items = _factors(ratings, rank)
         check_integer("batch_size", batch_size, 1, len(users))
         self._users = users * np.sqrt(strengths)
-        self._items = (items * np.sqrt(strengths)).T
+        self._items = items * np.sqrt(strengths)
         spec = ArraySpec((rank,), np.float64, "observation")
         super().__init__(spec, len(items), batch_size=batch_size, **options)
 
@@ -62,10 +62,11 @@ class RatingsBandit(ContextualBandit):
         return self._users.take(drawn, axis=0)
 
     def _expected_rewards(self, state: Floats) -> Floats:
-        return np.asarray(state @ self._items)
+        return np.asarray(state @ self._items.T)
 
     def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
-        return self._of_action(self._expected_rewards(state), action).astype(np.float32)
+        items = self._items.take(action, axis=0)  # a table of all ratings takes far longer
+        return np.asarray(np.einsum("bk,bk->b", state, items), np.float32)
 
 
 class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
