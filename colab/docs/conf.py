@@ -20,6 +20,8 @@ import formulas
 import notebooks
 import registry_tables
 import repository_texts
+from numpy import typing
+from sphinx.util.typing import stringify_annotation
 
 import bandit_envs
 from bandit_envs.environments.registry import ENVIRONMENTS
@@ -139,6 +141,32 @@ html_theme_options = {"source_repository": setup_cfg["metadata"]["url"]}
 copybutton_exclude = ".linenos, .gp, .go"
 
 
+SPELLED = {
+    stringify_annotation(getattr(typing, name), "smart"): name
+    for name in ("ArrayLike", "DTypeLike")
+}
+"""How Sphinx spells out `ArrayLike` and `DTypeLike`."""
+
+
+def name_types(  # noqa: PLR0917 - Sphinx's order
+    app: Any,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    signature: str | None,
+    returns: str | None,
+) -> tuple[str | None, str | None]:
+    """Writes the types of NumPy in a signature by their names, and leaves out that of `**sizes`."""
+    text = f"{signature}\n{returns}"
+    for spelled, short in SPELLED.items():
+        text = text.replace(spelled, short)
+    text = re.sub(r"~numpy\.ndarray\[tuple\[.*?\], ~numpy\.dtype\[(.*?)\]\]", r"NDArray[\1]", text)
+    text = re.sub(r"(\*\*sizes): ~typing\.Unpack\[.*?\]", r"\1", text)
+    signature, returns = (None if part == "None" else part for part in text.split("\n"))
+    return signature, returns
+
+
 BLOCK = re.compile(r"(?m)^(\S.*\n)\n((?: {4}.*(?:\n|\Z))+)")
 """An indented block of a docstring, and the line above it."""
 
@@ -174,5 +202,6 @@ def setup(app: Any) -> None:
     app.connect("html-page-context", no_way_back)
     app.connect("doctree-read", notebooks.describe_figures)
     app.connect("doctree-read", first_uses.link)
+    app.connect("autodoc-process-signature", name_types)
     app.connect("autodoc-process-docstring", rest_markup, priority=400)
     app.connect("source-read", add_written)
