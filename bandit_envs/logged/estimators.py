@@ -113,7 +113,7 @@ class ReplayMethod(Estimator):
 
 @dataclasses.dataclass(frozen=True)
 class InversePropensityScoring(Estimator):
-    """mean(min(w, max_weight) r).
+    """Averages weighted rewards: mean(min(w, max_weight) r).
 
     Source: Horvitz & Thompson (1952); Strehl et al., Learning from logged exploration data (2010).
     """
@@ -125,7 +125,7 @@ class InversePropensityScoring(Estimator):
 
 
 class SelfNormalizedIPS(Estimator):
-    """sum(w r) / sum(w).
+    """Divides by the sum of the weights: sum(w r) / sum(w).
 
     Source: Swaminathan & Joachims, The self-normalized estimator (2015).
     """
@@ -134,7 +134,7 @@ class SelfNormalizedIPS(Estimator):
 
 
 class DirectMethod(Estimator):
-    """mean(sum_a pi(a | x) q(x, a)): the predictions alone.
+    """Averages the predictions alone: mean(sum_a pi(a | x) q(x, a)).
 
     Source: Beygelzimer & Langford, The offset tree (2009).
     """
@@ -146,7 +146,7 @@ class DirectMethod(Estimator):
 
 
 class DoublyRobust(InversePropensityScoring):
-    """mean(sum_a pi(a | x) q(x, a) + min(w, max_weight) (r - q)).
+    """Corrects predictions: mean(sum_a pi(a | x) q(x, a) + min(w, max_weight) (r - q)).
 
     Source: Dudik, Langford & Li, Doubly robust policy evaluation and learning (2011).
     """
@@ -155,7 +155,7 @@ class DoublyRobust(InversePropensityScoring):
 
 
 class SelfNormalizedDR(SelfNormalizedIPS):
-    """mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
+    """Divides corrections by weights: mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
 
     Source: Kallus & Uehara, Intrinsically efficient off-policy evaluation (2019).
     """
