@@ -1,4 +1,4 @@
-"""Data sets of labelled examples, ratings and decisions; the extra `datasets` installs all."""
+"""Data sets of labelled examples, ratings and decisions; the extra `datasets` installs what they need."""
 
 from bandit_envs.datasets.dataset import Dataset as Dataset
 from bandit_envs.datasets.dataset import from_bunch as from_bunch
