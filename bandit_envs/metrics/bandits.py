@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.checks import check_number, check_rewards
+from bandit_envs.base.checks import check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.metrics.metric import Metric
 from bandit_envs.specs import ArraySpec
@@ -132,7 +132,7 @@ class ConstraintViolationMetric(Metric):
     """Share of rows whose constraint is violated: 1 for a row where it is, else 0.
 
     The rewards of the environment are dicts of `reward` and `constraint`. A constraint is violated
-    if it, or one of its numbers, is below `threshold`.
+    if it, or one of its numbers, is below 0.
 
     Source: TF-Agents' `ConstraintViolationsMetric`, with constraints observed, not predicted.
 
@@ -145,13 +145,12 @@ class ConstraintViolationMetric(Metric):
     0.5
     """
 
-    def __init__(self, env: PyEnvironment, threshold: float = 0.0) -> None:
+    def __init__(self, env: PyEnvironment) -> None:
         super().__init__()
         spec = env.reward_spec()
         if not isinstance(spec, dict) or "constraint" not in spec:
             raise NotImplementedError(f"{env.name} has no constraint among its rewards")
-        self._threshold = check_number("threshold", threshold)
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
         values = np.asarray(trajectory.reward["constraint"])
-        return np.asarray((values.reshape(len(values), -1) < self._threshold).any(axis=1))
+        return np.asarray((values.reshape(len(values), -1) < 0.0).any(axis=1))
