@@ -248,9 +248,6 @@ class SlateEstimator:
             reward: [n, S], of every slot.
             propensity: the probabilities with which the slates were shown, above 0.
             probabilities: those with which the policy would show them.
-
-        Warns:
-            UserWarning: the effective sample size is below 100, or the mean weight is not 1.
         """
         paid = column("reward", reward)
         check_each("reward", paid, np.isfinite(paid), "finite numbers")
@@ -277,8 +274,7 @@ class SlateStandardIPS(SlateEstimator):
 
     It is unbiased whatever users do, but its variance grows fastest with the number of slots.
 
-    Source: Li et al., Offline evaluation of ranking policies with click models (2018), there the
-    list estimator.
+    Source: Li et al., Offline evaluation of ranking policies with click models (2018).
     """
 
     _kind = "slate"
@@ -289,7 +285,7 @@ class SlateIndependentIPS(SlateEstimator):
 
     It is unbiased if a slot's reward depends on its own item only, as in `PositionBasedBandit`.
 
-    Source: Li et al. (2018), there the item-position estimator.
+    Source: as for `SlateStandardIPS`.
     """
 
     _kind = "slot"
