@@ -1,4 +1,4 @@
-"""Data sets of labelled examples, ratings and decisions; the extra `datasets` installs what they need."""
+"""Data sets of labelled examples, ratings and decisions; most need the extra `datasets`."""
 
 from bandit_envs.datasets.dataset import Dataset as Dataset
 from bandit_envs.datasets.dataset import from_bunch as from_bunch
