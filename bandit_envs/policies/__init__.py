@@ -34,6 +34,7 @@ from bandit_envs.policies.index_policy import IndexPolicy as IndexPolicy
 from bandit_envs.policies.kl_ucb import IMEDPolicy as IMEDPolicy
 from bandit_envs.policies.kl_ucb import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
+from bandit_envs.policies.linear import LinearPolicy as LinearPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
 from bandit_envs.policies.linear import LinUCBPolicy as LinUCBPolicy
 from bandit_envs.policies.logistic import (
