@@ -65,7 +65,8 @@ class PiecewiseLinearBandit(LinearBandit):
             raise ValueError(f"{ADDITIVE} draws {drawn} numbers; {expected}")
 
     def _initial_state(self, rng: Rng) -> PiecewiseLinearState:
-        return self._new_piece(rng, 0, np.zeros(1, np.int64))
+        ends, drawn = self._durations.ends(rng, 0, np.zeros(1, np.int64)), self._drawn(rng)
+        return PiecewiseLinearState(self._contexts(rng), *drawn, 0, ends)
 
     def _expected_rewards(self, state: PiecewiseLinearState) -> Array:
         return np.asarray(self._products(state) + state.additive)
@@ -78,16 +79,17 @@ class PiecewiseLinearBandit(LinearBandit):
     def _next_state(
         self, rng: Rng, state: PiecewiseLinearState, action: Indices
     ) -> PiecewiseLinearState:
-        time = state.time + 1
-        _, weights, additive, _, ends = state  # _replace takes four times as long
-        if time < ends.item(-1):
-            return PiecewiseLinearState(self._contexts(rng), weights, additive, time, ends)
-        return self._new_piece(rng, time, ends)
-
-    def _new_piece(self, rng: Rng, time: int, ends: Indices) -> PiecewiseLinearState:
-        ends, weights = self._durations.ends(rng, time, ends), self._weights(rng)
-        additive = self._additive_sampler.sample(rng, (1,), ADDITIVE)[0]
+        _, weights, additive, time, ends = state  # _replace takes four times as long
+        time, number = time + 1, len(ends)
+        if time >= ends.item(-1):
+            ends = self._durations.ends(rng, time, ends)
+            if len(ends) > number:  # else the last piece stays
+                weights, additive = self._drawn(rng)
         return PiecewiseLinearState(self._contexts(rng), weights, additive, time, ends)
+
+    def _drawn(self, rng: Rng) -> tuple[Floats, Array]:
+        """Draws W and b."""
+        return self._weights(rng), self._additive_sampler.sample(rng, (1,), ADDITIVE)[0]
 
 
 def piecewise_linear(

@@ -41,10 +41,10 @@ class Law(abc.ABC):
 
     def means(self, batch_size: int) -> Array:
         """Returns the means of all arms of all rows: [batch_size, K]."""
-        mean = np.atleast_2d(self.mean)
-        if self.mean.ndim == 2 and len(mean) != batch_size:
-            raise ValueError(f"batch_size is {batch_size}, but the arms have {len(mean)} rows")
-        return np.array(np.broadcast_to(mean, (batch_size, mean.shape[1])), np.float64)
+        mean = np.atleast_1d(self.mean)
+        if mean.shape[:-1] not in ((), (batch_size,)):
+            raise ValueError(f"batch_size is {batch_size}, but the arms have shape {mean.shape}")
+        return np.array(np.broadcast_to(mean, (batch_size, mean.shape[-1])), np.float64)
 
     @abc.abstractmethod
     def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:

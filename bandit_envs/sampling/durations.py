@@ -63,7 +63,7 @@ class Durations:
     def _duration(self, rng: Rng, index: int) -> int | None:
         """Returns duration number `index`, or None if there are no more."""
         if isinstance(self._durations, ContextSampler):
-            return self._checked(self._durations.sample(rng, (1,), self._name).item())
+            return self._checked(self._durations.sample(rng, (1,), self._name).squeeze()[()])
         if self._returned is None:
             return self._durations  # type: ignore[no-any-return]
         missing = max(0, index + 1 - len(self._returned))

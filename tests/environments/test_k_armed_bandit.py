@@ -94,5 +94,6 @@ def test_presets_are_those_of_rlberry():
 
 
 def test_rows_of_parameters_must_fit_the_batch():
-    with pytest.raises(ValueError, match="batch_size"):
-        KArmedBandit(rewards.Normal(np.zeros((3, 2))), 2)
+    for shape in ((3, 2), (1, 2, 2)):
+        with pytest.raises(ValueError, match="batch_size"):
+            KArmedBandit(rewards.Normal(np.zeros(shape)), 2)

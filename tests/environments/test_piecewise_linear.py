@@ -47,6 +47,13 @@ def test_time_goes_on_through_resets():
     assert changes.tolist() == [10, 20, 30, 40, 50]
 
 
+def test_the_last_piece_stays_after_the_last_interval():
+    env = piecewise([2, 3])
+    weights = [(env.weights, env.step([0] * B))[0] for _ in range(9)]
+    changes = np.flatnonzero((np.diff(weights, axis=0) != 0.0).any(axis=(1, 2))) + 1
+    assert changes.tolist() == [2]
+
+
 def test_drawn_intervals_have_their_law():
     env = piecewise(Integers(1, 1, 4), batch_size=1)
     lengths, weights = [0], env.weights
