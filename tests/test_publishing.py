@@ -42,3 +42,12 @@ def test_the_workflow_has_every_job_with_the_python_that_it_needs():
         needed[name] = version[0] if version else re.search(r"venv (3\.\d+)", body)[1]
     found = re.findall(r'job: (\S+), python: "(\S+)"', text(".github/workflows/ci.yml"))
     assert dict(found) == needed
+
+
+def test_policies_and_their_base_classes_are_imported_from_where_version_0_1_had_them():
+    names = """
+    EpsilonGreedyPolicy GaussianThompsonSamplingPolicy GradientBanditPolicy LinUCBPolicy
+    LinearEpsilonGreedyPolicy LinearPolicy LinearThompsonSamplingPolicy Policy RandomPolicy
+    UCBPolicy argmax_random_ties
+    """
+    assert [name for name in names.split() if not hasattr(bandit_envs.policies, name)] == []

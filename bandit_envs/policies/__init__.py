@@ -19,6 +19,7 @@ from bandit_envs.policies.disjoint_linear import (
     DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
 )
 from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as DisjointLinUCBPolicy
+from bandit_envs.policies.draws import argmax_random_ties as argmax_random_ties
 from bandit_envs.policies.elimination import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies.elimination import (
     SuccessiveEliminationPolicy as SuccessiveEliminationPolicy,

@@ -9,14 +9,16 @@ from bandit_envs.base.arrays import Array, Floats, Indices, Mask, Rng
 NO_ROWS = np.zeros(0, np.intp)
 
 
-def argmax_random_ties(
-    rng: Rng, values: Array, available: Mask | None = None
-) -> tuple[Indices, Indices]:
-    """Returns the index of each row's largest value, and the rows that have several: [B] and [n].
+def argmax_random_ties(rng: Rng, values: Array, available: Mask | None = None) -> Indices:
+    """Returns the index of each row's largest value; of several, it draws one uniformly: [B].
 
-    Of several indices, it draws one uniformly. The `values` [B, K] have no NaN; those that are not
-    `available` [B, K] do not count.
+    The `values` [B, K] have no NaN; those that are not `available` [B, K] do not count.
     """
+    return argmax(rng, values, available)[0]
+
+
+def argmax(rng: Rng, values: Array, available: Mask | None) -> tuple[Indices, Indices]:
+    """Returns what `argmax_random_ties` does, and the rows with ties."""
     if available is not None:
         values = np.where(available, values, -np.inf)
     best: Indices = values.argmax(axis=1)

@@ -73,7 +73,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
         tied = (actions < 0).nonzero()[0]
         if tied.size:
             actions = actions.copy()
-            actions[tied] = argmax_random_ties(rng, learned.values[tied])[0]
+            actions[tied] = argmax_random_ties(rng, learned.values[tied])
         self._chosen_by.value = self._state, time_step, actions, tied, learned.values
         return actions
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.arrays import Floats, Mask, Rng
-from bandit_envs.policies.draws import argmax_random_ties, draw_indices, normalized
+from bandit_envs.policies.draws import argmax, draw_indices, normalized
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.trajectories import TimeStep
 
@@ -32,7 +32,7 @@ class IndexPolicy(Policy):
 
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
         scores = self._scores(learned, time_step)
-        best, tied = argmax_random_ties(rng, scores, available)
+        best, tied = argmax(rng, scores, available)
         self._chosen_by.value = self._state, time_step, best, tied, scores
         return best
 

@@ -235,7 +235,7 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
         (whitening,) = learned.whitening
         noise = rng.standard_normal((self._batch_size, len(whitening))) @ whitening
         scores = self._means(learned.theta + self._alpha * noise, features)
-        return argmax_random_ties(rng, scores, available)[0]
+        return argmax_random_ties(rng, scores, available)
 
 
 class LinearEpsilonGreedyPolicy(EpsilonGreedyRegression, LinearPolicy):

@@ -158,6 +158,10 @@ class Policy(Stateful, abc.ABC):
         rng, learned, _ = self._state
         self._state = PolicyState(rng, self._learn_rows(learned, checked), True)
 
+    def reset(self) -> None:
+        """Forgets everything learned. The generator goes on."""
+        self._state = PolicyState(self._state.rng, self._initial(), False)
+
     @abc.abstractmethod
     def _initial(self) -> Any:
         """Returns what the policy knows before it has seen anything; None if it never learns."""

@@ -43,5 +43,5 @@ class RandomPolicy(Policy):
     def _select(self, rng: Rng, learned: None, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         if available is not None:
-            return argmax_random_ties(rng, available)[0]
+            return argmax_random_ties(rng, available)
         return rng.integers(self._num_actions, size=self._batch_size)

@@ -29,7 +29,7 @@ class NormalThompsonSamplingPolicy(Policy):
         values = rng.standard_normal(self._table_shape)
         values *= std
         values += mean
-        return argmax_random_ties(rng, values, available)[0]
+        return argmax_random_ties(rng, values, available)
 
 
 class Posterior(NamedTuple):

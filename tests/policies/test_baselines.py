@@ -501,6 +501,14 @@ def test_bayes_ucb_chooses_the_largest_quantile_of_the_available_actions(
     assert max(worst) < 1e-10
 
 
+def test_a_huge_reward_leaves_no_trace_in_a_later_window(teach, learned):
+    policy = SlidingWindowUCBPolicy(5, num_actions=2)
+    rewards = np.concatenate([[1e30], np.random.default_rng(0).random(14)])
+    teach(policy, np.arange(15)[:, np.newaxis] % 2, rewards[:, np.newaxis])
+    expected = [[sum(rewards[a] for a in range(10, 15) if a % 2 == action) for action in (0, 1)]]
+    np.testing.assert_allclose(learned(policy).sums, expected, rtol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("a", "b"), [(1, 1), (0.1, 0.1), (0.5, 9), (1, 30), (3, 2), (40, 1.5), (200, 300), (9e4, 7)]
 )

@@ -24,7 +24,7 @@ from bandit_envs import (
     UCB1TunedPolicy,
     UCBPolicy,
 )
-from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies import argmax_random_ties
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
@@ -256,6 +256,17 @@ def test_learning_does_not_draw_and_choosing_does_not_learn(make, teach, lesson,
         np.testing.assert_array_equal(one, other)
 
 
+def test_reset_forgets_and_goes_on_drawing(make, teach, lesson, time_step):
+    policy = make()
+    teach(policy, *lesson)
+    policy.action(time_step(B))
+    rng = generator_state(policy)
+    policy.reset()
+    assert generator_state(policy) == rng
+    for one, other in zip(arrays(policy), arrays(make()), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_rows_learn_by_themselves(make, teach, lesson):
     actions, rewards = lesson
     order = np.random.default_rng(1).permutation(B)
@@ -397,7 +408,7 @@ def test_a_mask_may_be_edited_in_place(make):
 
 def test_ties_are_broken_uniformly_at_random(chi_square):
     values = np.tile([1.0, 3.0, 3.0, -2.0, 3.0], (30_000, 1))
-    best, _ = argmax_random_ties(np.random.default_rng(0), values)
+    best = argmax_random_ties(np.random.default_rng(0), values)
     counts = np.bincount(best, minlength=5)
     assert counts[0] == counts[3] == 0
     # Two degrees of freedom: 6 standard deviations above the mean.
@@ -408,9 +419,9 @@ def test_each_row_has_ties_and_available_values_of_its_own():
     values = np.array([[0.0, 0.0, -1.0], [2.0, 1.0, 2.0], [0.0, 7.0, 1.0], [np.inf, np.inf, 0.0]])
     available = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1], [1, 1, 1]], bool)
     rng = np.random.default_rng(0)
-    found = np.array([argmax_random_ties(rng, values)[0] for _ in range(200)])
+    found = np.array([argmax_random_ties(rng, values) for _ in range(200)])
     assert [set(column) for column in found.T] == [{0, 1}, {0, 2}, {1}, {0, 1}]
-    found = np.array([argmax_random_ties(rng, values, available)[0] for _ in range(200)])
+    found = np.array([argmax_random_ties(rng, values, available) for _ in range(200)])
     assert [set(column) for column in found.T] == [{0, 1}, {0}, {2}, {0, 1}]
 
 
@@ -418,5 +429,5 @@ def test_without_ties_nothing_is_drawn():
     rng = np.random.default_rng(0)
     values = np.random.default_rng(1).normal(size=(50, 6))
     before = rng.bit_generator.state
-    np.testing.assert_array_equal(argmax_random_ties(rng, values)[0], values.argmax(axis=1))
+    np.testing.assert_array_equal(argmax_random_ties(rng, values), values.argmax(axis=1))
     assert rng.bit_generator.state == before
