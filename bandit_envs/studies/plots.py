@@ -46,6 +46,9 @@ def plot_curves(
 def draw_band(axis: Axes, band: NDArray[np.float64], **style: Any) -> None:
     """Draws a line with its band [4, n]: positions, the line, and the ends of the band."""
     x, y, low, high = band
+    for line in axis.lines:
+        if np.array_equal(line.get_xydata(), np.stack([x, y], 1)):  # it would be hidden
+            line.set_linewidth(line.get_linewidth() + 2.0)
     (line,) = axis.plot(x, y, **{"linewidth": 1.0, **style})
     shade = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
     axis.fill_between(x, low, high, transform=line.get_transform(), **shade)

@@ -138,6 +138,14 @@ def test_curves_can_be_told_apart_and_those_that_cannot_are_counted(draw):
     assert figure.legends[0].get_title().get_text() == "the first 32 of 34"
 
 
+def test_curves_that_coincide_are_all_visible(draw):
+    own = [f"tests.studies.mine:Always:action={action}" for action in (0, 1)]
+    figure, _ = draw(a_study("greedy", "epsilon_greedy:epsilon=0", *own, panels=["reward"]))
+    below, above, *others = (line.get_linewidth() for line in figure.axes[0].lines)
+    assert below > above
+    assert others == [above, above]
+
+
 def test_what_is_finished_is_drawn_without_the_rest(draw):
     one = a_study("greedy", "ucb:c=2", "thompson")
     figure, _ = draw(one, run(one)[:2])
