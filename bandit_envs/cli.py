@@ -40,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             hint = near_miss(unknown[0], known) or f"{options.command} --help shows all options"
             if unknown[0].partition(":")[0] in POLICIES and "--policy" in known:
                 hint = f"did you mean --policy {unknown[0]}?"
+            elif unknown[0].partition("=")[0].isidentifier():
+                hint = f"parameters follow a colon, as in ID:{unknown[0]}"
             raise ValueError(f"{options.command} does not take {shown(unknown[0])}; {hint}")
         if options.command == "list":
             print(_listed(options.id))

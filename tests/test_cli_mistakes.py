@@ -52,6 +52,7 @@ MINE = "tests.studies.mine"
         (["run", f"{MINE}:Bernoulli:means=0.5"], "environment .*means=0.5: "),
         (["run", "testbed", "--policy", f"{MINE}:Bernoulli"], "not a subclass of Policy$"),
         (["run", "testbed", "--policy", "greedy", "ucb:c=1"], "did you mean --policy ucb:c=1?"),
+        (["run", "testbed", "k=5"], "follow a colon, as in ID:k=5"),
         (["run", "testbed", "--policy", f"{MINE}:Always:action=99"], "in environment testbed: "),
         (["run", "testbed", "--policy", "\x1b[31m"], "policy is"),
         (["run", "testbed", "--policy", f"{MINE}:Failing"], r"mine\.py:\d+"),
@@ -104,7 +105,7 @@ def test_wrong_options_are_refused(tmp_path, monkeypatch, arguments, message):
         (TINY.replace("runs = 4", 'runs = "4"'), "runs is '4'"),
         (
             "title = 'a'\npolicy = ['greedy']\n[[environment]]\nname = 'testbed'\nruns = 4",
-            "'runs'; expected title, ",
+            "'runs'; write it above",
         ),
         (TINY + "[[policy]]\nname = 'ucb:c=1'", "name is 'ucb'"),
         (TINY + "x = " + 3000 * "[" + 3000 * "]", ""),

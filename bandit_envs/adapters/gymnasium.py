@@ -5,6 +5,7 @@ An id imports it by itself: `gymnasium.make("bandit_envs.adapters.gymnasium:band
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import Any
 
@@ -256,8 +257,8 @@ def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str
     names = arguments.keys() & {"autoreset_mode", "render_mode", "expected_rewards"}
     options = {key: arguments.pop(key) for key in names}
     entry = find_environment(name)
-    is_preset = arguments.keys() <= {*entry.parameters(), "seed"}
-    make: Any = entry.make if is_preset else entry.environment
+    of_class = inspect.signature(entry.environment).parameters.keys() - entry.parameters().keys()
+    make: Any = entry.environment if arguments.keys() & (of_class - {"seed"}) else entry.make
     make = _ObservedTestbed if name == "testbed" else make
     env = make(batch_size=num_envs, horizon=horizon, **arguments)
     env.seed()

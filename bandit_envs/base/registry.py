@@ -92,6 +92,9 @@ class Entry:
         if module in table and "=" in path:
             problem = f"in a table, name is {shown(module)}, and parameters are keys of their own"
             raise ValueError(f"{cls.what} is {shown(name)}; {problem}")
+        if module.endswith(".py"):
+            dotted = module.removesuffix(".py").replace("/", ".")
+            raise ValueError(f"{cls.what} is {shown(name)}; did you mean {dotted}:{path}?")
         try:
             found = operator.attrgetter(path)(importlib.import_module(module))
             if not (isinstance(found, type) and issubclass(found, cls.kinds)):

@@ -77,7 +77,12 @@ class Study:
         for key in [*values, *keys]:
             if key not in keys or key not in values:
                 problem = "has an unknown key" if key in values else "needs a value for"
-                raise ValueError(f"the study {problem} {shown(key)}; expected {', '.join(keys)}")
+                lists = [items for items in values.values() if isinstance(items, list)]
+                tables = [item for item in itertools.chain(*lists) if isinstance(item, dict)]
+                hint = f"expected {', '.join(keys)}"
+                if key not in values and any(key in table for table in tables):
+                    hint = "write it above the first table"
+                raise ValueError(f"the study {problem} {shown(key)}; {hint}")
         for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
             check_integer(key, values[key], minimum)
         values["title"] = printable(values["title"])

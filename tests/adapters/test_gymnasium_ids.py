@@ -139,7 +139,7 @@ def test_bad_numbers_for_an_id_are_refused(options):
     [
         (TESTBED, {"horizon": 3}, "horizon"),
         (PER_ARM, {"batch_size": 3}, "batch_size"),
-        (PER_ARM, {"max_num_action": 3}, "max_num_action"),
+        (PER_ARM, {"max_num_action": 3}, "'max_num_action'"),
     ],
 )
 def test_parameters_that_do_not_fit_are_named(make, id_, options, message):

@@ -212,6 +212,7 @@ def test_options_name_the_columns_of_any_table(evaluate, table, tmp_path, name):
     ("arguments", "message"),
     [
         (["--policy", "thomson"], "did you mean thompson"),
+        (["--policy", "mine/yours.py:Always"], "did you mean mine.yours:Always"),
         (["--policy", "lin_ucb"], "policy lin_ucb: observation_spec"),
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
