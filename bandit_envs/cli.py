@@ -143,6 +143,8 @@ def _add_evaluate_options(parser: Any) -> None:
     text += " sg_ips:shrinkage=X, sg_dr:shrinkage=X or replay; may be repeated"
     text += " (default: ips, snips and dr)"
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
+    text = "actions in your table (default: the largest plus 1)"
+    parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
     text = "of the intervals (default: 0.95)"

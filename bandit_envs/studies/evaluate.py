@@ -132,7 +132,8 @@ def _read(options: argparse.Namespace) -> BanditLog:
 
         frame = pandas.read_csv(options.log)
     names = options.action, options.reward, options.propensity
-    return logged.from_frame(frame, *names, features=options.features.split(","))
+    features, num_actions = options.features.split(","), options.num_actions
+    return logged.from_frame(frame, *names, features=features, num_actions=num_actions)
 
 
 def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
