@@ -55,6 +55,17 @@ def sum_over_slots(reward: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(reward.reshape(len(reward), -1).sum(axis=1))
 
 
+def best_slate(values: Array, weights: Array) -> Indices:
+    """Returns the items with the largest of `values` [B, K]: [B, S].
+
+    The best item gets the slot with the largest of `weights` [S], or the first of these.
+    """
+    items = (-values).argsort(axis=1, kind="stable")[:, : len(weights)]
+    slate = np.empty_like(items)
+    slate[:, (-weights).argsort(kind="stable")] = items
+    return slate
+
+
 def as_numbers(what: str, value: Any, kinds: str = NUMBERS) -> NDArray[Any]:
     """Returns `value` as an array; TypeError if its dtype is not of one of the `kinds`."""
     try:

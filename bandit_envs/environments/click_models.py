@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, best_slate
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_parameters, check_table
-from bandit_envs.environments.slates import best_slate, clicks_spec, slate_spec
+from bandit_envs.rewards.contextual import CLICK_SPEC
+from bandit_envs.specs import SlateSpec
 
 ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
 
@@ -34,7 +35,8 @@ class ClickModelBandit(BanditPyEnvironment):
         num_items = table.shape[-1]
         num_slots = check_integer(count, len(looks), 1, num_items)
         self._attractions, self._looks = table.copy(), looks
-        clicks, slates = clicks_spec("clicks", num_slots), slate_spec(num_items, num_slots)
+        clicks = CLICK_SPEC.replace(shape=(num_slots,), name="clicks")
+        slates = SlateSpec((num_slots,), np.int32, 0, num_items - 1, "action")
         super().__init__(reward_spec=clicks, action_spec=slates, batch_size=size, **options)
 
     def _initial_state(self, rng: Rng) -> None:

@@ -16,6 +16,7 @@ Observation = dict[str, Array]
 
 CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
 NAMES = "global_context_sampling_fn", "arm_context_sampling_fn"
+ITEMS = "global_sampling_fn", "item_sampling_fn"
 
 
 class ContextualBandit(BanditPyEnvironment):

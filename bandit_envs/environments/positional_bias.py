@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, cast, chosen
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, best_slate, cast, chosen
 from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.state import split_seed
-from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
-from bandit_envs.environments.slates import NAMES, best_slate, clicks_spec, slate_spec
+from bandit_envs.environments.contextual import ITEMS, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LogisticReward, RewardModel
+from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling import Normal, SamplingFunction
+from bandit_envs.specs import SlateSpec
 
 
 class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
@@ -56,14 +57,14 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         **options: Any,
     ) -> None:
         check_integer("num_items", num_items, minimum=1)
-        self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
+        self._contexts = UsersAndItems(ITEMS, global_sampling_fn, item_sampling_fn, num_items)
         self._looks = check_table("observation_probs", observation_probs, 1, 0.0, 1.0)
         self._relevance_fn = relevance_fn
         num_slots = check_integer("the length of observation_probs", len(self._looks), 1, num_items)
         super().__init__(
             self._contexts.spec,
-            reward_spec=clicks_spec("score_vector", num_slots),
-            action_spec=slate_spec(num_items, num_slots),
+            reward_spec=CLICK_SPEC.replace(shape=(num_slots,), name="score_vector"),
+            action_spec=SlateSpec((num_slots,), np.int32, 0, num_items - 1, "action"),
             batch_size=batch_size,
             name=name,
             **options,

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, chosen, sigmoid
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, best_slate, chosen, sigmoid
 from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.state import split_seed
-from bandit_envs.environments.contextual import ContextualBandit, Observation, UsersAndItems
-from bandit_envs.environments.slates import NAMES, best_slate, clicks_spec, slate_spec
+from bandit_envs.environments.contextual import ITEMS, ContextualBandit, Observation, UsersAndItems
+from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling import Normal, SamplingFunction
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, SlateSpec
 
 SCORES = "scores_weight_matrix"
 
@@ -83,7 +83,7 @@ class RankingPyEnvironment(ContextualBandit):
         **options: Any,
     ) -> None:
         check_integer("num_items", num_items, minimum=1)
-        self._contexts = UsersAndItems(NAMES, global_sampling_fn, item_sampling_fn, num_items)
+        self._contexts = UsersAndItems(ITEMS, global_sampling_fn, item_sampling_fn, num_items)
         self._num_slots = check_integer("num_slots", num_slots, 1, num_items)
         self._matrix = check_table(SCORES, scores_weight_matrix, ndim=2)
         expected = *self._contexts.items.spec.shape, *self._contexts.users.spec.shape
@@ -99,10 +99,10 @@ class RankingPyEnvironment(ContextualBandit):
         if feedback_model == FeedbackModel.CASCADING:
             reward_spec: Nest = {
                 "chosen_index": BoundedArraySpec((), np.int32, 0, num_slots, "chosen_index"),
-                "chosen_value": clicks_spec("chosen_value"),
+                "chosen_value": CLICK_SPEC.replace(name="chosen_value"),
             }
         elif feedback_model == FeedbackModel.SCORE_VECTOR:
-            reward_spec = clicks_spec("score_vector", num_slots)
+            reward_spec = CLICK_SPEC.replace(shape=(num_slots,), name="score_vector")
         else:
             raise NotImplementedError(
                 f"feedback_model is {feedback_model}; expected one of FeedbackModel"
@@ -110,7 +110,7 @@ class RankingPyEnvironment(ContextualBandit):
         super().__init__(
             self._contexts.spec,
             reward_spec=reward_spec,
-            action_spec=slate_spec(num_items, num_slots),
+            action_spec=SlateSpec((num_slots,), np.int32, 0, num_items - 1, "action"),
             batch_size=batch_size,
             name=name,
             **options,

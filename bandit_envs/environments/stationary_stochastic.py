@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.checks import check_integer, check_numbers
 from bandit_envs.base.state import split_seed
 from bandit_envs.environments.contextual import CONTEXT, ContextualBandit
 from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
-from bandit_envs.sampling import ContextSampler, Normal
+from bandit_envs.sampling import BatchFunction, ContextSampler, Normal
 from bandit_envs.specs import Nest
 
 
@@ -58,8 +59,13 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
             self._sampler = context_sampling_fn
             example = self._sampler.sample(np.random.default_rng(0), (1,), CONTEXT)[0]
         else:
-            self._sampler = _BatchOfContexts(context_sampling_fn, batch_size)
-            example = self._sampler.first
+            contexts = check_numbers(CONTEXT, context_sampling_fn(), ndim=2)
+            if len(contexts) != batch_size:
+                expected = "The outer dimension of the observations should match the batch size."
+                raise ValueError(f"{CONTEXT} returned shape {contexts.shape}. {expected}")
+            draw = functools.partial(_draw_batch, context_sampling_fn)
+            self._sampler = BatchFunction(draw, contexts.shape[1], contexts.dtype)
+            example = contexts[0]
         self._rewards = as_action_reward_model("reward_fns", reward_fns, example)
         self._constraints = None
         spec: Nest = self._rewards.spec
@@ -71,8 +77,8 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
                     f"expected {self._rewards.num_actions}, as reward_fns"
                 )
             spec = {"reward": spec, "constraint": self._constraints.spec.replace(name="constraint")}
-        contexts, count = self._sampler.spec, self._rewards.num_actions
-        super().__init__(contexts, count, spec, batch_size=batch_size, name=name, **options)
+        seen, count = self._sampler.spec, self._rewards.num_actions
+        super().__init__(seen, count, spec, batch_size=batch_size, name=name, **options)
 
     def _initial_state(self, rng: Rng) -> Array:
         return self._sampler.sample(rng, self._batch_shape, CONTEXT)
@@ -87,24 +93,8 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
         return {"reward": reward, "constraint": self._constraints.draw(rng, state, action)}
 
 
-class _BatchOfContexts(ContextSampler):
-    """A function of TF-Agents' kind, which returns the contexts of all rows."""
-
-    def __init__(self, function: Callable[[], Any], batch_size: int) -> None:
-        contexts = np.array(function())
-        if contexts.ndim != 2:
-            raise ValueError(f"{CONTEXT} returned shape {contexts.shape}; expected (B, d)")
-        if len(contexts) != batch_size:
-            raise ValueError(
-                "The outer dimension of the observations should match the batch size. "
-                f"{CONTEXT} returned shape {contexts.shape}; expected {batch_size} rows"
-            )
-        super().__init__(contexts.shape[1], contexts.dtype)
-        self.first = contexts[0]
-        self._function = function
-
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
-        return np.array(self._function())
+def _draw_batch(function: Callable[[], Any], rng: Rng, size: tuple[int, ...]) -> Any:
+    return function()
 
 
 def stationary_stochastic(
