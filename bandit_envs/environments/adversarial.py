@@ -35,12 +35,7 @@ class AdversarialBandit(BanditPyEnvironment):
 
     independent_rows = True
 
-    def __init__(
-        self,
-        rewards: ArrayLike,
-        batch_size: int = 1,
-        **options: Any,
-    ) -> None:
+    def __init__(self, rewards: ArrayLike, batch_size: int = 1, **options: Any) -> None:
         self._table = check_table("rewards", rewards, ndim=2).astype(np.float32)
         low, high = self._table.min(), self._table.max()
         spec = BoundedArraySpec((), np.float32, low, high, "reward")

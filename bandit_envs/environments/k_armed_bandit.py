@@ -36,12 +36,7 @@ class KArmedBandit(BanditPyEnvironment):
 
     independent_rows = True
 
-    def __init__(
-        self,
-        arms: Any,
-        batch_size: int = 1,
-        **options: Any,
-    ) -> None:
+    def __init__(self, arms: Any, batch_size: int = 1, **options: Any) -> None:
         self._law = as_law("arms", arms)
         count, spec = np.atleast_1d(self._law.mean).shape[-1], self._law.spec
         super().__init__(None, count, spec, batch_size=batch_size, **options)

@@ -24,8 +24,7 @@ class LogisticContextBandit(ContextualBandit):
     all actions and the reference contexts. Rows are users of one problem.
 
     Args:
-        num_actions: K.
-        context_dim: D. The observation is [B, D].
+        num_actions, context_dim: K and D. The observation is [B, D].
         problem: the seed of the coefficients, and of the reference contexts.
         reference: the reference contexts [n, D]; by default 10,000 normal ones.
 

@@ -36,11 +36,7 @@ class RestedBandit(BanditPyEnvironment):
     independent_rows = True
 
     def __init__(
-        self,
-        means: ArrayLike,
-        std: float = 1.0,
-        batch_size: int = 1,
-        **options: Any,
+        self, means: ArrayLike, std: float = 1.0, batch_size: int = 1, **options: Any
     ) -> None:
         self._means = check_table("means", means, ndim=2)
         self._std = np.float32(check_number("std", std, 0.0, MAX_PARAMETER))

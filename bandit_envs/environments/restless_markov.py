@@ -26,7 +26,6 @@ class RestlessMarkovBandit(BanditPyEnvironment):
     Args:
         transitions: [K, S, S]; rows sum to 1, and each chain has one stationary distribution.
         rewards: [K, S], of K arms and S states of each chain.
-        rested: whether the chains of the other arms stand still.
 
     Source: Tekin & Liu, Online learning of rested and restless bandits (2012).
 

@@ -39,8 +39,7 @@ class WheelPyEnvironment(BanditPyEnvironment):
 
     Args:
         delta: radius of the inner circle, above 0 and below 1.
-        mu_base: [5], means of the rewards; the first must be the largest.
-        std_base: [5], their standard deviations.
+        mu_base, std_base: [5]; the first mean must be the largest.
 
     Source: TF-Agents' `WheelPyEnvironment`; Riquelme et al., Deep Bayesian Bandits Showdown (2018),
     section 5.4, where the quadrants belong to the actions 0 to 3.

@@ -84,14 +84,9 @@ class LinearActionReward(ActionRewardModel):
 class RowActionReward(ActionRewardModel):
     """Functions of TF-Agents' kind, one for each action, that draw a reward from one context.
 
-    They are called row by row. The means are unknown, and seeds do not reproduce the rewards.
-
-    Args:
-        functions: each takes a context, which it may keep or change, and returns a number, or a
-            list of R numbers.
-        context: an example for the first function, from which the shape of rewards is taken.
-
-    Source: TF-Agents' `StationaryStochasticPyEnvironment`.
+    They are called row by row, with a context [d] that they may keep or change, and return a
+    number, or a list of R numbers: as many as the first function does for the example `context`.
+    The means are unknown, and seeds do not reproduce the rewards.
 
     >>> reward = RowActionReward([min, max], np.array([3, 4]))
     >>> reward.draw(np.random.default_rng(), np.array([[1, 2], [5, 6]]), np.array([1, 0]))

@@ -148,10 +148,8 @@ class FunctionReward(RewardModel):
 
         R ~ N(function([global, arm]), noise_std^2)
 
-    Args:
-        function: takes features [..., G + P], the user's and then the item's, and returns their
-            mean rewards [...].
-        noise_std: standard deviation of the noise. If it is 0, nothing is drawn.
+    The function takes features [..., G + P], the user's and then the item's, and returns [...]. If
+    `noise_std` is 0, nothing is drawn.
 
     >>> reward = FunctionReward(lambda x: x.prod(axis=-1), noise_std=0.0)
     >>> reward.mean(np.array([[3.0]]), np.array([[[1.0], [2.0]]]))  # one user, two arms
@@ -181,11 +179,8 @@ class FunctionReward(RewardModel):
 class RowReward(RewardModel):
     """A function of TF-Agents' kind: it draws one reward from one feature vector.
 
-    It is called row by row. Its mean is unknown, and seeds do not reproduce its rewards.
-
-    Args:
-        function: takes a vector [G + P], the user's features and then the item's, which it may
-            keep or change, and returns a number.
+    It is called row by row, with a vector [G + P], the user's features and then the item's, which
+    it may keep or change. Its mean is unknown, and seeds do not reproduce its rewards.
 
     >>> reward = RowReward(sum)
     >>> reward.draw(np.random.default_rng(), np.array([[1, 2]]), np.array([[3]]))
@@ -220,10 +215,7 @@ def as_reward_model(
 
 
 class FlatReward(RewardModel):
-    """A reward model of two vectors, applied to the leaves of two nests in their order.
-
-    Args:
-        model: takes the leaves of the user, flattened and joined, and those of the item.
+    """A `model` of two vectors, of the flattened leaves of a user's nest and of those of an item's.
 
     >>> from bandit_envs.rewards import LinearReward
     >>> reward = FlatReward(LinearReward([1.0, 1.0, 10.0]))
@@ -249,10 +241,7 @@ class FlatReward(RewardModel):
 
 
 class RowNestReward(RowReward):
-    """A function of TF-Agents' kind: it draws a reward from the nests of one user and one item.
-
-    Source: TF-Agents' `StationaryStochasticStructuredPyEnvironment`.
-    """
+    """A function of TF-Agents' kind: it draws a reward from the nests of one user and one item."""
 
     _function: Callable[..., Any]
 
