@@ -77,7 +77,7 @@ class EstimatePolicy(Policy):
         return {"num_actions": 1, "batch_size": env.batch_size}
 
     def action(self, time_step: TimeStep) -> Any:
-        rows, observation = range(self._batch_size), time_step.observation
+        rows, observation = range(self.batch_size), time_step.observation
         logs = (map_structure(operator.itemgetter(row), observation) for row in rows)
         return np.array([self._value(**log) for log in logs])
 

@@ -40,20 +40,20 @@ class Exp3Policy(Policy):
 
     def _initial(self) -> Floats:
         """Returns the weights, whose sum in every row is 1; updated in place."""
-        return np.full(self._table_shape, 1.0 / self._num_actions)
+        return np.full(self._table_shape, 1.0 / self.num_actions)
 
     def _probabilities(self, learned: Floats, time_step: TimeStep) -> Floats:
-        return (1.0 - self._gamma) * learned + self._gamma / self._num_actions
+        return (1.0 - self._gamma) * learned + self._gamma / self.num_actions
 
     def _learn(self, learned: Floats, trajectory: Trajectory) -> Floats:
         chosen = self._row_offsets + trajectory.action
-        probabilities = (1.0 - self._gamma) * learned + self._gamma / self._num_actions
+        probabilities = (1.0 - self._gamma) * learned + self._gamma / self.num_actions
         pi = self._restricted(probabilities, trajectory.observation).reshape(-1).take(chosen)
         learned.reshape(-1)[chosen] *= np.exp(
-            self._gamma / self._num_actions * trajectory.reward / pi
+            self._gamma / self.num_actions * trajectory.reward / pi
         )
         learned += self._shared
-        learned /= learned @ np.ones((self._num_actions, 1))
+        learned /= learned @ np.ones((self.num_actions, 1))
         return learned
 
 
@@ -79,7 +79,7 @@ class Exp3SPolicy(Exp3Policy):
     def __init__(self, gamma: float, alpha: float, **sizes: Any) -> None:
         alpha = check_positive("alpha", alpha, maximum=1.0)
         super().__init__(gamma, **sizes)
-        self._shared = math.e * alpha / self._num_actions
+        self._shared = math.e * alpha / self.num_actions
 
 
 class Estimates(NamedTuple):
@@ -111,8 +111,8 @@ class TsallisINFPolicy(Policy):
     _rate = 2.0
 
     def _initial(self) -> Estimates:
-        uniform = np.full(self._table_shape, 1.0 / self._num_actions)
-        shifts = np.full((self._batch_size, 1), -math.sqrt(self._num_actions))
+        uniform = np.full(self._table_shape, 1.0 / self.num_actions)
+        shifts = np.full((self.batch_size, 1), -math.sqrt(self.num_actions))
         return Estimates(np.zeros(self._table_shape), shifts, uniform, 0)
 
     def _probabilities(self, learned: Estimates, time_step: TimeStep) -> Floats:
@@ -140,7 +140,7 @@ class TsallisINFPolicy(Policy):
     def _balance(self, learned: Estimates, eta: float) -> None:
         """Finds x and the probabilities, by Newton's method from the last x."""
         losses, x, probabilities, _ = learned
-        ones = np.ones((self._num_actions, 1))
+        ones = np.ones((self.num_actions, 1))
         for _ in range(30):
             # At -2 / eta, the best action alone has probability 1: x is not above. The sum is
             # convex in x, so Newton's method descends to x after its first step.

@@ -159,7 +159,7 @@ class MOSSPolicy(AverageIndexPolicy):
 
     def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
         steps = t if self._horizon is None else self._horizon
-        bounds = np.log(learned.inverses * (steps / self._num_actions))
+        bounds = np.log(learned.inverses * (steps / self.num_actions))
         np.maximum(bounds, 0.0, out=bounds)
         bounds *= learned.inverses
         np.sqrt(bounds, out=bounds)
@@ -191,5 +191,5 @@ class BoltzmannPolicy(AveragePolicy):
         weights: Floats = values - values.max(axis=1, keepdims=True)
         weights *= 1.0 / self._temperature
         np.exp(weights, out=weights)
-        weights /= weights @ np.ones((self._num_actions, 1))
+        weights /= weights @ np.ones((self.num_actions, 1))
         return weights

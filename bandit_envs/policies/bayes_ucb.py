@@ -109,8 +109,8 @@ class BayesUCBPolicy(IndexPolicy, BetaPolicy):
         `lower` [B] is at most the largest quantile of each row.
         """
         above = np.flatnonzero(learned.bounds >= lower[:, np.newaxis])
-        rows = np.flatnonzero(np.bincount(above // self._num_actions) > 1)
-        places = rows[:, np.newaxis] * self._num_actions + np.arange(self._num_actions)
+        rows = np.flatnonzero(np.bincount(above // self.num_actions) > 1)
+        places = rows[:, np.newaxis] * self.num_actions + np.arange(self.num_actions)
         bounds, lower = learned.bounds.reshape(-1).take(places), lower.take(rows)[:, np.newaxis]
         found = lower_bounds(learned.level, *_taken(learned, places))
         below = np.where(bounds >= lower, found, lower).max(axis=1, keepdims=True)

@@ -57,13 +57,13 @@ class DisjointLinearPolicy(ContextPolicy):
     """
 
     def _initial(self) -> RidgeModels:
-        return RidgeModels.initial(self._num_actions, self._dim, self._tikhonov_weight)
+        return RidgeModels.initial(self.num_actions, self._dim, self._tikhonov_weight)
 
     def _posterior(self, learned: RidgeModels, time_step: TimeStep) -> tuple[Floats, Floats]:
         """Returns theta[a] . x and alpha sqrt(x . A[a]^-1 x) of every action: [B, K] each."""
         context = self._features(time_step.observation)
         whitened = context @ learned.whitening.reshape(-1, self._dim).T
-        whitened = whitened.reshape(self._batch_size, self._num_actions, self._dim)
+        whitened = whitened.reshape(self.batch_size, self.num_actions, self._dim)
         widths = np.sqrt(np.einsum("bkd,bkd->bk", whitened, whitened))
         return self._means(learned.theta, context), self._alpha * widths
 

@@ -95,7 +95,7 @@ class SuccessiveEliminationPolicy(IndexPolicy):
         values, counts, widths = (table.reshape(-1) for table in learned[:3])
         n, value = counts.take(chosen) + 1.0, values.take(chosen)
         values[chosen], counts[chosen] = value + (trajectory.reward - value) / n, n
-        widths[chosen] = np.sqrt(np.log(5.0 * self._num_actions / self._delta * n * n) / n)
+        widths[chosen] = np.sqrt(np.log(5.0 * self.num_actions / self._delta * n * n) / n)
         lower = (learned.values - learned.widths).max(axis=1, keepdims=True)
         upper = learned.values + learned.widths
         np.logical_and(learned.active, upper >= lower, out=learned.active)

@@ -60,7 +60,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
 
     def _initial(self) -> ActionValues:
         values = np.full(self._table_shape, self._initial_value)
-        greedy, rivals = np.full(self._batch_size, -1), np.full(self._batch_size, -np.inf)
+        greedy, rivals = np.full(self.batch_size, -1), np.full(self.batch_size, -np.inf)
         return ActionValues(values, np.zeros(self._table_shape), greedy, rivals)
 
     def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
@@ -120,8 +120,8 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
     def __init__(self, c: float, d: float, **sizes: Any) -> None:
         c, d = check_positive("c", c, maximum=MAX_PARAMETER), check_positive("d", d, 1e-9, 1.0)
         super().__init__(0.0, **sizes)
-        self._first_epsilon = c * self._num_actions / d**2
+        self._first_epsilon = c * self.num_actions / d**2
 
     def _exploration(self, learned: ActionValues) -> Floats:
-        t = learned.counts @ np.ones(self._num_actions) + 1.0
+        t = learned.counts @ np.ones(self.num_actions) + 1.0
         return np.minimum(1.0, self._first_epsilon / t)

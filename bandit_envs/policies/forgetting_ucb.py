@@ -109,8 +109,8 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         super().__init__(**sizes)
 
     def _initial(self) -> Window:
-        shape = self._window, self._batch_size
-        actions = np.zeros(shape, np.min_scalar_type(self._num_actions - 1))
+        shape = self._window, self.batch_size
+        actions = np.zeros(shape, np.min_scalar_type(self.num_actions - 1))
         counts, sums = np.zeros((2, *self._table_shape))
         return Window(actions, np.zeros(shape), counts, sums, 0)
 

@@ -45,8 +45,8 @@ class GradientBanditPolicy(Policy):
         super().__init__(**sizes)
 
     def _initial(self) -> Preferences:
-        uniform = np.full(self._table_shape, 1.0 / self._num_actions)
-        return Preferences(np.zeros(self._table_shape), uniform, *np.zeros((2, self._batch_size)))
+        uniform = np.full(self._table_shape, 1.0 / self.num_actions)
+        return Preferences(np.zeros(self._table_shape), uniform, *np.zeros((2, self.batch_size)))
 
     def _probabilities(self, learned: Preferences, time_step: TimeStep) -> Floats:
         return learned.probabilities
@@ -65,5 +65,5 @@ class GradientBanditPolicy(Policy):
         # Softmax does not change when a row is shifted; shifted to a largest of 0, exp is safe.
         largest = preferences.reshape(-1).take(self._row_offsets + preferences.argmax(axis=1))
         np.exp(preferences - largest[:, np.newaxis], out=probabilities)
-        probabilities /= probabilities @ np.ones((self._num_actions, 1))
+        probabilities /= probabilities @ np.ones((self.num_actions, 1))
         return learned

@@ -41,14 +41,14 @@ class IndexPolicy(Policy):
         actions = self._best(rng, learned, time_step, available)
         epsilon = self._exploration(learned)
         if not isinstance(epsilon, float) or epsilon > 0.0:
-            drawn = rng.random(self._batch_size)
+            drawn = rng.random(self.batch_size)
             rows = (drawn < epsilon).nonzero()[0]
             actions = actions.copy()
             if available is not None:
                 actions[rows] = draw_indices(rng, available[rows])
             else:  # of the numbers below epsilon, drawn / epsilon is uniform
                 below = epsilon[rows] if isinstance(epsilon, np.ndarray) else epsilon
-                actions[rows] = drawn[rows] / below * self._num_actions
+                actions[rows] = drawn[rows] / below * self.num_actions
         return actions
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
@@ -75,5 +75,5 @@ class IndexPolicy(Policy):
         epsilon = self._exploration(learned)
         if not isinstance(epsilon, float) or epsilon > 0.0:
             found *= 1.0 - epsilon
-            found += epsilon * (1.0 / self._num_actions)
+            found += epsilon * (1.0 / self.num_actions)
         return found

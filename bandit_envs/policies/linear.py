@@ -72,7 +72,7 @@ class RegressionPolicy(Policy):
         return learned
 
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
-        return self._learn_rows(learned, [(trajectory, np.ones(self._batch_size, np.bool_))])
+        return self._learn_rows(learned, [(trajectory, np.ones(self.batch_size, np.bool_))])
 
     def _learn_rows(self, learned: Any, parts: Parts) -> Any:
         chosen = [[each[rows] for each in self._samples(seen)] for seen, rows in parts]
@@ -88,7 +88,7 @@ class RegressionPolicy(Policy):
         """Returns features of all rows [B, ...], flattened after the leading ones and joined."""
 
         def check(leaf: ArraySpec, features: Any) -> NDArray[Any]:
-            array, expected = as_numbers("found", features), (self._batch_size, *leaf.shape)
+            array, expected = as_numbers("found", features), (self.batch_size, *leaf.shape)
             if array.shape != expected:
                 raise ValueError(f"found shape {array.shape}; expected {expected}")
             return array
@@ -165,8 +165,8 @@ class LinearPolicy(RegressionPolicy):
 
     def _samples(self, trajectory: Trajectory) -> tuple[NDArray[Any], Floats, NDArray[Any]]:
         context, arms = self._arrays(trajectory.observation)
-        chosen = arms[np.arange(self._batch_size), trajectory.action]
-        model = np.zeros(self._batch_size, int)
+        chosen = arms[np.arange(self.batch_size), trajectory.action]
+        model = np.zeros(self.batch_size, int)
         return model, as_finite(np.hstack((context, chosen))), trajectory.reward
 
     def _features(self, observation: Nest) -> tuple[Floats, Floats]:
@@ -206,7 +206,7 @@ class LinUCBPolicy(IndexPolicy, LinearPolicy):
         context, arms = features = self._features(time_step.observation)
         dim, (whitening,) = self._global_dim, learned.whitening
         of_context = context @ whitening[:, :dim].T
-        flat = arms.reshape(self._batch_size * self._num_actions, self._arm_dim)
+        flat = arms.reshape(self.batch_size * self.num_actions, self._arm_dim)
         of_arms = (flat @ whitening[dim:, dim:].T).reshape(arms.shape)
         of_arms += of_context[:, np.newaxis, dim:]
         squared_widths = np.einsum("bkd,bkd->bk", of_arms, of_arms)
@@ -233,7 +233,7 @@ class LinearThompsonSamplingPolicy(LinearPolicy):
         features = self._features(time_step.observation)
         available = self._available(time_step.observation)
         (whitening,) = learned.whitening
-        noise = rng.standard_normal((self._batch_size, len(whitening))) @ whitening
+        noise = rng.standard_normal((self.batch_size, len(whitening))) @ whitening
         scores = self._means(learned.theta + self._alpha * noise, features)
         return argmax_random_ties(rng, scores, available)
 

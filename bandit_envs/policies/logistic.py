@@ -51,7 +51,7 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         super().__init__(alpha, 1.0, tikhonov_weight, **sizes)
 
     def _initial(self) -> DiagonalPosteriors:
-        shape = (self._num_actions, self._dim)
+        shape = (self.num_actions, self._dim)
         return DiagonalPosteriors(np.zeros(shape), np.full(shape, self._tikhonov_weight))
 
     def _posterior(self, learned: DiagonalPosteriors, time_step: TimeStep) -> tuple[Floats, Floats]:

@@ -61,26 +61,16 @@ class Policy(Stateful, abc.ABC):
     """The smallest and the largest reward that it takes; subclasses inherit it."""
 
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
-        self._num_actions = check_integer("num_actions", num_actions, minimum=1)
-        self._batch_size = check_integer("batch_size", batch_size, minimum=1)
-        self._table_shape = self._batch_size, self._num_actions
-        self._row_offsets = np.arange(self._batch_size) * self._num_actions
+        self.num_actions = check_integer("num_actions", num_actions, minimum=1)  #: K
+        self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
+        self._table_shape = self.batch_size, self.num_actions
+        self._row_offsets = np.arange(self.batch_size) * self.num_actions
         self._mask_memo, self._info_memo = Memo(), Memo()
         self._chosen_by = Transient()  # what a choice was based on, for its probabilities
         self._skips_the_table = self._defines("_probability_of")
         # A class that tells other probabilities does not choose as the class above it does.
         self._chooser = type(self)._select if self._defines("_select") else Policy._select
         self._state = PolicyState(generator(seed), self._initial(), False)
-
-    @property
-    def num_actions(self) -> int:
-        """The number of actions, K."""
-        return self._num_actions
-
-    @property
-    def batch_size(self) -> int:
-        """The number of rows, B."""
-        return self._batch_size
 
     @property
     def knows_probabilities(self) -> bool:
@@ -136,7 +126,7 @@ class Policy(Stateful, abc.ABC):
         self._check_rows("time_step", time_step, TimeStep)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator")
-        counts, rows = np.zeros(self._table_shape), np.arange(self._batch_size)
+        counts, rows = np.zeros(self._table_shape), np.arange(self.batch_size)
         for _ in range(check_integer("samples", samples, minimum=1)):
             counts[rows, self._choose(rng, time_step)] += 1.0
         return counts / samples
@@ -226,7 +216,7 @@ class Policy(Stateful, abc.ABC):
         return normalized(weights)
 
     def _checked_mask(self, observation: Nest) -> Mask | None:
-        mask = available_actions(observation, self._num_actions)
+        mask = available_actions(observation, self.num_actions)
         if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
             return mask
         expected = f"expected shape {self._table_shape} and at least one action in each row"
@@ -250,10 +240,10 @@ class Policy(Stateful, abc.ABC):
         indices = check_indices(action, *self._table_shape)
         if self._state.learned is None and (isinstance(reward, dict) or np.ndim(reward) > 1):
             return indices, reward  # vectors and nests: nothing is learned from them
-        return indices, check_rewards(reward, self._batch_size, *self.reward_range)
+        return indices, check_rewards(reward, self.batch_size, *self.reward_range)
 
     def _sizes(self) -> dict[str, int | None]:
-        return {"num_actions": self._num_actions, "batch_size": self._batch_size}
+        return {"num_actions": self.num_actions, "batch_size": self.batch_size}
 
     def _check_content(self, content: Any) -> None:
         initial = self._initial()

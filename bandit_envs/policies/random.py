@@ -25,7 +25,7 @@ class RandomPolicy(Policy):
 
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
         super().__init__(num_actions, batch_size, seed)
-        self._uniform = np.full(self._batch_size, 1.0 / self._num_actions)
+        self._uniform = np.full(self.batch_size, 1.0 / self.num_actions)
         self._uniform.setflags(write=False)
 
     def _initial(self) -> None:
@@ -35,7 +35,7 @@ class RandomPolicy(Policy):
         return None
 
     def _probabilities(self, learned: None, time_step: TimeStep) -> Floats:
-        return np.full(self._table_shape, 1.0 / self._num_actions)
+        return np.full(self._table_shape, 1.0 / self.num_actions)
 
     def _probability_of(self, learned: None, time_step: TimeStep, action: Actions) -> Floats:
         return self._uniform
@@ -44,4 +44,4 @@ class RandomPolicy(Policy):
         available = self._available(time_step.observation)
         if available is not None:
             return argmax_random_ties(rng, available)
-        return rng.integers(self._num_actions, size=self._batch_size)
+        return rng.integers(self.num_actions, size=self.batch_size)

@@ -34,7 +34,7 @@ class SlatePolicy(IndexPolicy):
 
     def __init__(self, num_slots: int, **sizes: Any) -> None:
         super().__init__(**sizes)
-        self._num_slots = check_integer("num_slots", num_slots, 1, self._num_actions)
+        self._num_slots = check_integer("num_slots", num_slots, 1, self.num_actions)
 
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class SlatePolicy(IndexPolicy):
 
     def _checked(self, action: Any, reward: Any) -> tuple[Slates, NDArray[Any]]:
         slates = check_indices(action, *self._table_shape, (self._num_slots,))
-        check_distinct(slates, self._num_actions)
+        check_distinct(slates, self.num_actions)
         paid = np.asarray(reward)
         if paid.shape != slates.shape:
             raise ValueError(f"reward has shape {paid.shape}; expected {slates.shape}")
@@ -79,9 +79,9 @@ class RandomSlatePolicy(SlatePolicy):
         return np.zeros(self._table_shape)
 
     def info_of(self, time_step: TimeStep, action: Any) -> SlateProbabilities:
-        left = self._num_actions - np.arange(self._num_slots)  # items, as slots are filled
-        prefix = np.tile(1.0 / left.cumprod(dtype=np.float64), (self._batch_size, 1))
-        slot = np.full_like(prefix, 1.0 / self._num_actions)
+        left = self.num_actions - np.arange(self._num_slots)  # items, as slots are filled
+        prefix = np.tile(1.0 / left.cumprod(dtype=np.float64), (self.batch_size, 1))
+        slot = np.full_like(prefix, 1.0 / self.num_actions)
         return SlateProbabilities(prefix[:, -1], slot, prefix)
 
     def _learn(self, learned: None, trajectory: Trajectory) -> None:
