@@ -104,6 +104,17 @@ def test_the_site_has_every_public_name_id_and_subcommand(site):
     assert [name for name in ("run", "sweep", "evaluate") if f'id="{name}"' not in command] == []
 
 
+def test_terms_are_linked_to_the_glossary_on_each_page_that_uses_them(site):
+    unlinked = []
+    for path in [*site.glob("*.html"), *site.glob("notebooks/*.html")]:
+        page = path.read_text("utf-8")
+        prose = re.sub("<table.*?</table>", "", page, flags=re.DOTALL)
+        terms = "action|horizon|policy|propensity|regret|state|(?<!time )step(?! size)"
+        used = set(re.findall(rf"<p>[^<]*?\b({terms})\b", prose))
+        unlinked += [(path.name, term) for term in used if f"#term-{term}" not in page]
+    assert unlinked == []
+
+
 @pytest.mark.parametrize("name", ["environments", "policies"])
 def test_the_tables_have_a_formula_in_every_row(site, name):
     _, *rows = re.findall("<tr.*?</tr>", (site / f"{name}.html").read_text("utf-8"), re.DOTALL)
