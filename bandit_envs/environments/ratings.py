@@ -59,8 +59,7 @@ class RatingsBandit(ContextualBandit):
         return np.asarray(state @ self._items.T)
 
     def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
-        items = self._items.take(action, axis=0)  # a table of all ratings takes far longer
-        return np.asarray(np.einsum("bk,bk->b", state, items), np.float32)
+        return np.asarray(np.einsum("bk,bk->b", state, self._items.take(action, axis=0)), np.float32)
 
 
 class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
