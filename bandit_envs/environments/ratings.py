@@ -59,7 +59,8 @@ class RatingsBandit(ContextualBandit):
         return np.asarray(state @ self._items.T)
 
     def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
-        return np.asarray(np.einsum("bk,bk->b", state, self._items.take(action, axis=0)), np.float32)
+        items = self._items.take(action, axis=0)
+        return np.asarray(np.einsum("bk,bk->b", state, items), np.float32)
 
 
 class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
