@@ -6,7 +6,7 @@ import operator
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -140,23 +140,34 @@ def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
     """Returns a policy that has learned from the first half of a log, and where the rest begins.
 
     For a policy that does not learn, that is 0. A log that a `LogRecorder` made has a row for each
-    row of the policy; any other log is of one problem, and shown to one row.
+    row of the policy; of any other, one row learns, and in the end all rows know the same.
     """
     row = log.columns().get("row", np.ones(1, int))
     size = int(row.max()) + 1
     if not np.array_equal(row, np.arange(len(log)) % size):
         size = 1
     policy = _made(choice, log, size)
-    if policy.get_state().content.learned is None:
-        return _made(choice, log, min(ROWS, len(log))), 0
-    half = len(log) // 2 // size * size
+    can_learn = policy.get_state().content.learned is not None
+    half = len(log) // 2 // size * size * can_learn
     before, after, observations = restart((), size), termination((), np.zeros(size)), log.seen()
     for start in range(0, half, size):
         rows = slice(start, start + size)
         now = before._replace(observation=map_structure(operator.itemgetter(rows), observations))
         after = after._replace(reward=log.reward[rows])
         policy(Trajectory.from_transition(now, log.action[rows], after))
+    learned = policy.get_state().content.learned
+    if size == 1:
+        wide = _made(choice, log, min(ROWS, len(log)))
+        state = wide.get_state()
+        with contextlib.suppress(ValueError):  # a class may keep something else than rows
+            learned = map_structure(_spread, learned, state.content.learned)
+            wide.set_state(state._replace(content=state.content._replace(learned=learned)))
+            policy = wide
     return policy, half
+
+
+def _spread(one: Any, many: Any) -> Any:
+    return one if np.shape(one) == np.shape(many) else np.broadcast_to(one, np.shape(many))
 
 
 def _made(choice: PolicyChoice, log: BanditLog, size: int) -> Policy:

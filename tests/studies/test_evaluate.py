@@ -10,6 +10,7 @@ from bandit_envs import (
     ArraySpec,
     DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
+    Policy,
     RandomPolicy,
     StepDriver,
     Trajectory,
@@ -130,8 +131,14 @@ def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded
 
 
 @pytest.mark.parametrize("spec", ["ucb:c=1", "disjoint_lin_ucb", "epsilon_greedy:epsilon=0.2"])
-def test_a_users_table_is_one_problem(evaluate, table, spec):
-    _, (row,) = evaluate(table, "--policy", spec, "--estimator", "snips")
+def test_a_users_table_is_one_problem(evaluate, table, spec, monkeypatch):
+    calls, probabilities = [], Policy.probabilities
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            Policy, "probabilities", lambda *both: calls.append(1) or probabilities(*both)
+        )
+        _, (row,) = evaluate(table, "--policy", spec, "--estimator", "snips")
+    assert len(calls) == 1  # many rows at a time, though one row has learned
     features = {"observation_spec": ArraySpec((2,), np.float64)}
     policy = {
         "ucb:c=1": lambda: UCBPolicy(1.0, num_actions=3),
