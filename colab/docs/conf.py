@@ -157,12 +157,11 @@ def name_types(  # noqa: PLR0917 - Sphinx's order
     signature: str | None,
     returns: str | None,
 ) -> tuple[str | None, str | None]:
-    """Writes the types of NumPy in a signature by their names, and leaves out that of `**sizes`."""
+    """Writes the types of NumPy in a signature by their names."""
     text = f"{signature}\n{returns}"
     for spelled, short in SPELLED.items():
         text = text.replace(spelled, short)
     text = re.sub(r"~numpy\.ndarray\[tuple\[.*?\], ~numpy\.dtype\[(.*?)\]\]", r"NDArray[\1]", text)
-    text = re.sub(r"(\*\*sizes): ~typing\.Unpack\[.*?\]", r"\1", text)
     signature, returns = (None if part == "None" else part for part in text.split("\n"))
     return signature, returns
 
