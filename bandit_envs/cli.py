@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--seed", **number, help="base random seed (default: 0)")
     for each in (testbed, run, report):
         names = ", ".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
-        text = f"draw these over steps, all or some of {names}; or arms, for one problem"
+        text = f"draw these over steps, as reward,regret: some of {names}; or arms, one problem"
         each.add_argument("--panels", type=lambda names: names.split(","), help=text)
         text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
         each.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
@@ -147,12 +147,12 @@ def _add_evaluate_options(parser: Any) -> None:
     parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
-    text = "of the intervals (default: 0.95)"
+    text = "probability that an interval holds (default: 0.95)"
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
     for name, default, metavar, text in (
-        ("action", "action", "COLUMN", "its column in your table (default: action)"),
-        ("reward", "reward", "COLUMN", "its column in your table (default: reward)"),
-        ("propensity", "propensity", "COLUMN", "its column in your table (default: propensity)"),
+        ("action", "action", "COLUMN", "column of actions (default: action)"),
+        ("reward", "reward", "COLUMN", "column of rewards (default: reward)"),
+        ("propensity", "propensity", "COLUMN", "column of propensities (default: propensity)"),
         ("features", None, "A,B,C", "columns of features in your table"),
     ):
         parser.add_argument(f"--{name}", default=default, metavar=metavar, help=text)
