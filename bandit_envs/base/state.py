@@ -120,10 +120,11 @@ def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]
     return np.random.default_rng(constants), draws
 
 
-def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> None:
-    """Raises TypeError if `state` is not a `kind`, or a field is not of its type."""
+def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> Any:
+    """Returns `state`; TypeError if it is not a `kind`, or a field is not of its type."""
     if type(state) is not kind:
         raise TypeError(f"found a {type(state).__name__}; expected a {kind.__name__}")
     for name, expected in types.items():
         if not isinstance(getattr(state, name), expected):
             raise TypeError(f"{name} is {getattr(state, name)!r}; expected a {expected.__name__}")
+    return state

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS, Floats, as_numbers, check_array
+from bandit_envs.base.arrays import NUMBERS, Array, Floats, as_numbers, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.specs import Nest, flatten, map_structure
@@ -194,16 +194,18 @@ def _check_values(columns: dict[str, NDArray[Any]], num_actions: int) -> None:
         check_each("expected_rewards", means, np.isfinite(means) | ~available, "finite numbers")
 
 
-def check_distributions(name: str, table: Floats, start: int = 0) -> None:
-    """Raises ValueError for the first row of `table` [n, K] that is no probability distribution."""
+def check_distributions(name: str, table: Floats, start: int = 0) -> Floats:
+    """Returns `table` [n, K]; ValueError for the first row that is no probability distribution."""
     check_each(name, table, table >= 0.0, "at least 0", start)
     sums = table @ np.ones(table.shape[1])  # much faster than sum(axis=1)
     check_each(f"the sum of {name}", sums, np.abs(sums - 1.0) <= 1e-5, "1", start)
+    return table
 
 
-def check_each(name: str, values: NDArray[Any], good: Any, expected: str, start: int = 0) -> None:
-    """Raises ValueError for the first of `values` [n, ...] that is not good; rows from `start`."""
+def check_each(name: str, values: Array, good: Any, expected: str, start: int = 0) -> Array:
+    """Returns `values` [n, ...]; ValueError for the first that is not good; rows from `start`."""
     if not good.all():
         row, *rest = map(int, np.argwhere(~good)[0])
         found = f"{name} is {values.item(row, *rest)!r} in row {start + row}"
         raise ValueError(f"{found}; expected {expected}")
+    return values
