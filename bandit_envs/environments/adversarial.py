@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import check_table
+from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.specs import BoundedArraySpec
 
 
@@ -63,6 +63,7 @@ def adversarial(
     num_actions: int = 4, period: int = 100, batch_size: int = 1, **options: Any
 ) -> AdversarialBandit:
     """Rewards of 0 and 1 in turns: each arm pays for `period` steps, the last for twice as many."""
-    repeats = [period] * (num_actions - 1) + [2 * period]
+    steps = check_integer("period", period, minimum=1)
+    repeats = [steps] * (check_integer("num_actions", num_actions, minimum=1) - 1) + [2 * steps]
     table = np.eye(num_actions, dtype=np.float32).repeat(repeats, 0)
     return AdversarialBandit(table, batch_size=batch_size, **options)

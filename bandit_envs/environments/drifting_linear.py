@@ -120,8 +120,8 @@ def drifting_linear(  # noqa: PLR0917 - as the class
     Contexts and weights are standard normal, as in TF-Agents' example.
     """
     return DriftingLinearBandit(
-        Normal(context_dim),
-        Normal(num_actions),
+        Normal(check_integer("context_dim", context_dim, minimum=2)),
+        Normal(check_integer("num_actions", num_actions, minimum=1)),
         drift_mean,
         drift_std,
         additive_std=additive_std,

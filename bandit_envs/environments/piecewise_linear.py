@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
 from bandit_envs.environments.contextual import WEIGHTS, LinearBandit
 from bandit_envs.sampling import Durations, Normal, SamplingFunction, as_sampler
 
@@ -105,10 +106,10 @@ def piecewise_linear(
     Contexts and weights are standard normal, as in TF-Agents' example.
     """
     return PiecewiseLinearBandit(
-        Normal(context_dim),
+        Normal(check_integer("context_dim", context_dim, minimum=1)),
         interval,
-        Normal(num_actions),
-        Normal(num_actions, scale=additive_std),
+        Normal(check_integer("num_actions", num_actions, minimum=1)),
+        Normal(num_actions, scale=check_number("additive_std", additive_std, 0.0, MAX_PARAMETER)),
         batch_size,
         **options,
     )

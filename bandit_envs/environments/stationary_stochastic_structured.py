@@ -90,7 +90,10 @@ def structured(
     theta_rng, options["seed"] = split_seed(options.get("seed"))
     feature_count = check_integer("global_dim", global_dim, minimum=0)
     user = {"user": Normal(feature_count), "session": Normal(feature_count)}
-    item = {"item": Normal(arm_dim), "price": Uniform(1, 0.0, 1.0)}
+    item = {
+        "item": Normal(check_integer("arm_dim", arm_dim, minimum=0)),
+        "price": Uniform(1, 0.0, 1.0),
+    }
     dim = 2 * feature_count + arm_dim + 1
     theta = theta_rng.standard_normal(dim) / dim**0.5
     reward = FlatReward(LinearReward(theta, noise_std))

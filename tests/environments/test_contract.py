@@ -19,6 +19,9 @@ ARGUMENTS = {
 """Arguments of the environments by id, where the defaults are large or missing."""
 
 
+DIMENSIONS = "context_dim", "num_actions"
+
+
 def add_contract(name, make, slow):
     """Puts a class of tests into this module, where other processes find it."""
 
@@ -49,6 +52,19 @@ def test_it_has_the_rows_the_horizon_and_the_name_that_are_asked_for(name):
     except ModuleNotFoundError as error:
         pytest.skip(f"{error.name} is not installed")
     assert (env.batch_size, env.horizon, env.name) == (2, 3, "mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        *(("adversarial", "period"), ("adversarial", "num_actions"), ("structured", "arm_dim")),
+        *((f"{law}_linear", key) for law in ("drifting", "piecewise") for key in DIMENSIONS),
+    ],
+)
+def test_a_wrong_parameter_of_a_preset_is_named(name, parameter):
+    for value in (-1, 1.5):
+        with pytest.raises((TypeError, ValueError), match=f"^{parameter} is {value}"):
+            ENVIRONMENTS[name].make(**{parameter: value})
 
 
 for entry in ENVIRONMENTS.values():
