@@ -22,6 +22,8 @@ ITEMS = "global_sampling_fn", "item_sampling_fn"
 class ContextualBandit(BanditPyEnvironment):
     """A bandit whose state is its observation, which `_initial_state` draws anew for each step."""
 
+    trusted = True  # the samplers check the contexts
+
     def _observe(self, state: Any) -> Any:
         return state
 

@@ -41,8 +41,6 @@ class RatingsBandit(ContextualBandit):
     ((2, 2), [True, True])
     """
 
-    trusted = True  # the factors are finite
-
     def __init__(self, ratings: ArrayLike, rank: int, batch_size: int = 1, **options: Any) -> None:
         users, strengths, items = _factors(ratings, rank)
         check_integer("batch_size", batch_size, 1, len(users))

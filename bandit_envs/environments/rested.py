@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_table
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
+
+PULLS = np.arange(1.0, 1001.0)
 
 
 class RestedBandit(BanditPyEnvironment):
@@ -71,7 +73,7 @@ class RottingBandit(RestedBandit):
 
         R_t ~ N(starts[A_t] / n^rate, std^2)
 
-    The mean stays as it is after a number of `pulls`.
+    The mean stays as it is after 1000 pulls.
 
     >>> env = RottingBandit([1.0, 0.75], rate=1.0, std=0.0)
     >>> time_step = env.reset()
@@ -83,12 +85,11 @@ class RottingBandit(RestedBandit):
         self,
         starts: ArrayLike = (1.0, 0.8, 0.6, 0.4),
         rate: float = 0.25,
-        pulls: int = 1000,
         std: float = 0.2,
         batch_size: int = 1,
         **options: Any,
     ) -> None:
-        factors = _counts(pulls) ** -check_number("rate", rate, 0.0)
+        factors = PULLS ** -check_number("rate", rate, 0.0)
         means = np.multiply.outer(check_table("starts", starts, 1, 0.0), factors)
         super().__init__(means, std, batch_size, **options)
 
@@ -98,7 +99,7 @@ class RisingBandit(RestedBandit):
 
         R_t ~ N(ends[A_t] (1 - exp(-rates[A_t] n)), std^2)
 
-    The mean stays as it is after a number of `pulls`.
+    The mean stays as it is after 1000 pulls.
 
     >>> env = RisingBandit([0.5, 1.0], rates=[1.0, 0.1], std=0.0)
     >>> time_step = env.reset()
@@ -110,7 +111,6 @@ class RisingBandit(RestedBandit):
         self,
         ends: ArrayLike = (0.4, 0.6, 0.8, 1.0),
         rates: ArrayLike = (0.1, 0.05, 0.02, 0.01),
-        pulls: int = 1000,
         std: float = 0.2,
         batch_size: int = 1,
         **options: Any,
@@ -118,9 +118,5 @@ class RisingBandit(RestedBandit):
         speeds, limits = check_table("rates", rates, 1, 0.0), check_table("ends", ends, 1, 0.0)
         if speeds.shape != limits.shape:
             raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
-        means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, _counts(pulls)))
+        means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, PULLS))
         super().__init__(means, std, batch_size, **options)
-
-
-def _counts(pulls: int) -> Floats:
-    return np.arange(1.0, check_integer("pulls", pulls, 1, 10**7) + 1.0)

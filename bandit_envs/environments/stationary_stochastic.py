@@ -44,8 +44,6 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
     ((3, 2), (3, 2))
     """
 
-    trusted = True  # the samplers check the contexts
-
     def __init__(
         self,
         context_sampling_fn: ContextSampler | Callable[[], Any],

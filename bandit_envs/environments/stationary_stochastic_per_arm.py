@@ -57,8 +57,6 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
     (2,)
     """
 
-    trusted = True  # the samplers check the contexts
-
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,
         global_context_sampling_fn: SamplingFunction,

@@ -44,8 +44,6 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
     ((5, 1), (5, 4, 3))
     """
 
-    trusted = True  # the samplers check the contexts
-
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,
         global_context_sampling_fn: Nest,
