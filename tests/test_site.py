@@ -110,7 +110,7 @@ def test_terms_are_linked_to_the_glossary_on_each_page_that_uses_them(site):
         page = path.read_text("utf-8")
         prose = re.sub("<table.*?</table>", "", page, flags=re.DOTALL)
         terms = "action|horizon|policy|propensity|regret|state|(?<!time )step(?! size)"
-        used = set(re.findall(rf"<p>[^<]*?\b({terms})\b", prose))
+        used = set(re.findall(rf"<p>[^<]*?(?<![\w-])({terms})\b", prose))
         unlinked += [(path.name, term) for term in used if f"#term-{term}" not in page]
     assert unlinked == []
 

@@ -35,7 +35,7 @@ def link(app: Any, document: nodes.document) -> None:
     linked = {node["reftarget"] for node in links if node["reftype"] == "term"}
     for term, words in TERMS.items():
         for text in [] if term in linked else list(document.findall(nodes.Text)):
-            found = re.search(rf"\b({words})\b", text, re.IGNORECASE)
+            found = re.search(rf"(?<![\w-])({words})\b", text, re.IGNORECASE)
             if found and not _is_in(text, NOT_PROSE):
                 before, after = text[: found.start()], text[found.end() :]
                 parts = [nodes.Text(before), _reference(term, found[0], name), nodes.Text(after)]
