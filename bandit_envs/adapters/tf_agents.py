@@ -263,6 +263,7 @@ def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Bas
     if not _is_endless(bandit):
         raise ValueError(f"{bandit.name} has a horizon; expected a bandit without one")
     spec = bandit.observation_spec()
+    of_a_row = bandit.action_spec().shape if key == "optimal_action" else ()
 
     def of_observation(*leaves: Any) -> Any:
         observation = tf.nest.pack_sequence_as(spec, leaves)
@@ -282,7 +283,7 @@ def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Bas
 
     def baseline(observation: Nest) -> tf.Tensor:
         optima = tf.numpy_function(function, tf.nest.flatten(observation), dtype)
-        optima.set_shape([None])
+        optima.set_shape([None, *of_a_row])
         return optima
 
     return baseline

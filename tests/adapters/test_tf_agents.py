@@ -272,8 +272,9 @@ def test_baselines_of_any_other_bandit_are_what_is_optimal_at_a_step(make):
         lambda: find_environment("piecewise_linear").make(interval=2, batch_size=B, seed=0),
         lambda: find_environment("piecewise_bernoulli").make(steps=9, batch_size=B, seed=0),
         lambda: RandomActionMask(k_armed(), 0.5),
+        lambda: find_environment("ranking").make(batch_size=B, seed=0),
     ],
-    ids=["testbed", "wrapped", "drifting", "piecewise", "piecewise Bernoulli", "masked"],
+    ids=["testbed", "wrapped", "drifting", "piecewise", "piecewise Bernoulli", "masked", "slates"],
 )
 def test_baselines_of_what_changes_are_those_of_the_step_that_was_taken(make, in_graph):
     env = make()
