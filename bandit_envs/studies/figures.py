@@ -50,9 +50,10 @@ def study_figure(study: Study, results: Rows) -> bytes:
     for axis in axes.flat:
         handles |= {label: line for line, label in zip(*axis.get_legend_handles_labels())}
     title = f"the first {len(STYLES)} of {lines}" if lines > len(STYLES) else None
-    style: Any = {"loc": "outside lower center", "ncols": 2, "frameon": False, "title": title}
+    columns = 2 if max(map(len, handles), default=0) <= 40 else 1  # what fits the narrowest figure
+    style: Any = {"loc": "outside lower center", "ncols": columns, "frameon": False, "title": title}
     figure.legend(handles.values(), handles.keys(), **style)
-    figure.set_figheight(figure.get_figheight() + 0.1 * len(handles))
+    figure.set_figheight(figure.get_figheight() + 0.2 * len(handles) / columns)
     return _png(figure)
 
 

@@ -138,6 +138,14 @@ def test_curves_can_be_told_apart_and_those_that_cannot_are_counted(draw):
     assert figure.legends[0].get_title().get_text() == "the first 32 of 34"
 
 
+@pytest.mark.parametrize("start", [1.0, 1.234567890123456])
+def test_the_legend_is_no_wider_than_the_figure(draw, start):
+    policies = [f"epsilon_greedy:epsilon=0.{e},initial_value={start},step_size=0.1" for e in (1, 2)]
+    figure, _ = draw(a_study(*policies, runs=1))
+    (legend,) = figure.legends
+    assert legend.get_window_extent().width <= figure.bbox.width
+
+
 def test_curves_that_coincide_are_all_visible(draw):
     own = [f"tests.studies.mine:Always:action={action}" for action in (0, 1)]
     figure, _ = draw(a_study("greedy", "epsilon_greedy:epsilon=0", *own, panels=["reward"]))
