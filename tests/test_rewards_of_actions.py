@@ -11,6 +11,7 @@ from bandit_envs.rewards import (
     LinearActionReward,
     RowActionReward,
     as_action_reward_model,
+    normalized_sliding_thetas,
     sliding_thetas,
     structured_thetas,
 )
@@ -48,6 +49,8 @@ def test_without_noise_a_linear_reward_is_its_mean(shape):
 
 def test_sliding_weights_are_consecutive_integers():
     assert sliding_thetas(3, 2).tolist() == [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
+    expected = [[0.0, 0.2, 0.4], [0.2, 0.4, 0.6]]
+    np.testing.assert_allclose(normalized_sliding_thetas(3, 2), expected, rtol=1e-15)
 
 
 def test_structured_weights_differ_from_the_previous_action_s_by_uniform_steps():

@@ -5,6 +5,7 @@ from bandit_envs.rewards.actions import ActionRewards as ActionRewards
 from bandit_envs.rewards.actions import LinearActionReward as LinearActionReward
 from bandit_envs.rewards.actions import RowActionReward as RowActionReward
 from bandit_envs.rewards.actions import as_action_reward_model as as_action_reward_model
+from bandit_envs.rewards.actions import normalized_sliding_thetas as normalized_sliding_thetas
 from bandit_envs.rewards.actions import sliding_thetas as sliding_thetas
 from bandit_envs.rewards.actions import structured_thetas as structured_thetas
 from bandit_envs.rewards.arms import Bernoulli as Bernoulli

@@ -127,6 +127,11 @@ def sliding_thetas(context_dim: int, num_actions: int) -> Floats:
     return np.arange(float(num_actions))[:, np.newaxis] + np.arange(float(context_dim))
 
 
+def normalized_sliding_thetas(context_dim: int, num_actions: int) -> Floats:
+    """Returns the weights of `sliding_thetas`, divided by d + K: [K, d]."""
+    return sliding_thetas(context_dim, num_actions) / (context_dim + num_actions)
+
+
 def structured_thetas(
     rng: Rng, context_dim: int, num_actions: int, drift_coefficient: float = 0.1
 ) -> Floats:
