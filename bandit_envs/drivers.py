@@ -8,7 +8,7 @@ from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.policies import Policy
-from bandit_envs.specs import BoundedArraySpec
+from bandit_envs.specs import BoundedArraySpec, SlateSpec
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 Observer = Callable[[Trajectory], Any]
@@ -59,8 +59,9 @@ class StepDriver(Stateful):
         for observer in self._observers:
             _check(callable(observer), "an observer", observer, "a callable")
         sizes, spec = [("batch_size", policy.batch_size, env.batch_size)], env.action_spec()
-        if isinstance(spec, BoundedArraySpec) and spec.shape == ():
-            sizes.append(("num_actions", policy.num_actions, int(spec.maximum) + 1))
+        is_slate = isinstance(spec, SlateSpec)
+        if is_slate or (isinstance(spec, BoundedArraySpec) and spec.shape == ()):
+            sizes.append(("num_actions", policy.num_actions, int(spec.maximum.max()) + 1))
         for name, found, expected in sizes:
             if found != expected:
                 problem = f"policy has {name} {found}; expected {expected}"

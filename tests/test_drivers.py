@@ -6,11 +6,13 @@ import pytest
 from bandit_envs import (
     AffineReward,
     AverageRewardMetric,
+    CascadeBandit,
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
     KArmedTestbed,
     OptimalActionMetric,
     RandomPolicy,
+    RandomSlatePolicy,
     RegretMetric,
     StepDriver,
     UCBPolicy,
@@ -286,6 +288,13 @@ ENV, POLICY = KArmedTestbed(K, batch_size=B), epsilon_greedy()
 def test_wrong_arguments_are_refused(arguments, error, name):
     with pytest.raises(error, match=name):
         StepDriver(*arguments)
+
+
+def test_a_policy_of_slates_with_another_number_of_items_is_refused():
+    env = CascadeBandit(num_slots=2, seed=0)
+    for num_items in (env.num_actions - 1, env.num_actions + 1):
+        with pytest.raises(ValueError, match="policy has num_actions"):
+            StepDriver(env, RandomSlatePolicy(2, num_actions=num_items))
 
 
 def test_observers_may_be_any_iterable():
