@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+import typing
 
 import numpy as np
 
 from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import check_positive
-from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.policy import Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 SMALLEST = 1e-9
@@ -34,7 +34,7 @@ class Exp3Policy(Policy):
     reward_range = 0.0, 1.0
     _shared = 1e-300  # what every weight gets at a step; this little only keeps it above 0
 
-    def __init__(self, gamma: float, **sizes: Any) -> None:
+    def __init__(self, gamma: float, **sizes: typing.Unpack[Sizes]) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
         super().__init__(**sizes)
 
@@ -76,13 +76,13 @@ class Exp3SPolicy(Exp3Policy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, gamma: float, alpha: float, **sizes: Any) -> None:
+    def __init__(self, gamma: float, alpha: float, **sizes: typing.Unpack[Sizes]) -> None:
         alpha = check_positive("alpha", alpha, maximum=1.0)
         super().__init__(gamma, **sizes)
         self._shared = math.e * alpha / self.num_actions
 
 
-class Estimates(NamedTuple):
+class Estimates(typing.NamedTuple):
     """Estimated losses and what follows from them, updated in place, and the steps so far."""
 
     losses: Floats  # L, the sum of the estimated losses, [B, K]; less the smallest of the row

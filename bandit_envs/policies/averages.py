@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import Any, NamedTuple
+import typing
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.policy import Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Averages(NamedTuple):
+class Averages(typing.NamedTuple):
     """What was seen of every action, [B, K] and updated in place, and the steps so far."""
 
     counts: Floats  # N, how often the action was chosen
@@ -30,12 +30,12 @@ class Averages(NamedTuple):
 class AveragePolicy(Policy):
     """A policy that learns average rewards."""
 
-    def _initial(self) -> Any:
+    def _initial(self) -> typing.Any:
         counts, sums, values, variances = np.zeros((4, *self._table_shape))
         inverses = np.full(self._table_shape, np.inf)
         return Averages(counts, sums, values, variances, inverses, 0)
 
-    def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
+    def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
         chosen, reward = self._row_offsets + trajectory.action, trajectory.reward
         counts, sums, values, variances, inverses = (table.reshape(-1) for table in learned[:5])
         counts[chosen] = n = counts.take(chosen) + 1.0
@@ -54,15 +54,15 @@ class AverageIndexPolicy(IndexPolicy, AveragePolicy):
     """
 
     @abc.abstractmethod
-    def _indices(self, learned: Any, t: int, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: typing.Any, t: int, time_step: TimeStep) -> Floats:
         """Returns the index of every action at step t, at least 2: [B, K]."""
 
-    def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
+    def _scores(self, learned: typing.Any, time_step: TimeStep) -> Floats:
         # At the first step all indices are infinite, if only ln t is not 0.
         return self._indices(learned, max(learned.steps + 1, 2), time_step)
 
 
-class ConfidenceBounds(NamedTuple):
+class ConfidenceBounds(typing.NamedTuple):
     """Q, N and 1 / sqrt(N), each [B, K] and updated in place, and the steps so far."""
 
     values: Floats
@@ -85,11 +85,11 @@ class UCBPolicy(AverageIndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, c: float, **sizes: Any) -> None:
+    def __init__(self, c: float, **sizes: typing.Unpack[Sizes]) -> None:
         self._c = check_positive("c", c, maximum=MAX_PARAMETER)
         super().__init__(**sizes)
 
-    def _initial(self) -> Any:
+    def _initial(self) -> typing.Any:
         shape = self._table_shape
         return ConfidenceBounds(np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), 0)
 
@@ -98,7 +98,7 @@ class UCBPolicy(AverageIndexPolicy):
         bounds += learned.values
         return bounds
 
-    def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
+    def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
         chosen = self._row_offsets + trajectory.action
         values, counts = learned.values.reshape(-1), learned.counts.reshape(-1)
         n = counts.take(chosen) + 1
@@ -151,7 +151,7 @@ class MOSSPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, horizon: int | None = None, **sizes: Any) -> None:
+    def __init__(self, horizon: int | None = None, **sizes: typing.Unpack[Sizes]) -> None:
         if horizon is not None:
             horizon = check_integer("horizon", horizon, minimum=1)
         self._horizon = horizon
@@ -182,7 +182,7 @@ class BoltzmannPolicy(AveragePolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, temperature: float, **sizes: Any) -> None:
+    def __init__(self, temperature: float, **sizes: typing.Unpack[Sizes]) -> None:
         self._temperature = check_positive("temperature", temperature, MIN_STD, MAX_PARAMETER)
         super().__init__(**sizes)
 

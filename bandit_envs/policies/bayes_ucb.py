@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import typing
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Quantiles(NamedTuple):
+class Quantiles(typing.NamedTuple):
     """The posteriors and what is known of their quantiles, and the steps so far.
 
     The arrays are [B, K] and updated in place.

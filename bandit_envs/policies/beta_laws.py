@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+import typing
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ LENGTH = 34.0  # an integral over a density ends where its logarithm has fallen 
 UNKNOWN = 1e200  # the ratio of a tail that is not known
 
 
-class Tails(NamedTuple):
+class Tails(typing.NamedTuple):
     """Where tails of Beta laws are known, in log odds Y = ln(X / (1 - X)); arrays of one shape."""
 
     at: Floats  # a number y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,9 @@ def _mixed(steps: tuple[Trajectory, ...], lag: NDArray[Any], reward: NDArray[Any
     found = [steps[each] for each in used]
     mixed: Trajectory = found[0]
     if len(found) > 1:
-        mixed = map_structure(
-            lambda *leaves: None if leaves[0] is None else np.stack(leaves)[place, rows], *found
-        )
+        mixed = map_structure(functools.partial(_picked, place, rows), *found)
     return mixed._replace(reward=reward[rows, lag])
+
+
+def _picked(place: NDArray[Any], rows: NDArray[Any], *leaves: Any) -> Any:
+    return None if leaves[0] is None else np.stack(leaves)[place, rows]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import typing
 
 import numpy as np
 
 from bandit_envs.base.arrays import Floats, Mask
 from bandit_envs.base.checks import check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Exploration(NamedTuple):
+class Exploration(typing.NamedTuple):
     """The sum of the first m rewards, and N; [B, K] each and updated in place."""
 
     sums: Floats
@@ -34,7 +35,7 @@ class ExploreThenCommitPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, m: int, **sizes: Any) -> None:
+    def __init__(self, m: int, **sizes: typing.Unpack[Sizes]) -> None:
         self._m = check_integer("m", m, minimum=1)
         super().__init__(**sizes)
 
@@ -53,7 +54,7 @@ class ExploreThenCommitPolicy(IndexPolicy):
         return learned
 
 
-class Candidates(NamedTuple):
+class Candidates(typing.NamedTuple):
     """The candidates and what was seen of them, [B, K] and updated in place."""
 
     values: Floats  # the mean reward
@@ -78,7 +79,7 @@ class SuccessiveEliminationPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, delta: float, **sizes: Any) -> None:
+    def __init__(self, delta: float, **sizes: typing.Unpack[Sizes]) -> None:
         self._delta = check_positive("delta", delta, 1e-100, 1.0)
         super().__init__(**sizes)
 

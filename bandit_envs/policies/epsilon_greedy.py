@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import typing
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,11 @@ from bandit_envs.base.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Actions
+from bandit_envs.policies.policy import Actions, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class ActionValues(NamedTuple):
+class ActionValues(typing.NamedTuple):
     """Estimated values, and the greedy action of each row; updated in place."""
 
     values: Floats  # Q, [B, K]
@@ -48,7 +49,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
         epsilon: float,
         initial_value: float = 0.0,
         step_size: float | None = None,
-        **sizes: Any,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
         bounds = -MAX_PARAMETER, MAX_PARAMETER
@@ -117,7 +118,7 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, c: float, d: float, **sizes: Any) -> None:
+    def __init__(self, c: float, d: float, **sizes: typing.Unpack[Sizes]) -> None:
         c, d = check_positive("c", c, maximum=MAX_PARAMETER), check_positive("d", d, 1e-9, 1.0)
         super().__init__(0.0, **sizes)
         self._first_epsilon = c * self.num_actions / d**2

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+import typing
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,13 @@ from numpy.typing import NDArray
 from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 NEVER = 1e250  # 1 / N of an action never chosen, or so long ago that N is 0 but for rounding
 
 
-class Discounted(NamedTuple):
+class Discounted(typing.NamedTuple):
     """Discounted statistics: the mean and 1 / N, [B, K] and updated in place; n, the sum of N."""
 
     values: Floats
@@ -44,7 +46,7 @@ class DiscountedUCBPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, gamma: float, xi: float = 0.5, **sizes: Any) -> None:
+    def __init__(self, gamma: float, xi: float = 0.5, **sizes: typing.Unpack[Sizes]) -> None:
         self._gamma = check_positive("gamma", gamma, 1e-9, 1.0)
         self._xi = check_positive("xi", xi, 1e-9, MAX_PARAMETER)
         super().__init__(**sizes)
@@ -71,7 +73,7 @@ class DiscountedUCBPolicy(IndexPolicy):
         return learned._replace(total=self._gamma * learned.total + 1.0)
 
 
-class Window(NamedTuple):
+class Window(typing.NamedTuple):
     """What the last steps were, updated in place, and the number of all steps."""
 
     actions: NDArray[Any]  # of the last steps, [window, B]; step t is in row t modulo the window
@@ -103,7 +105,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
 
     learns_by_row = False  # all rows share the places in the window
 
-    def __init__(self, window: int, xi: float = 0.5, **sizes: Any) -> None:
+    def __init__(self, window: int, xi: float = 0.5, **sizes: typing.Unpack[Sizes]) -> None:
         self._window = check_integer("window", window, minimum=1, maximum=2**31)
         self._xi = check_positive("xi", xi, 1e-9, MAX_PARAMETER)
         super().__init__(**sizes)

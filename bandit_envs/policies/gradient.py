@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import typing
 
 import numpy as np
 
 from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
-from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.policy import Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Preferences(NamedTuple):
+class Preferences(typing.NamedTuple):
     """H and its softmax [B, K], the mean reward [B] and its steps [B]; updated in place."""
 
     preferences: Floats
@@ -37,7 +37,9 @@ class GradientBanditPolicy(Policy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, step_size: float, baseline: bool = True, **sizes: Any) -> None:
+    def __init__(
+        self, step_size: float, baseline: bool = True, **sizes: typing.Unpack[Sizes]
+    ) -> None:
         self._step_size = check_positive("step_size", step_size, maximum=MAX_PARAMETER)
         if not isinstance(baseline, (bool, np.bool_)):
             raise TypeError(f"baseline is {baseline!r}; expected True or False")

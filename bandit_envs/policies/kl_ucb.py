@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import typing
 
 import numpy as np
 
 from bandit_envs.base.arrays import Floats
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.averages import AverageIndexPolicy, Averages
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.trajectories import TimeStep
 
 BELOW_1 = np.nextafter(1.0, 0.0)
@@ -35,7 +36,7 @@ class KLUCBPolicy(AverageIndexPolicy):
 
     reward_range = 0.0, 1.0
 
-    def __init__(self, c: float = 0.0, **sizes: Any) -> None:
+    def __init__(self, c: float = 0.0, **sizes: typing.Unpack[Sizes]) -> None:
         self._c = check_number("c", c, 0.0, 1e6)
         super().__init__(**sizes)
 

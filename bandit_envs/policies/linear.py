@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+import typing
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from bandit_envs.base.arrays import NUMBERS, Floats, Rng, as_numbers
 from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_number, check_positive
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Parts, Policy
+from bandit_envs.policies.policy import Parts, Policy, Sizes
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.rewards.contextual import joined
 from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure
@@ -42,7 +43,7 @@ class RegressionPolicy(Policy):
         tikhonov_weight: float = 1.0,
         *,
         observation_spec: Nest,
-        **sizes: Any,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
         self._gamma = check_number("gamma", gamma, 0.0, 1.0)
@@ -123,10 +124,16 @@ class EpsilonGreedyRegression(IndexPolicy, RegressionPolicy):
     """Chooses the largest estimate, or with probability epsilon any action."""
 
     def __init__(
-        self, epsilon: float, gamma: float = 1.0, tikhonov_weight: float = 1.0, **sizes: Any
+        self,
+        epsilon: float,
+        gamma: float = 1.0,
+        tikhonov_weight: float = 1.0,
+        *,
+        observation_spec: Nest,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
-        super().__init__(0.0, gamma, tikhonov_weight, **sizes)
+        super().__init__(0.0, gamma, tikhonov_weight, observation_spec=observation_spec, **sizes)
 
     def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
         return self._means(learned.theta, self._features(time_step.observation))

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import typing
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import Floats, sigmoid
 from bandit_envs.policies.disjoint_linear import ContextPolicy
+from bandit_envs.policies.policy import Sizes
 from bandit_envs.policies.ridge import add_rows
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
+from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep
 
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
 MAX_STEPS, MAX_HALVINGS = 100, 60
 
 
-class DiagonalPosteriors(NamedTuple):
+class DiagonalPosteriors(typing.NamedTuple):
     """Normal posteriors of independent weights: means [K, D] and precisions [K, D]."""
 
     mean: Floats
@@ -47,8 +50,15 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
 
     reward_range = 0.0, 1.0
 
-    def __init__(self, alpha: float = 1.0, tikhonov_weight: float = 1.0, **sizes: Any) -> None:
-        super().__init__(alpha, 1.0, tikhonov_weight, **sizes)
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        tikhonov_weight: float = 1.0,
+        *,
+        observation_spec: Nest,
+        **sizes: typing.Unpack[Sizes],
+    ) -> None:
+        super().__init__(alpha, 1.0, tikhonov_weight, observation_spec=observation_spec, **sizes)
 
     def _initial(self) -> DiagonalPosteriors:
         shape = (self.num_actions, self._dim)
@@ -73,7 +83,7 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         return DiagonalPosteriors(mean, precision)
 
 
-class _Batch(NamedTuple):
+class _Batch(typing.NamedTuple):
     """Rows sorted by their models: contexts [n, D], rewards [n], first rows [k], numbers [n]."""
 
     context: Floats

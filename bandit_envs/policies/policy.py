@@ -6,7 +6,7 @@ import abc
 import copy
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,14 @@ from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
 Parts: TypeAlias = "Sequence[tuple[Trajectory, Mask]]"
+
+
+class Sizes(TypedDict, total=False):
+    """The keyword arguments of `Policy`, which subclasses pass on."""
+
+    num_actions: int
+    batch_size: int
+    seed: Seed
 
 
 class PolicyState(NamedTuple):

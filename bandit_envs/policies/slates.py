@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import typing
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
+from bandit_envs.policies.policy import Sizes
+from bandit_envs.specs import Nest
 from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
 
 Slates = NDArray[np.intp]
@@ -112,7 +115,7 @@ class CascadeUCBPolicy(SlatePolicy):
     (1, 2)
     """
 
-    def __init__(self, num_slots: int, c: float = 1.5, **sizes: Any) -> None:
+    def __init__(self, num_slots: int, c: float = 1.5, **sizes: typing.Unpack[Sizes]) -> None:
         super().__init__(num_slots, **sizes)
         self._c = check_number("c", c, 0.0, MAX_PARAMETER)
 
@@ -160,7 +163,9 @@ class PBMUCBPolicy(CascadeUCBPolicy):
     (1, 2)
     """
 
-    def __init__(self, num_slots: int, observation_probs: Sequence[float], **sizes: Any) -> None:
+    def __init__(
+        self, num_slots: int, observation_probs: Sequence[float], **sizes: typing.Unpack[Sizes]
+    ) -> None:
         super().__init__(num_slots, 0.5, **sizes)
         looks = check_numbers("observation_probs", observation_probs, ndim=1).astype(np.float64)
         if looks.shape != (self._num_slots,) or not ((looks > 0.0) & (looks <= 1.0)).all():
@@ -197,10 +202,12 @@ class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
         alpha: float = 1.0,
         gamma: float = 1.0,
         tikhonov_weight: float = 1.0,
-        **sizes: Any,
+        *,
+        observation_spec: Nest,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         numbers = {"alpha": alpha, "gamma": gamma, "tikhonov_weight": tikhonov_weight}
-        super().__init__(num_slots, **numbers, **sizes)
+        super().__init__(num_slots, **numbers, observation_spec=observation_spec, **sizes)
 
     def _samples(self, trajectory: Trajectory) -> tuple[Slates, Floats, NDArray[Any]]:
         context, arms = self._arrays(trajectory.observation)

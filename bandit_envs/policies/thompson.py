@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+import typing
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_
 from bandit_envs.policies.beta_laws import draw_beta_odds
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Actions, Policy
+from bandit_envs.policies.policy import Actions, Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -20,10 +20,10 @@ class NormalThompsonSamplingPolicy(Policy):
     """Draws a value for every action from a normal posterior and chooses the largest."""
 
     @abc.abstractmethod
-    def _posterior(self, learned: Any, time_step: TimeStep) -> tuple[Floats, Floats]:
+    def _posterior(self, learned: typing.Any, time_step: TimeStep) -> tuple[Floats, Floats]:
         """Returns the means and standard deviations of the values of all actions: [B, K] each."""
 
-    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
+    def _select(self, rng: Rng, learned: typing.Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         mean, std = self._posterior(learned, time_step)
         values = rng.standard_normal(self._table_shape)
@@ -32,7 +32,7 @@ class NormalThompsonSamplingPolicy(Policy):
         return argmax_random_ties(rng, values, available)
 
 
-class Posterior(NamedTuple):
+class Posterior(typing.NamedTuple):
     """Means [B, K] and standard deviations [B, K] of the arm values, updated in place."""
 
     mean: Floats
@@ -55,7 +55,11 @@ class GaussianThompsonSamplingPolicy(NormalThompsonSamplingPolicy):
     """
 
     def __init__(
-        self, prior_mean: float = 0.0, prior_std: float = 1.0, reward_std: float = 1.0, **sizes: Any
+        self,
+        prior_mean: float = 0.0,
+        prior_std: float = 1.0,
+        reward_std: float = 1.0,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._prior_mean = check_number("prior_mean", prior_mean, -MAX_PARAMETER, MAX_PARAMETER)
         self._prior_std = check_positive("prior_std", prior_std, MIN_STD, MAX_PARAMETER)
@@ -79,7 +83,7 @@ class GaussianThompsonSamplingPolicy(NormalThompsonSamplingPolicy):
         return learned
 
 
-class BetaPosterior(NamedTuple):
+class BetaPosterior(typing.NamedTuple):
     """The parameters of the posteriors, each [B, K] and updated in place."""
 
     successes: Floats
@@ -98,19 +102,22 @@ class BetaPolicy(Policy):
     reward_range = 0.0, 1.0
 
     def __init__(
-        self, prior_successes: float = 1.0, prior_failures: float = 1.0, **sizes: Any
+        self,
+        prior_successes: float = 1.0,
+        prior_failures: float = 1.0,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._prior_successes = check_number("prior_successes", prior_successes, 0.1, 1e6)
         self._prior_failures = check_number("prior_failures", prior_failures, 0.1, 1e6)
         super().__init__(**sizes)
 
-    def _initial(self) -> Any:
+    def _initial(self) -> typing.Any:
         shape = self._table_shape
         return BetaPosterior(
             np.full(shape, self._prior_successes), np.full(shape, self._prior_failures)
         )
 
-    def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
+    def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
         chosen = self._row_offsets + trajectory.action
         learned.successes.reshape(-1)[chosen] += trajectory.reward
         learned.failures.reshape(-1)[chosen] += 1.0 - trajectory.reward
@@ -170,12 +177,16 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
     """
 
     def __init__(
-        self, gamma: float, prior_successes: float = 1.0, prior_failures: float = 1.0, **sizes: Any
+        self,
+        gamma: float,
+        prior_successes: float = 1.0,
+        prior_failures: float = 1.0,
+        **sizes: typing.Unpack[Sizes],
     ) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
         super().__init__(prior_successes, prior_failures, **sizes)
 
-    def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> Any:
+    def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> typing.Any:
         successes, failures = learned
         successes *= self._gamma
         successes += (1.0 - self._gamma) * self._prior_successes
