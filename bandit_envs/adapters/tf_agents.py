@@ -196,11 +196,9 @@ def drop_in(core_class: type[BanditPyEnvironment], base: Any = TFAgentsBanditEnv
 
 
 def _replacement(name: str, make: Callable[..., Any], base: Any) -> Any:
-    """Returns a class with the arguments of `make`; of its options, the seed only."""
+    """Returns a class whose constructor has the arguments of `make`, but for the horizon."""
     signature = inspect.signature(make)
-    parameters = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
-    if "seed" not in signature.parameters:
-        parameters.append(inspect.Parameter("seed", inspect.Parameter.KEYWORD_ONLY, default=None))
+    parameters = [p for p in signature.parameters.values() if p.name != "horizon"]
     signature = signature.replace(parameters=parameters)
     own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters]
 

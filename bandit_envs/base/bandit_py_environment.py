@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
+from typing import Any, ClassVar, NamedTuple, Protocol, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,14 @@ def available_actions(observation: Nest, num_actions: int) -> NDArray[np.bool_] 
             count: NDArray[Any] = np.asarray(observation["num_actions"])
             return np.asarray(np.arange(num_actions) < count[..., np.newaxis])
     return None
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of every bandit."""
+
+    seed: Seed
+    horizon: int | None
+    name: str | None
 
 
 class BanditState(NamedTuple):

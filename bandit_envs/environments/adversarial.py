@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.specs import BoundedArraySpec
 
@@ -35,7 +36,9 @@ class AdversarialBandit(BanditPyEnvironment):
 
     independent_rows = True
 
-    def __init__(self, rewards: ArrayLike, batch_size: int = 1, **options: Any) -> None:
+    def __init__(
+        self, rewards: ArrayLike, batch_size: int = 1, **options: typing.Unpack[Options]
+    ) -> None:
         self._table = check_table("rewards", rewards, ndim=2).astype(np.float32)
         low, high = self._table.min(), self._table.max()
         spec = BoundedArraySpec((), np.float32, low, high, "reward")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.checks import check_integer, check_parameters, check_positive
-from bandit_envs.base.state import split_seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.k_armed_bandit import KArmedBandit
 from bandit_envs.rewards.arms import Bernoulli
 from bandit_envs.specs import ArraySpec
@@ -36,10 +36,15 @@ class BernoulliPyEnvironment(KArmedBandit):
         self,
         means: ArrayLike = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
         batch_size: int = 1,
-        **options: Any,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str | None = None,
     ) -> None:
         (probabilities,) = check_parameters(means=(means, 0.0, 1.0))
-        super().__init__(Bernoulli(probabilities), batch_size, **options)
+        super().__init__(
+            Bernoulli(probabilities), batch_size, seed=seed, horizon=horizon, name=name
+        )
         self._observation_spec = ArraySpec((), np.float32, "observation")
         self._constant_feature = np.ones(self._batch_size, np.float32)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_numbers, check_table, shown
 from bandit_envs.rewards import as_law
 from bandit_envs.rewards.contextual import CLICK_SPEC
@@ -54,7 +55,7 @@ class ClassificationBandit(BanditPyEnvironment):
         batch_size: int = 1,
         *,
         replace: bool = False,
-        **options: Any,
+        **options: typing.Unpack[Options],
     ) -> None:
         features = check_table("contexts", contexts, ndim=2).astype(np.float32)
         classes = check_numbers("labels", labels, ndim=1)

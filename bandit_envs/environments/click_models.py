@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import typing
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, best_slate
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_parameters, check_table
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import SlateSpec
@@ -26,7 +26,12 @@ class ClickModelBandit(BanditPyEnvironment):
     independent_rows = True
 
     def __init__(
-        self, attractions: ArrayLike, looks: Floats, count: str, batch_size: int, **options: Any
+        self,
+        attractions: ArrayLike,
+        looks: Floats,
+        count: str,
+        batch_size: int,
+        **options: typing.Unpack[Options],
     ) -> None:
         (table,) = check_parameters(attractions=(attractions, 0.0, 1.0))
         size = check_integer("batch_size", batch_size, minimum=1)
@@ -83,7 +88,7 @@ class CascadeBandit(ClickModelBandit):
         attractions: ArrayLike = ATTRACTIONS,
         num_slots: int = 4,
         batch_size: int = 1,
-        **options: Any,
+        **options: typing.Unpack[Options],
     ) -> None:
         looks = np.ones(check_integer("num_slots", num_slots, minimum=1))
         super().__init__(attractions, looks, "num_slots", batch_size, **options)
@@ -132,7 +137,7 @@ class PositionBasedBandit(ClickModelBandit):
         attractions: ArrayLike = ATTRACTIONS,
         observation_probs: ArrayLike = (1.0, 0.6, 0.4, 0.3),
         batch_size: int = 1,
-        **options: Any,
+        **options: typing.Unpack[Options],
     ) -> None:
         looks = check_table("observation_probs", observation_probs, 1, 0.0, 1.0)
         count = "the length of observation_probs"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_parameters
+from bandit_envs.base.state import Seed
 from bandit_envs.environments.contextual import CONTEXT, LinearBandit
 from bandit_envs.rewards import arms
 from bandit_envs.sampling import Normal, SamplingFunction
@@ -55,11 +56,14 @@ class DriftingLinearBandit(LinearBandit):
         additive_mean: ArrayLike = 0.0,
         additive_std: ArrayLike = 0.01,
         batch_size: int = 1,
+        name: str | None = None,
         *,
         shared_noise: bool = False,
-        **options: Any,
+        seed: Seed = None,
+        horizon: int | None = None,
     ) -> None:
-        super().__init__(context_sampling_fn, weights_sampling_fn, batch_size=batch_size, **options)
+        samplers = context_sampling_fn, weights_sampling_fn
+        super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
         check_integer(f"the number of features of {CONTEXT}", self._dim, minimum=2)
         self._drift_mean = check_number("drift_mean", drift_mean)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)

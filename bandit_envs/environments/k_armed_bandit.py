@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_parameters
 from bandit_envs.rewards import Corrupted, Normal, as_law
 
@@ -36,7 +37,7 @@ class KArmedBandit(BanditPyEnvironment):
 
     independent_rows = True
 
-    def __init__(self, arms: Any, batch_size: int = 1, **options: Any) -> None:
+    def __init__(self, arms: Any, batch_size: int = 1, **options: typing.Unpack[Options]) -> None:
         self._law = as_law("arms", arms)
         count, spec = np.atleast_1d(self._law.mean).shape[-1], self._law.spec
         super().__init__(None, count, spec, batch_size=batch_size, **options)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.base.bandit_py_environment import Options
 from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards.contextual import CLICK_SPEC
@@ -44,7 +45,7 @@ class LogisticContextBandit(ContextualBandit):
         batch_size: int = 1,
         problem: int = 12345,
         reference: ArrayLike | None = None,
-        **options: Any,
+        **options: typing.Unpack[Options],
     ) -> None:
         actions = check_integer("num_actions", num_actions, minimum=1)
         dim = check_integer("context_dim", context_dim, minimum=1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+import typing
 
 import numpy as np
 
 from bandit_envs.base.arrays import Array
+from bandit_envs.base.bandit_py_environment import Options
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.state import split_seed
 from bandit_envs.environments.stationary_stochastic_per_arm import (
@@ -50,7 +51,7 @@ class NeuralContextBandit(StationaryStochasticPerArmPyEnvironment):
         num_actions: int = 4,
         noise_std: float = 1.0,
         batch_size: int = 1,
-        **options: Any,
+        **options: typing.Unpack[Options],
     ) -> None:
         if function not in FUNCTIONS:
             expected = ", ".join(FUNCTIONS)

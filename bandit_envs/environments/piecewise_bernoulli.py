@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_number, check_table
+from bandit_envs.base.state import Seed
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling.durations import Durations
 from bandit_envs.specs import ArraySpec
@@ -79,11 +80,15 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
         batch_size: int = 1,
         *,
         restart_on_reset: bool = False,
-        **options: Any,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str | None = None,
     ) -> None:
         self._piece_means = check_table("piece_means", piece_means, 2, 0.0, 1.0)
         spec, num_arms = ArraySpec((1,), np.int32, "observation"), self._piece_means.shape[1]
-        super().__init__(spec, num_arms, CLICK_SPEC, batch_size=batch_size, **options)
+        super().__init__(
+            spec, num_arms, CLICK_SPEC, batch_size=batch_size, seed=seed, horizon=horizon, name=name
+        )
         self._piece_optima = self._piece_means.argmax(axis=1)
         self._durations = Durations("change_duration_generator", change_duration_generator)
         self._restart_on_reset = bool(restart_on_reset)

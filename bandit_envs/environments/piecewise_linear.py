@@ -8,6 +8,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
+from bandit_envs.base.state import Seed
 from bandit_envs.environments.contextual import WEIGHTS, LinearBandit
 from bandit_envs.sampling import Durations, Normal, SamplingFunction, as_sampler
 
@@ -48,16 +49,20 @@ class PiecewiseLinearBandit(LinearBandit):
     ((4, 3), (3, 2))
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - in the order of TF-Agents
         self,
         context_sampling_fn: SamplingFunction,
         interval_sampling_fn: Any,
         weights_sampling_fn: SamplingFunction,
         additive_sampling_fn: SamplingFunction,
         batch_size: int = 1,
-        **options: Any,
+        name: str | None = None,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
     ) -> None:
-        super().__init__(context_sampling_fn, weights_sampling_fn, batch_size=batch_size, **options)
+        samplers = context_sampling_fn, weights_sampling_fn
+        super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
         self._durations = Durations("interval_sampling_fn", interval_sampling_fn)
         self._additive_sampler = as_sampler(ADDITIVE, additive_sampling_fn, (1,))
         (drawn,) = self._additive_sampler.spec.shape

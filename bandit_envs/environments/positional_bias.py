@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng, best_slate, cast, chosen
 from bandit_envs.base.checks import check_integer, check_number, check_table
-from bandit_envs.base.state import split_seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ITEMS, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LogisticReward, RewardModel
 from bandit_envs.rewards.contextual import CLICK_SPEC
@@ -54,7 +54,9 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         observation_probs: ArrayLike,
         batch_size: int = 1,
         name: str | None = None,
-        **options: Any,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
     ) -> None:
         check_integer("num_items", num_items, minimum=1)
         self._contexts = UsersAndItems(ITEMS, global_sampling_fn, item_sampling_fn, num_items)
@@ -66,8 +68,9 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
             reward_spec=CLICK_SPEC.replace(shape=(num_slots,), name="score_vector"),
             action_spec=SlateSpec((num_slots,), np.int32, 0, num_items - 1, "action"),
             batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
             name=name,
-            **options,
         )
 
     def _initial_state(self, rng: Rng) -> Observation:

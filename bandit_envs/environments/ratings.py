@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import typing
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.base.bandit_py_environment import Options
 from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit
@@ -41,7 +43,9 @@ class RatingsBandit(ContextualBandit):
     ((2, 2), [True, True])
     """
 
-    def __init__(self, ratings: ArrayLike, rank: int, batch_size: int = 1, **options: Any) -> None:
+    def __init__(
+        self, ratings: ArrayLike, rank: int, batch_size: int = 1, **options: typing.Unpack[Options]
+    ) -> None:
         users, strengths, items = _factors(ratings, rank)
         check_integer("batch_size", batch_size, 1, len(users))
         self._users = users * np.sqrt(strengths)
@@ -77,7 +81,12 @@ class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
     """
 
     def __init__(
-        self, ratings: ArrayLike, rank: int, num_actions: int, batch_size: int = 1, **options: Any
+        self,
+        ratings: ArrayLike,
+        rank: int,
+        num_actions: int,
+        batch_size: int = 1,
+        **options: typing.Unpack[Options],
     ) -> None:
         users, strengths, items = (part.astype(np.float32) for part in _factors(ratings, rank))
         check_integer("num_actions", num_actions, 1, len(items))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
 
 PULLS = np.arange(1.0, 1001.0)
@@ -38,7 +38,11 @@ class RestedBandit(BanditPyEnvironment):
     independent_rows = True
 
     def __init__(
-        self, means: ArrayLike, std: float = 1.0, batch_size: int = 1, **options: Any
+        self,
+        means: ArrayLike,
+        std: float = 1.0,
+        batch_size: int = 1,
+        **options: typing.Unpack[Options],
     ) -> None:
         self._means = check_table("means", means, ndim=2)
         self._std = np.float32(check_number("std", std, 0.0, MAX_PARAMETER))
@@ -87,7 +91,7 @@ class RottingBandit(RestedBandit):
         rate: float = 0.25,
         std: float = 0.2,
         batch_size: int = 1,
-        **options: Any,
+        **options: typing.Unpack[Options],
     ) -> None:
         factors = PULLS ** -check_number("rate", rate, 0.0)
         means = np.multiply.outer(check_table("starts", starts, 1, 0.0), factors)
@@ -113,7 +117,7 @@ class RisingBandit(RestedBandit):
         rates: ArrayLike = (0.1, 0.05, 0.02, 0.01),
         std: float = 0.2,
         batch_size: int = 1,
-        **options: Any,
+        **options: typing.Unpack[Options],
     ) -> None:
         speeds, limits = check_table("rates", rates, 1, 0.0), check_table("ends", ends, 1, 0.0)
         if speeds.shape != limits.shape:

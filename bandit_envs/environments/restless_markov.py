@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_table
 from bandit_envs.specs import BoundedArraySpec
 
@@ -46,7 +46,7 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         rewards: ArrayLike = ((0.0, 1.0), (0.2, 0.9), (0.4, 0.5)),
         rested: bool = False,
         batch_size: int = 1,
-        **options: Any,
+        **options: typing.Unpack[Options],
     ) -> None:
         chains = check_table("transitions", transitions, 3, 0.0, 1.0)
         pays = check_table("rewards", rewards, ndim=2)

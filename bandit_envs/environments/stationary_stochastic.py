@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import check_integer, check_numbers
-from bandit_envs.base.state import split_seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import CONTEXT, ContextualBandit
 from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
 from bandit_envs.sampling import BatchFunction, ContextSampler, Normal
@@ -51,7 +51,9 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
         constraint_fns: ActionRewards | None = None,
         batch_size: int = 1,
         name: str | None = "stationary_stochastic",
-        **options: Any,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
     ) -> None:
         if isinstance(context_sampling_fn, ContextSampler):
             self._sampler = context_sampling_fn
@@ -76,7 +78,9 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
                 )
             spec = {"reward": spec, "constraint": self._constraints.spec.replace(name="constraint")}
         seen, count = self._sampler.spec, self._rewards.num_actions
-        super().__init__(seen, count, spec, batch_size=batch_size, name=name, **options)
+        super().__init__(
+            seen, count, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
+        )
 
     def _initial_state(self, rng: Rng) -> Array:
         return self._sampler.sample(rng, self._batch_shape, CONTEXT)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bandit_envs.base.arrays import Array, Indices, Rng, chosen
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import split_seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
 from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
@@ -66,7 +66,9 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
         num_actions_fn: SamplingFunction | None = None,
         batch_size: int = 1,
         name: str | None = "stationary_stochastic_per_arm",
-        **options: Any,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
     ) -> None:
         num_arms = check_integer("max_num_actions", max_num_actions, minimum=1)
         features = global_context_sampling_fn, arm_context_sampling_fn
@@ -81,7 +83,9 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
         specs = self._contexts.users.spec, self._contexts.items.spec
         self._reward_model = as_reward_model("reward_fn", reward_fn, *specs)
         paid = self._reward_model.spec
-        super().__init__(spec, num_arms, paid, batch_size=batch_size, name=name, **options)
+        super().__init__(
+            spec, num_arms, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
+        )
         self._has_mask = self._counts is not None
 
     def _initial_state(self, rng: Rng) -> Observation:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bandit_envs.base.arrays import Array, Indices, Rng, chosen
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import split_seed
+from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import NAMES, ContextualBandit, UsersAndItems
 from bandit_envs.rewards import FlatReward, LinearReward, RowNestReward, as_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
@@ -52,7 +52,9 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         reward_fn: Any,
         batch_size: int = 1,
         name: str | None = "stationary_stochastic_structured",
-        **options: Any,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
     ) -> None:
         count = check_integer("num_actions", num_actions, minimum=1)
         features = global_context_sampling_fn, arm_context_sampling_fn
@@ -60,7 +62,9 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         specs = self._contexts.users.spec, self._contexts.items.spec
         self._reward_model = as_reward_model("reward_fn", reward_fn, *specs, RowNestReward)
         spec, paid = self._contexts.spec, self._reward_model.spec
-        super().__init__(spec, count, paid, batch_size=batch_size, name=name, **options)
+        super().__init__(
+            spec, count, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
+        )
 
     def _initial_state(self, rng: Rng) -> dict[str, Nest]:
         return self._contexts.draw(rng, self._batch_size)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_parameters
+from bandit_envs.base.state import Seed
 from bandit_envs.specs import ArraySpec
 
 NUM_ACTIONS = 5
@@ -61,7 +62,9 @@ class WheelPyEnvironment(BanditPyEnvironment):
         std_high: float,
         batch_size: int | None = None,
         name: str | None = "wheel",
-        **options: Any,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
     ) -> None:
         self._delta = check_number("delta", delta)
         if not 0.0 < self._delta < 1.0:
@@ -80,9 +83,11 @@ class WheelPyEnvironment(BanditPyEnvironment):
         self._mean_table = _table(means, check_number("mu_high", mu_high, low, high))
         self._std_table = _table(stds, check_number("std_high", std_high, 0.0, high))
         self._std = None if np.ptp(self._std_table) else self._std_table[:1].reshape(())
-        size = 1 if batch_size is None else batch_size
-        spec = ArraySpec((2,), np.float32, "observation")
-        super().__init__(spec, NUM_ACTIONS, batch_size=size, name=name, **options)
+        spec, size = (
+            ArraySpec((2,), np.float32, "observation"),
+            1 if batch_size is None else batch_size,
+        )
+        super().__init__(spec, NUM_ACTIONS, batch_size=size, seed=seed, horizon=horizon, name=name)
 
     def _initial_state(self, rng: Rng) -> WheelState:
         columns = rng.random((2, self._batch_size), np.float32)

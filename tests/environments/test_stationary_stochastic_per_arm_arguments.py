@@ -21,13 +21,14 @@ def test_the_signature_is_that_of_tf_agents_with_keywords_added():
         "num_actions_fn",
         "batch_size",
         "name",
-        "options",
+        "seed",
+        "horizon",
     ]
     defaults = {name: parameter.default for name, parameter in parameters.items()}
     assert defaults["num_actions_fn"] is None
     assert defaults["batch_size"] == 1
     assert defaults["name"] == "stationary_stochastic_per_arm"
-    assert parameters["options"].kind is inspect.Parameter.VAR_KEYWORD  # seed and horizon
+    assert parameters["seed"].kind is parameters["horizon"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 @pytest.mark.parametrize(
