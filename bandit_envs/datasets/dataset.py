@@ -39,7 +39,8 @@ def from_columns(
     names = [name for name in columns if name != label] if features is None else list(features)
     for name in (label, *names):
         if name not in columns:
-            raise ValueError(f"there is no column {name!r}, but {', '.join(columns)}")
+            found = ", ".join(map(str, columns))
+            raise ValueError(f"there is no column {name!r}; the columns are {found}")
     labels = np.unique(_complete(columns, label), return_inverse=True)[1]
     parts: list[NDArray[Any]] = []
     for name in names:

@@ -49,6 +49,8 @@ def test_a_missing_value_of_a_frame_is_named_by_its_index(dtype):
 def test_a_missing_column_is_named():
     with pytest.raises(ValueError, match="'weight'"):
         from_columns(COLUMNS, "kind", ["weight"])
+    with pytest.raises(ValueError, match="2; the columns are 0, 1"):
+        from_columns({0: [1.0], 1: [0]}, 2)
 
 
 def test_a_bunch_of_a_frame_may_have_text():
