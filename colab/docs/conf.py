@@ -157,11 +157,12 @@ def name_types(  # noqa: PLR0917 - Sphinx's order
     signature: str | None,
     returns: str | None,
 ) -> tuple[str | None, str | None]:
-    """Writes the types of NumPy in a signature by their names."""
+    """Names the types of NumPy, and leaves out those of `**sizes` and `**options`."""
     text = f"{signature}\n{returns}"
     for spelled, short in SPELLED.items():
         text = text.replace(spelled, short)
     text = re.sub(r"~numpy\.ndarray\[tuple\[.*?\], ~numpy\.dtype\[(.*?)\]\]", r"NDArray[\1]", text)
+    text = re.sub(r"(\*\*(?:sizes|options)): ~typing\.Unpack\[.*?\]", r"\1", text)
     signature, returns = (None if part == "None" else part for part in text.split("\n"))
     return signature, returns
 
