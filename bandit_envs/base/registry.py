@@ -100,7 +100,7 @@ class Entry:
             if not (isinstance(found, type) and issubclass(found, cls.kinds)):
                 expected = " or ".join(kind.__name__ for kind in cls.kinds)
                 raise TypeError(f"it is not a subclass of {expected}")
-        except Exception as error:  # a user's module raises whatever it likes
+        except (Exception, SystemExit) as error:  # a user's module raises whatever it likes
             problem = f"cannot be used: {error}{raised_at(error, module)}"
             raise ValueError(f"{cls.what} is {shown(name)}, which {problem}") from error
         return cls(name, found.__name__, found)
