@@ -34,6 +34,7 @@ SLATES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
 CONTEXT_FREE = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
 WIDTH = None if sys.stdout.isatty() else 120  # of tables; None for that of the terminal
 OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
+FEW = 50  # runs: with fewer, standard errors are too uncertain to compare a figure
 ERR = Console(markup=False, emoji=False, stderr=True)
 
 
@@ -44,7 +45,8 @@ def testbed(options: argparse.Namespace) -> int:
     if not figure:
         values |= {"title": "Policies on k-armed testbeds", "policy": []}
     steps, arms = values["steps"], values["environment"][0]["k"]
-    if not figure or (options.steps or steps, options.arms) != (steps, arms):
+    is_books = (options.steps or steps, options.arms) == (steps, arms)
+    if not figure or not is_books or (options.runs or FEW) < FEW:
         values["expected"] = []
     if options.arms != arms:
         values["title"] += f" ({options.arms} arms)"
