@@ -94,6 +94,8 @@ class Study:
         default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
         panels = default if values["panels"] is None else values["panels"]
         values["panels"] = _names("panels", panels, [*drawable, "arms"])
+        if not values["panels"] and "reward" not in metrics:
+            raise ValueError(f"panels is empty; expected some of {', '.join(drawable)}")
         values["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
         levels, over = values["quantiles"], values["over"]
         if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):

@@ -113,6 +113,7 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ('metrics = ["reward"]', 'metrics = ["loss"]', r"metrics is \['loss'\].*reward"),
         ('panels = ["reward"]', 'panels = ["regret"]', r"panels is \['regret'\].*reward"),
         ('panels = ["reward"]', "panels = 1", "panels is 1"),
+        ('["reward"]\npanels = ["reward"]', '["regret"]\npanels = []', "panels is empty"),
         ('panels = ["reward"]', "over = {k = 1}", "over is .*'k': 1"),
         ('panels = ["reward"]', "over = {k = [[1]]}", r"over is \[1\]; expected a number"),
         ('name = "random"', "", "policy is .* name"),
