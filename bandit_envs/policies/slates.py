@@ -62,6 +62,9 @@ class SlatePolicy(IndexPolicy):
     def _choose(self, rng: Rng, time_step: TimeStep) -> Slates:
         return self._select(rng, self._state.learned, time_step)
 
+    def _sizes(self) -> dict[str, int | None]:
+        return {**super()._sizes(), "num_slots": self._num_slots}
+
 
 class RandomSlatePolicy(SlatePolicy):
     """Shows items uniformly at random. Learns nothing.

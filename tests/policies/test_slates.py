@@ -157,3 +157,9 @@ def test_a_trajectory_that_does_not_fit_changes_nothing():
 def test_a_policy_of_slates_needs_an_environment_of_slates():
     with pytest.raises(ValueError, match="slates"):
         RandomSlatePolicy.sizes(ENVIRONMENTS["bernoulli"].make())
+
+
+def test_a_state_of_slates_of_another_length_is_refused():
+    state = CascadeUCBPolicy(3, num_actions=4).get_state()
+    with pytest.raises(ValueError, match="num_slots"):
+        CascadeUCBPolicy(2, num_actions=4).set_state(state)
