@@ -186,6 +186,9 @@ class EnvironmentContract(BanditContract):
                 warnings.simplefilter("ignore", DeprecationWarning)
                 for array in arrays:
                     array.shape = (*array.shape, 1)
+            for nest in (time_step.observation, environment.current_time_step().observation):
+                if isinstance(nest, (dict, list)):
+                    nest.clear()
             when = f"{name}, after what it returned has been changed,"
             assert_identical(look(environment), rollout.views[half + 1], f"what is seen of {when}")
             rollout.replay(environment, when, start=half + 1)

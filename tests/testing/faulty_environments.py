@@ -282,6 +282,16 @@ class PerArm(StationaryStochasticPerArmPyEnvironment):
         super().__init__(users, items, 4, model, Integers(1, 1, 5), **kwargs)
 
 
+@caught_by("test_returned_arrays_are_read_only_and_may_be_reshaped")
+class ReturnsItsDict(PerArm):
+    """The arrays of an observation are protected, but not the dict that holds them."""
+
+    def current_time_step(self):
+        time_step = super().current_time_step()
+        self._state.time_step.observation.update(time_step.observation)
+        return time_step._replace(observation=self._state.time_step.observation)
+
+
 @caught_by("test_hooks_never_write_into_their_state")
 class WritesIntoItsState(Preferences):
     """The means wear off in place; nobody asks for the means."""
