@@ -153,7 +153,7 @@ def _add_evaluate_options(parser: Any) -> None:
         ("action", "action", "COLUMN", "column of actions (default: action)"),
         ("reward", "reward", "COLUMN", "column of rewards (default: reward)"),
         ("propensity", "propensity", "COLUMN", "column of propensities (default: propensity)"),
-        ("features", None, "A,B,C", "columns of features in your table"),
+        ("features", None, "A,B,C", 'columns of features in your table ("" for none)'),
     ):
         parser.add_argument(f"--{name}", default=default, metavar=metavar, help=text)
 

@@ -140,7 +140,7 @@ def test_the_spec_has_the_bounds_of_all_arms():
         (lambda: as_law("arms", []), "arms"),
         (lambda: as_law("arms", "normal"), "arms"),
         (lambda: as_law("arms", [rewards.Normal(0.0), 1.0]), r"arms\[1\]"),
-        (lambda: as_law("arms", [rewards.Normal([0.0, 1.0])]), r"arms\[0\]"),
+        (lambda: as_law("arms", [rewards.Normal(0.0), rewards.Normal([0.0, 1.0])]), r"arms\[1\]"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(make, name):

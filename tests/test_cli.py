@@ -463,6 +463,20 @@ def test_a_report_shows_and_writes_again_what_is_there(tmp_path, drawn):
     assert len(drawn[-1].axes) == 1
 
 
+def test_a_report_shows_results_of_code_that_has_changed_since(tmp_path, monkeypatch):
+    module, output = tmp_path / "changing.py", tmp_path / "results"
+    module.write_text("from bandit_envs import RandomPolicy\n\nclass Mine(RandomPolicy): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    sizes = "--runs", 2, "--steps", 3
+    first = run("run", "testbed", "--policy", "changing:Mine", *sizes, "--output", output)
+    module.write_text(module.read_text() + "# another line\n")
+    assert run("report", output).out.startswith(first.out)
+    assert (
+        "changing"
+        in run("run", "testbed", "--policy", "changing:Mine", *sizes, "--output", output).err
+    )
+
+
 def test_a_report_draws_other_panels(tmp_path, drawn):
     run_testbed(tmp_path, *SMALL)
     assert run("report", tmp_path / "results", "--panels", "cumulative_regret").code == 0

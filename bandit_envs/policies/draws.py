@@ -29,6 +29,8 @@ def argmax(rng: Rng, values: Array, available: Mask | None) -> tuple[Indices, In
         return best, NO_ROWS
     places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
     candidates = np.bincount(places // num_actions, minlength=rows)
+    if not candidates.all():
+        raise ValueError(f"the scores of row {candidates.argmin()} have NaN; expected numbers")
     first = candidates.cumsum() - candidates
     best = places[first + rng.integers(candidates)] % num_actions
     return best, (candidates > 1).nonzero()[0]

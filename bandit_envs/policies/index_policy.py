@@ -32,6 +32,9 @@ class IndexPolicy(Policy):
 
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
         scores = self._scores(learned, time_step)
+        if scores.shape != self._table_shape:
+            found = f"_scores returned shape {scores.shape}"
+            raise ValueError(f"{found}; expected {self._table_shape}")
         best, tied = argmax(rng, scores, available)
         self._chosen_by.value = self._state, time_step, best, tied, scores
         return best

@@ -5,13 +5,14 @@ from __future__ import annotations
 import abc
 import copy
 import functools
+import typing
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats, Mask, Rng, as_numbers
+from bandit_envs.base.arrays import Floats, Mask, Rng, as_numbers, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import MAX_REWARD, check_indices, check_integer, check_rewards, shown
 from bandit_envs.base.state import Memo, Seed, Stateful, Transient, check_fields, generator
@@ -26,7 +27,7 @@ Parts: TypeAlias = "Sequence[tuple[Trajectory, Mask]]"
 class Sizes(TypedDict, total=False):
     """The keyword arguments of `Policy`, which subclasses pass on."""
 
-    num_actions: int
+    num_actions: typing.Required[int]
     batch_size: int
     seed: Seed
 
@@ -184,8 +185,9 @@ class Policy(Stateful, abc.ABC):
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         """Returns an available action for every row: [B]."""
-        probabilities = self._probabilities(learned, time_step)
-        return draw_indices(rng, self._restricted(probabilities, time_step.observation))
+        table = self._probabilities(learned, time_step)
+        check_array("_probabilities returned", table, self._table_shape)
+        return draw_indices(rng, self._restricted(table, time_step.observation))
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the probability of every action: [B, K]."""

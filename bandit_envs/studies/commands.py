@@ -90,8 +90,9 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
-    study = _study(read_config(options.folder)["study"], options)
-    results = Results(options.folder, study)
+    config = read_config(options.folder)
+    study = _study(config["study"], options)
+    results = Results(options.folder, study, config["versions"])
     if problem := results.problem():
         raise ValueError(problem)
     missing, number = len(results.missing()), len(list(study.tasks()))

@@ -121,7 +121,7 @@ def _read(options: argparse.Namespace) -> BanditLog:
         try:
             return logged.read_log(options.log)
         except ValueError as error:
-            advice = "for a table of your own, name its columns with --features"
+            advice = 'for a table of your own, name its columns with --features ("" for none)'
             raise ValueError(f"{error}; {advice}") from error
     if options.log.suffix == ".parquet":
         from pyarrow import parquet  # noqa: PLC0415
@@ -132,8 +132,8 @@ def _read(options: argparse.Namespace) -> BanditLog:
 
         frame = pandas.read_csv(options.log)
     names = options.action, options.reward, options.propensity
-    features, num_actions = options.features.split(","), options.num_actions
-    return logged.from_frame(frame, *names, features=features, num_actions=num_actions)
+    features = [name for name in options.features.split(",") if name]
+    return logged.from_frame(frame, *names, features=features, num_actions=options.num_actions)
 
 
 def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:

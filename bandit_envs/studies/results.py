@@ -56,14 +56,14 @@ def merge(results: Iterable[Result]) -> Result:
 
 
 class Results:
-    """The results of one study, in the folder `path`."""
+    """The results of one study, in the folder `path`; of these versions by default."""
 
-    def __init__(self, path: Path, study: Study) -> None:
+    def __init__(self, path: Path, study: Study, versions: Any = None) -> None:
         self.path, self.study = path, study
         own = [c.entry.make for c in (*study.environment, *study.policy) if ":" in c.name]
         code = {make.__module__: Path(inspect.getfile(make)).read_bytes() for make in own}
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in code.items()}
-        self.versions = {**VERSIONS, **digests}
+        self.versions = versions or {**VERSIONS, **digests}
         self._config = {"study": study.to_dict(), "versions": self.versions}
         text = json.dumps([_measured(self._config["study"]), self.versions])
         self.digest = hashlib.sha256(text.encode()).hexdigest()

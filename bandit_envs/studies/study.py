@@ -187,7 +187,6 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
             for choice in policies if environment is environments[0] else one_of_each:
                 policy = choice.make(env, 0)
                 StepDriver(env, policy, (policy,)).run()
-            choice = None
             for name in tuple(known):
                 try:
                     StepDriver(env, policy, (policy, METRICS[name](env))).run()

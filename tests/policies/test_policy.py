@@ -341,6 +341,24 @@ def test_a_class_that_tells_other_probabilities_chooses_by_them(time_step, chi_s
     assert chi_square(counts, [0.7, 0.1, 0.1, 0.1]) < 3 + 6 * np.sqrt(6)
 
 
+@pytest.mark.parametrize(
+    ("hook", "returned"),
+    [
+        ("_probabilities", np.full((B, K), np.nan)),
+        ("_probabilities", np.ones(K)),
+        ("_scores", np.ones(K)),
+        ("_scores", np.full((B, K), np.nan)),
+    ],
+)
+def test_a_choice_from_nan_or_a_wrong_shape_is_refused(time_step, hook, returned):
+    class Mine(UCBPolicy):
+        pass
+
+    setattr(Mine, hook, lambda self, learned, time_step: returned)
+    with pytest.raises(ValueError, match=r"NaN|shape"):
+        Mine(1.0, num_actions=K, batch_size=B).action(time_step(B))
+
+
 class Always(RandomPolicy):
     """Chooses one action, as the class attribute says."""
 

@@ -215,6 +215,17 @@ def test_options_name_the_columns_of_any_table(evaluate, table, tmp_path, name):
     assert float(row["value"]) == pytest.approx(float(expected[0]["value"]))
 
 
+def test_a_table_needs_no_features(table, tmp_path):
+    write_table(table, tmp_path / "clicks.csv")
+    names = (*NAMES[:-1], "", "--output", tmp_path / "other")
+    assert run("evaluate", tmp_path / "clicks.csv", *names, "--policy", "ucb:c=1").code == 0
+    assert [row["estimator"] for row in rows(tmp_path / "other" / FILES[0])] == [
+        "ips",
+        "snips",
+        "dr",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -122,7 +122,8 @@ def test_a_folder_of_another_version_is_refused_and_says_so(results, package, ve
     (results / "config.json").write_text(json.dumps(config))
     before = content(results)
     study = write(results.parent, TINY)
-    for arguments in (("sweep", study, "--output", results), ("report", results)):
+    commands = [("sweep", study, "--output", results), ("report", results)]
+    for arguments in commands if package == "results" else commands[:1]:
         code, _, err = run(*arguments)
         assert code == 2
         assert err.count("\n") == 1
