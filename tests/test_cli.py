@@ -464,17 +464,13 @@ def test_a_report_shows_and_writes_again_what_is_there(tmp_path, drawn):
 
 
 def test_a_report_shows_results_of_code_that_has_changed_since(tmp_path, monkeypatch):
-    module, output = tmp_path / "changing.py", tmp_path / "results"
+    module, output = tmp_path / "edited.py", tmp_path / "results"
     module.write_text("from bandit_envs import RandomPolicy\n\nclass Mine(RandomPolicy): pass\n")
     monkeypatch.syspath_prepend(tmp_path)
-    sizes = "--runs", 2, "--steps", 3
-    first = run("run", "testbed", "--policy", "changing:Mine", *sizes, "--output", output)
+    sizes = "--runs", 2, "--steps", 3, "--output", output
+    first = run("run", "testbed", "--policy", "edited:Mine", *sizes)
     module.write_text(module.read_text() + "# another line\n")
     assert run("report", output).out.startswith(first.out)
-    assert (
-        "changing"
-        in run("run", "testbed", "--policy", "changing:Mine", *sizes, "--output", output).err
-    )
 
 
 def test_a_report_draws_other_panels(tmp_path, drawn):
