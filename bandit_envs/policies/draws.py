@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from bandit_envs.base.arrays import Array, Floats, Indices, Mask, Rng
@@ -24,13 +26,14 @@ def argmax(rng: Rng, values: Array, available: Mask | None) -> tuple[Indices, In
     best: Indices = values.argmax(axis=1)
     rows, num_actions = values.shape
     largest = values.reshape(-1).take(np.arange(0, values.size, num_actions) + best)
+    row = largest.argmax()  # for argmax, NaN is the largest number
+    if math.isnan(largest.item(row)):
+        raise ValueError(f"the scores of row {row} have NaN; expected numbers")
     is_largest = values == largest[:, np.newaxis]
     if np.count_nonzero(is_largest) == rows:
         return best, NO_ROWS
     places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
     candidates = np.bincount(places // num_actions, minlength=rows)
-    if not candidates.all():
-        raise ValueError(f"the scores of row {candidates.argmin()} have NaN; expected numbers")
     first = candidates.cumsum() - candidates
     best = places[first + rng.integers(candidates)] % num_actions
     return best, (candidates > 1).nonzero()[0]

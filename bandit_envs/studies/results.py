@@ -80,8 +80,8 @@ class Results:
         text = f"folder {self.path} holds results of other"
         if _measured(found["study"]) != _measured(self._config["study"]):
             return f"{text} arguments"
-        changed = [name for name, _ in found["versions"].items() ^ self.versions.items()]
-        return f"{text} versions of {', '.join(sorted({*changed}))}" if changed else ""
+        changed = {name for name, _ in found["versions"].items() ^ self.versions.items()}
+        return f"{text} versions of {', '.join(sorted(changed))}" if changed else ""
 
     @contextlib.contextmanager
     def opened(self, overwrite: bool = False) -> Iterator[None]:

@@ -341,6 +341,11 @@ def test_a_class_that_tells_other_probabilities_chooses_by_them(time_step, chi_s
     assert chi_square(counts, [0.7, 0.1, 0.1, 0.1]) < 3 + 6 * np.sqrt(6)
 
 
+ONE_NAN = np.tile(np.arange(float(K)), (B, 1))
+ONE_NAN[0, 0] = np.nan
+ONE_NAN[1, -2:] = K  # a tie, so that there are as many largest scores as rows
+
+
 @pytest.mark.parametrize(
     ("hook", "returned"),
     [
@@ -348,6 +353,7 @@ def test_a_class_that_tells_other_probabilities_chooses_by_them(time_step, chi_s
         ("_probabilities", np.ones(K)),
         ("_scores", np.ones(K)),
         ("_scores", np.full((B, K), np.nan)),
+        ("_scores", ONE_NAN),
     ],
 )
 def test_a_choice_from_nan_or_a_wrong_shape_is_refused(time_step, hook, returned):
