@@ -156,10 +156,15 @@ class BoundedArraySpec(ArraySpec):
 class SlateSpec(BoundedArraySpec):
     """A `BoundedArraySpec` of integers [..., S], of which no two along the last axis are equal.
 
-    >>> slate = SlateSpec((2,), np.int32, 0, 9)
+    >>> slate = SlateSpec.of(num_slots=2, num_items=10)
     >>> slate.check_array(np.array([3, 7], np.int32)), slate.check_array(np.array([3, 3], np.int32))
     (True, False)
     """
+
+    @classmethod
+    def of(cls, num_slots: int, num_items: int) -> SlateSpec:
+        """Returns the spec of an action: S slots, and items from 0 to `num_items` - 1."""
+        return cls((num_slots,), np.int32, 0, num_items - 1, "action")
 
     def check_array(self, array: Any) -> bool:
         """Whether `array` fits the `BoundedArraySpec`, and its items are distinct."""

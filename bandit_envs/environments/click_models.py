@@ -41,7 +41,7 @@ class ClickModelBandit(BanditPyEnvironment):
         num_slots = check_integer(count, len(looks), 1, num_items)
         self._attractions, self._looks = table.copy(), looks
         clicks = CLICK_SPEC.replace(shape=(num_slots,), name="clicks")
-        slates = SlateSpec((num_slots,), np.int32, 0, num_items - 1, "action")
+        slates = SlateSpec.of(num_slots, num_items)
         super().__init__(reward_spec=clicks, action_spec=slates, batch_size=size, **options)
 
     def _initial_state(self, rng: Rng) -> None:

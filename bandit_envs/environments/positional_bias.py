@@ -66,7 +66,7 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         super().__init__(
             self._contexts.spec,
             reward_spec=CLICK_SPEC.replace(shape=(num_slots,), name="score_vector"),
-            action_spec=SlateSpec((num_slots,), np.int32, 0, num_items - 1, "action"),
+            action_spec=SlateSpec.of(num_slots, num_items),
             batch_size=batch_size,
             seed=seed,
             horizon=horizon,

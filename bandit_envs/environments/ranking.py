@@ -112,7 +112,7 @@ class RankingPyEnvironment(ContextualBandit):
         super().__init__(
             self._contexts.spec,
             reward_spec=reward_spec,
-            action_spec=SlateSpec((num_slots,), np.int32, 0, num_items - 1, "action"),
+            action_spec=SlateSpec.of(num_slots, num_items),
             batch_size=batch_size,
             seed=seed,
             horizon=horizon,
