@@ -1,6 +1,5 @@
 """What the tests of the contract share: how environments are made, run and looked at."""
 
-import abc
 import contextlib
 import copy
 from collections.abc import Iterator
@@ -34,15 +33,15 @@ class Rollout(NamedTuple):
         assert_identical(environment.get_state(), self.states[-1], f"the last state of {name}")
 
 
-class ContractPart(abc.ABC):
+class ContractPart:
     """Base of the parts of `EnvironmentContract`, which documents these members."""
 
     num_steps: int = 12
     num_rewards: int = 4000
 
-    @abc.abstractmethod
     def make_environment(self, seed: int) -> PyEnvironment:
         """Returns a new environment; two of them may differ in nothing but their `seed`."""
+        raise NotImplementedError(f"{type(self).__name__} does not override make_environment")
 
     def draw_action(self, rng: np.random.Generator, environment: PyEnvironment) -> Nest:
         """Draws an action, a nest of arrays [B, ...], that `environment` accepts now.

@@ -51,6 +51,18 @@ def test_a_hook_that_writes_into_its_state_is_named(fault):
         getattr(contract_for(fault), HOOKS)()
 
 
+def test_a_contract_without_make_environment_fails():
+    class Misspelled(EnvironmentContract):
+        def make_enviroment(self, seed):
+            return KArmedTestbed(k=4, seed=seed)
+
+    assert not inspect.isabstract(Misspelled)  # test frameworks skip abstract classes
+    for _, test in inspect.getmembers(Misspelled(), inspect.ismethod):
+        if test.__name__.startswith("test_"):
+            with pytest.raises(NotImplementedError, match=r"Misspelled .*make_environment"):
+                test()
+
+
 def test_every_test_of_the_contract_catches_a_fault():
     tests = {name for name, _ in inspect.getmembers(EnvironmentContract) if name[:5] == "test_"}
     assert tests == {test for _, test in FAULTS} | {PROCESS}
