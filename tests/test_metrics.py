@@ -252,6 +252,14 @@ def test_rewards_that_are_not_one_finite_number_a_row_are_refused(reward, error)
     assert_identical(metric.get_state(), state, "the state after a refusal")
 
 
+@pytest.mark.parametrize("reward", [np.ones((2, 3)), {"clicks": np.ones(2)}])
+def test_rewards_that_are_not_numbers_are_refused_with_the_argument_that_helps(reward):
+    before = restart(np.ones((2, 1)), 2)
+    step = Trajectory.from_transition(before, [0, 0], termination(before.observation, [0, 0]))
+    with pytest.raises((TypeError, ValueError), match="reward_fn"):
+        AverageRewardMetric()(step._replace(reward=reward))
+
+
 def test_a_function_makes_one_number_a_row_of_other_rewards():
     metric = AverageRewardMetric(lambda reward: reward["clicks"] - reward["costs"].sum(axis=1))
     before = restart(np.ones((2, 1)), 2)

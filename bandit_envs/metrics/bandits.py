@@ -39,7 +39,11 @@ class AverageRewardMetric(Metric):
         reward = trajectory.reward
         if self._reward_fn is not None:
             reward = self._reward_fn(reward)
-        return check_rewards(reward, len(trajectory.step_type))
+        try:
+            return check_rewards(reward, len(trajectory.step_type))
+        except (TypeError, ValueError) as error:
+            hint = "" if np.ndim(reward) == 1 else "; a reward_fn returns one number a row"
+            raise type(error)(f"{error}{hint}") from None
 
 
 class RegretMetric(Metric):
