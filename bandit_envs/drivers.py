@@ -7,9 +7,10 @@ from typing import Any
 from bandit_envs.base.checks import check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import SavedState, Stateful
-from bandit_envs.policies import Policy
+from bandit_envs.policies import DelayedLearning, Policy
 from bandit_envs.specs import BoundedArraySpec, SlateSpec
 from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.wrappers.delays import max_delay_of
 
 Observer = Callable[[Trajectory], Any]
 """Called with the trajectory of every step. A policy is one, and so is a metric."""
@@ -58,6 +59,9 @@ class StepDriver(Stateful):
         self._env, self._policy, self._observers = env, policy, tuple(observers)
         for observer in self._observers:
             _check(callable(observer), "an observer", observer, "a callable")
+            if isinstance(observer, Policy) and observer.can_learn and max_delay_of(env) > 0:
+                problem = f"a policy is among the observers, but rewards of {env.name} come later"
+                raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
         sizes, spec = [("batch_size", policy.batch_size, env.batch_size)], env.action_spec()
         is_slate = isinstance(spec, SlateSpec)
         if is_slate or (isinstance(spec, BoundedArraySpec) and spec.shape == ()):
@@ -94,8 +98,8 @@ class StepDriver(Stateful):
             for observer in self._observers:
                 observer(trajectory)
             time_step = next_time_step
-        is_observer = id(policy) in map(id, self._observers)
-        if not is_observer and policy.is_untrained:
+        learners = (o.policy if isinstance(o, DelayedLearning) else o for o in self._observers)
+        if policy.is_untrained and not any(each is policy for each in learners):
             warnings.warn("policy is not among the observers: it has not learned", stacklevel=2)
         return time_step
 

@@ -13,6 +13,7 @@ from bandit_envs.base.state import Stateful
 from bandit_envs.policies.policy import Policy
 from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import Trajectory
+from bandit_envs.wrappers.delays import max_delay_of
 
 
 class DelayedLearning(Stateful):
@@ -41,11 +42,10 @@ class DelayedLearning(Stateful):
     _state: tuple[Trajectory, ...]  # the last ones of the episode, newest first
 
     def __init__(self, env: PyEnvironment, policy: Policy) -> None:
-        spec = env.observation_spec()
-        if not isinstance(spec, dict) or "feedback" not in spec:
+        self._length = max_delay_of(env) + 1
+        if not self._length:
             raise TypeError(f"env is {env.name}; expected one with DelayedRewards")
-        self._env, self._policy = env, policy
-        self._length = spec["feedback"]["arrived"].shape[0]
+        self._env, self.policy = env, policy
         self._state = ()
 
     def __call__(self, trajectory: Trajectory) -> None:
@@ -63,11 +63,16 @@ class DelayedLearning(Stateful):
             lag[rows[rank == k]] = len(steps) - 1 - lags[rank == k]
             parts.append((_mixed(steps, lag.clip(0), feedback["reward"]), lag >= 0))
         if parts:
-            self._policy.learn_rows(parts)
+            self.policy.learn_rows(parts)
         self._state = steps
 
     def _sizes(self) -> dict[str, int | None]:
         return {"batch_size": self._env.batch_size, "max_delay": self._length - 1}
+
+
+def learner(env: PyEnvironment, policy: Policy) -> Policy | DelayedLearning:
+    """Returns the observer through which a policy learns from an environment."""
+    return DelayedLearning(env, policy) if max_delay_of(env) > 0 else policy
 
 
 def _mixed(steps: tuple[Trajectory, ...], lag: NDArray[Any], reward: NDArray[Any]) -> Trajectory:

@@ -87,9 +87,14 @@ class Policy(Stateful, abc.ABC):
         return self._defines("_probabilities")
 
     @property
+    def can_learn(self) -> bool:
+        """Whether it learns from trajectories."""
+        return self._state.learned is not None
+
+    @property
     def is_untrained(self) -> bool:
         """Whether it can learn, and nothing was learned yet."""
-        return self._state.learned is not None and not self._state.is_trained
+        return self.can_learn and not self._state.is_trained
 
     @classmethod
     def sizes(cls, env: Any) -> dict[str, Any]:
@@ -248,7 +253,7 @@ class Policy(Stateful, abc.ABC):
     def _checked(self, action: Any, reward: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns what was done and paid as `_learn` takes it, or raises TypeError, ValueError."""
         indices = check_indices(action, *self._table_shape)
-        if self._state.learned is None and (isinstance(reward, dict) or np.ndim(reward) > 1):
+        if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
             return indices, reward  # vectors and nests: nothing is learned from them
         return indices, check_rewards(reward, self.batch_size, *self.reward_range)
 

@@ -147,8 +147,7 @@ def _frozen(choice: PolicyChoice, log: BanditLog) -> tuple[Policy, int]:
     if not np.array_equal(row, np.arange(len(log)) % size):
         size = 1
     policy = _made(choice, log, size)
-    can_learn = policy.get_state().content.learned is not None
-    half = len(log) // 2 // size * size * can_learn
+    half = len(log) // 2 // size * size * policy.can_learn
     before, after, observations = restart((), size), termination((), np.zeros(size)), log.seen()
     for start in range(0, half, size):
         rows = slice(start, start + size)

@@ -19,9 +19,12 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged import BanditLog, LogRecorder, write_log
 from bandit_envs.metrics import METRICS
+from bandit_envs.policies.delayed import learner
+from bandit_envs.specs import SlateSpec
 from bandit_envs.studies.choice import printable
 from bandit_envs.studies.results import VERSIONS, Result, Results, merge
 from bandit_envs.studies.study import RUNS_PER_TASK, Task
+from bandit_envs.wrappers.delays import max_delay_of
 
 STEPS_AT_A_TIME = 500  # between two reports of progress
 use_one_thread = functools.cache(lambda: threadpoolctl.threadpool_limits(1))
@@ -42,11 +45,12 @@ def run_task(task: Task, progress: Callable[[int], Any] = int) -> Result:
 
 def _run_batch(task: Task, number: int, runs: int, progress: Callable[[int], Any]) -> Result:
     env, policy = _made(task, number, runs)
+    observer = learner(env, policy)
     metrics = {name: METRICS[name](env) for name in task.metrics}
     sums = []
     stops = {*range(0, task.steps, STEPS_AT_A_TIME), *task.kept, task.steps}
     for start, stop in itertools.pairwise(sorted(stops)):
-        StepDriver(env, policy, (policy, *metrics.values()), stop - start).run()
+        StepDriver(env, policy, (observer, *metrics.values()), stop - start).run()
         progress(stop - start)
         if stop in task.kept:
             sums.append(np.array([metric.totals for metric in metrics.values()], np.float32))
@@ -60,10 +64,13 @@ def _run_batch(task: Task, number: int, runs: int, progress: Callable[[int], Any
 def record(tasks: list[Task], path: Path) -> BanditLog:
     """Makes the log of a task's runs; ValueError without exact probabilities, before any step."""
     task = tasks[0]
+    env, policy = _made(task, task.block, task.runs)
+    if isinstance(env.action_spec(), SlateSpec) or max_delay_of(env) > 0:
+        problem = f"--record cannot be used with environment {task.environment}"
+        raise ValueError(f"{problem}: a row of a log has one action, not a slate, and its reward")
     if len(tasks) > 1 or task.batches > 1:
         most = f"{RUNS_PER_TASK}, or 1 where rows share a problem"
         raise ValueError(f"--record takes one policy, and --runs of at most {most}")
-    env, policy = _made(task, task.block, task.runs)
     recorder = LogRecorder(env.num_actions, env if "regret" in task.metrics else None)
     try:
         observers = policy, recorder

@@ -11,6 +11,7 @@ from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, QUANTITIES, Quantity
+from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
 
 RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
@@ -186,10 +187,10 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
             env = environment.make(1, np.random.SeedSequence(0))
             for choice in policies if environment is environments[0] else one_of_each:
                 policy = choice.make(env, 0)
-                StepDriver(env, policy, (policy,)).run()
+                StepDriver(env, policy, (learner(env, policy),)).run()
             for name in tuple(known):
                 try:
-                    StepDriver(env, policy, (policy, METRICS[name](env))).run()
+                    StepDriver(env, policy, (learner(env, policy), METRICS[name](env))).run()
                 except NotImplementedError:
                     known.remove(name)
         except Exception as error:  # users' classes raise any

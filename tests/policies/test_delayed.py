@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
+    AffineReward,
     BernoulliPyEnvironment,
     DelayedLearning,
     DelayedRewards,
@@ -311,6 +312,33 @@ def test_a_batch_of_one_may_keep_arrays_of_any_shape():
     seen = run_delayed(policy, env, 30)
     assert max(feedback["arrived"].sum() for feedback in seen) > 1
     assert learned(policy)[0].sum() == sum(feedback["arrived"].sum() for feedback in seen)
+
+
+def test_a_policy_that_would_learn_from_delayed_rewards_as_if_they_came_at_once_is_refused():
+    env, policy = DelayedRewards(bernoulli(B), 5), UCBPolicy(1.0, num_actions=K, batch_size=B)
+    with pytest.raises(ValueError, match="DelayedLearning"):
+        StepDriver(env, policy, [policy])
+    with pytest.raises(ValueError, match="DelayedLearning"):
+        StepDriver(
+            AffineReward(env, 2.0), policies.RandomPolicy(num_actions=K, batch_size=B), [policy]
+        )
+    StepDriver(
+        env,
+        policies.RandomPolicy(num_actions=K, batch_size=B),
+        [policies.RandomPolicy(num_actions=K, batch_size=B)],
+    ).run()
+    StepDriver(DelayedRewards(bernoulli(B), 0), policy, [policy]).run()
+    assert not policy.is_untrained
+
+
+def test_a_policy_that_waits_for_its_rewards_is_not_warned_about(recwarn):
+    env, policy = DelayedRewards(bernoulli(B), 5), UCBPolicy(1.0, num_actions=K, batch_size=B)
+    StepDriver(env, policy, [DelayedLearning(env, policy)], 3).run()
+    assert policy.is_untrained
+    assert not recwarn.list
+    other = UCBPolicy(1.0, num_actions=K, batch_size=B)
+    with pytest.warns(UserWarning, match="policy"):
+        StepDriver(env, other, [DelayedLearning(env, policy)], 3).run()
 
 
 def test_an_environment_without_delays_is_refused():

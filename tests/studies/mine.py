@@ -4,7 +4,7 @@ import numpy as np
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.policies import Policy
-from bandit_envs.wrappers import ClipReward
+from bandit_envs.wrappers import ClipReward, DelayedRewards
 
 
 class Bernoulli(BanditPyEnvironment):
@@ -39,6 +39,15 @@ class Clipped(ClipReward):
 
     def __init__(self, means, batch_size=1, seed=None):
         super().__init__(Bernoulli(means, batch_size=batch_size, seed=seed), (0.0, 0.5))
+
+
+class Delayed(DelayedRewards):
+    """A Bernoulli bandit whose rewards come later."""
+
+    independent_rows = True
+
+    def __init__(self, means, delay, batch_size=1, seed=None):
+        super().__init__(Bernoulli(means, batch_size=batch_size, seed=seed), delay)
 
 
 class Always(Policy):

@@ -296,6 +296,17 @@ def test_a_run_that_cannot_become_a_log_does_not_start(tmp_path, policies, messa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("policy", [None, "cascade_ucb", "random_slate"])
+def test_slates_are_not_recorded(tmp_path, policy):
+    given = ("--policy", policy) if policy else ()
+    outputs = ("--record", tmp_path / "log.npz", "--output", tmp_path / "results")
+    code, out, err = run("run", "cascade", "--steps", "5", *given, *outputs)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "cascade" in err
+    assert "slate" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_log_is_replaced_only_on_demand(tmp_path):
     policy, path = ("--policy", "random"), tmp_path / "log.npz"
     outputs = ("--record", path, "--output", tmp_path / "results")

@@ -212,6 +212,15 @@ def test_a_paired_study_pairs_policies_and_environments():
             study(**values, over=wrong)
 
 
+def test_policies_learn_from_delayed_rewards(recwarn):
+    delayed = "tests.studies.mine:Delayed:means=[0.0,1.0],delay=2"
+    one = study([delayed], ["ucb:c=0.1"], runs=20, steps=20, quantiles=[0.1, 0.9])
+    (task,) = one.tasks()
+    optimal = run_task(task)["percent_optimal"].per_step.mean
+    assert (optimal[-4:] == 100.0).all()
+    assert not recwarn.list
+
+
 def test_every_policy_meets_the_same_testbeds():
     # Two names for one policy: on the same testbeds and by the same draws, they do the same.
     one = study(["testbed"], ["greedy", "epsilon_greedy:epsilon=0"], runs=50, steps=20)
