@@ -73,8 +73,16 @@ class LogisticContextBandit(ContextualBandit):
         return rng.standard_normal(self._context_shape)
 
     def _expected_rewards(self, state: Floats) -> Array:
-        return np.asarray(0.5 + 0.5 * np.tanh(0.5 * (state @ self._slope + self._intercept)))
+        return _probabilities(state @ self._slope + self._intercept)
+
+    def _expected_reward(self, state: Floats, action: Indices) -> Array:
+        slopes = self._slope.T.take(action, axis=0)
+        logits = np.einsum("bd,bd->b", state, slopes) + self._intercept.take(action)
+        return _probabilities(logits)
 
     def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
-        clicks = rng.random(self._batch_size) < self._expected_reward(state, action)
-        return clicks.astype(np.float32)
+        return np.asarray(rng.random(self._batch_size) < self._expected_reward(state, action))
+
+
+def _probabilities(logits: Floats) -> Floats:
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * logits))

@@ -44,32 +44,34 @@ class RestedBandit(BanditPyEnvironment):
         batch_size: int = 1,
         **options: typing.Unpack[Options],
     ) -> None:
-        self._means = check_table("means", means, ndim=2)
+        self._means = check_table("means", means, ndim=2).astype(np.float32)
         self._std = np.float32(check_number("std", std, 0.0, MAX_PARAMETER))
-        num_arms, length = self._means.shape
+        num_arms, self._length = self._means.shape
         super().__init__(None, num_arms, batch_size=batch_size, **options)
-        self._arms = np.arange(num_arms) * length
+        self._one_pull = np.eye(num_arms, dtype=np.int32)
 
-    def _initial_state(self, rng: Rng) -> NDArray[np.int64]:
-        return np.zeros((self._batch_size, self.num_actions), np.int64)
+    def _initial_state(self, rng: Rng) -> NDArray[np.int32]:
+        return np.zeros((self._batch_size, self.num_actions), np.int32)
 
-    def _expected_rewards(self, state: NDArray[np.int64]) -> Array:
-        last = self._means.shape[1] - 1
-        return np.asarray(self._means.take(self._arms + np.minimum(state, last)))
+    def _expected_rewards(self, state: NDArray[np.int32]) -> Array:
+        return self._means_after(state, np.arange(self.num_actions))
 
-    def _draw_rewards(self, rng: Rng, state: NDArray[np.int64], action: Indices) -> Array:
-        noise = rng.standard_normal(self._batch_size, np.float32)
-        noise *= self._std
-        return np.asarray(self._expected_reward(state, action) + noise, np.float32)
+    def _expected_reward(self, state: NDArray[np.int32], action: Indices) -> Array:
+        return self._means_after(self._of_action(state, action), action)
 
-    def _expected_reward(self, state: NDArray[np.int64], action: Indices) -> Array:
-        pulls = np.minimum(self._of_action(state, action), self._means.shape[1] - 1)
-        return np.asarray(self._means.take(self._arms[action] + pulls))
+    def _draw_rewards(self, rng: Rng, state: NDArray[np.int32], action: Indices) -> Array:
+        rewards = rng.standard_normal(self._batch_size, np.float32)
+        rewards *= self._std
+        rewards += self._expected_reward(state, action)
+        return rewards
 
-    def _next_state(self, rng: Rng, state: NDArray[np.int64], action: Indices) -> NDArray[np.int64]:
-        pulls = state.copy()
-        pulls.reshape(-1)[self._row_offsets + action] += 1
-        return pulls
+    def _next_state(self, rng: Rng, state: NDArray[np.int32], action: Indices) -> NDArray[np.int32]:
+        return state + self._one_pull.take(action, axis=0)
+
+    def _means_after(self, pulls: NDArray[np.int32], arms: Indices) -> Array:
+        """Returns the means of `arms` after so many `pulls` of them."""
+        last = self._length - 1
+        return np.asarray(self._means.take(arms * self._length + np.minimum(pulls, last)))
 
 
 class RottingBandit(RestedBandit):

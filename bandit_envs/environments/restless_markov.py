@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,8 +61,10 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         spec = BoundedArraySpec((), np.float32, pays.min(), pays.max(), "reward")
         super().__init__(None, num_arms, spec, batch_size=batch_size, **options)
         self._stationary = np.stack([_stationary(chain) for chain in chains])
-        self._bounds = chains.cumsum(axis=2)[:, :, :-1].reshape(-1, num_states - 1)
+        # Entry k S + s of a table, its cell, is of state s of arm k.
+        self._bounds = _bounds(chains).reshape(-1, num_arms * num_states)
         self._arms = np.arange(num_arms) * num_states
+        self._first_cells = np.tile(self._arms, (self._batch_size, 1))
         self._rested = bool(rested)
 
     @property
@@ -70,27 +73,37 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         return np.asarray((self._stationary * self._rewards).sum(axis=1))
 
     def _initial_state(self, rng: Rng) -> Indices:
-        bounds = self._stationary.cumsum(axis=1)[:, :-1]
-        return self._draw_states(rng, np.broadcast_to(bounds, (self._batch_size, *bounds.shape)))
+        return _draw_cells(rng, self._first_cells, _bounds(self._stationary))
 
     def _expected_rewards(self, state: Indices) -> Array:
-        return np.asarray(self._rewards.take(self._arms + state))
+        return np.asarray(self._rewards.take(state))
 
     def _draw_rewards(self, rng: Rng, state: Indices, action: Indices) -> Array:
-        return np.asarray(self._rewards.take(self._arms[action] + self._of_action(state, action)))
+        return np.asarray(self._rewards.take(self._of_action(state, action)))
 
     def _next_state(self, rng: Rng, state: Indices, action: Indices) -> Indices:
         if not self._rested:
-            return self._draw_states(rng, self._bounds.take(self._arms + state, axis=0))
-        rows = self._arms[action] + self._of_action(state, action)
+            return _draw_cells(rng, self._first_cells, [each.take(state) for each in self._bounds])
+        pulled = self._of_action(state, action)
+        bounds = [each.take(pulled) for each in self._bounds]
         moved = state.copy()
-        bounds = self._bounds.take(rows, axis=0)
-        moved.reshape(-1)[self._row_offsets + action] = self._draw_states(rng, bounds)
+        cells = _draw_cells(rng, self._arms.take(action), bounds)
+        moved.reshape(-1)[self._row_offsets + action] = cells
         return moved
 
-    def _draw_states(self, rng: Rng, bounds: Array) -> Indices:
-        """Draws a state for each row of bounds [..., S - 1] of its distribution: [...]."""
-        return np.asarray(np.count_nonzero(rng.random((*bounds.shape[:-1], 1)) >= bounds, axis=-1))
+
+def _bounds(probabilities: Floats) -> Floats:
+    """Returns the cumulative sums of [..., S], without the last, by state: [S - 1, ...]."""
+    return np.moveaxis(probabilities.cumsum(axis=-1)[..., :-1], -1, 0)
+
+
+def _draw_cells(rng: Rng, first: Indices, bounds: Iterable[Array]) -> Indices:
+    """Draws cells, of which `first` [...] are those of state 0, by `bounds` [S - 1, ...]."""
+    uniform = rng.random(first.shape)
+    cells = first.copy()
+    for bound in bounds:
+        cells += uniform >= bound
+    return cells
 
 
 def _stationary(chain: Floats) -> Floats:

@@ -12,6 +12,7 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, 
 from bandit_envs.sampling.context_sampler import ContextSampler
 
 SMALL = 4096
+FEW = 20
 
 
 class Normal(ContextSampler):
@@ -146,13 +147,12 @@ class Catalog(ContextSampler):
         return contexts
 
 
-def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.int64]:
+def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.intp]:
     """Draws `count` different integers below `limit` for each row: [rows, count]."""
     if count > limit:
         raise ValueError(f"features has {limit} items; expected at least {count}, one for each arm")
-    if 2 * count > limit:
-        everything = np.broadcast_to(np.arange(limit), (rows, limit))
-        return rng.permuted(everything, axis=1)[:, :count]
+    if limit <= FEW * count:  # of more items, few repeat
+        return _dealt(rng, limit, rows, count)
     # Draw again what repeats an earlier number of its row, until nothing does. This depends on
     # which numbers are equal, never on their values: so all outcomes have the same probability.
     chosen = rng.integers(limit, size=(rows, count))
@@ -163,6 +163,25 @@ def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.int64]:
         chosen[repeating, column] = rng.integers(limit, size=len(row))
         unsure = np.unique(repeating)
     return chosen
+
+
+def _dealt(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.intp]:
+    """Does the same by Fisher and Yates' shuffle of a deck [limit] for each row."""
+    deck = np.empty((limit, rows), np.min_scalar_type(limit))
+    deck[:] = np.arange(limit)[:, np.newaxis]
+    dealt = np.arange(count)[:, np.newaxis]
+    uniform = rng.random((count, rows))
+    uniform *= limit - dealt
+    places = uniform.astype(np.intp)
+    places += dealt
+    places *= rows
+    places += np.arange(rows)
+    cards = deck.reshape(-1)
+    for turn, place in enumerate(places):
+        drawn = cards.take(place)
+        cards[place] = deck[turn]
+        deck[turn] = drawn
+    return deck[:count].T
 
 
 def _repeats(values: NDArray[np.int64]) -> tuple[Indices, Indices]:
