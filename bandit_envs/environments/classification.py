@@ -107,8 +107,10 @@ class ClassificationBandit(BanditPyEnvironment):
         size = self._batch_size
         if self._replace:
             return ClassificationState(rng.integers(len(self._labels), size=size), rest)
-        while len(rest) < size:
-            rest = np.concatenate([rest, rng.permutation(len(self._labels))])
+        count = len(self._labels)
+        epochs = range(len(rest), size, count)
+        if epochs:
+            rest = np.concatenate([rest, *(rng.permutation(count) for _ in epochs)])
         return ClassificationState(rest[:size], rest[size:])
 
 

@@ -52,22 +52,9 @@ def paired_ratio(
     return Ratio.of([(a, b) for a, b in _timings((candidate, reference), rounds, number)])
 
 
-def overhead_ratio(
-    candidate: Sequence[Callable[[], object]],
-    reference: Sequence[Callable[[], object]],
-    rounds: int,
-    number: int,
-) -> Ratio:
-    """Returns the ratio of what two functions cost beside a part of each, as `paired_ratio` does.
-
-    Args:
-        candidate: a function, and the part of it that does not count.
-        reference: the same.
-        rounds: how many pairs of timings; at least 2.
-        number: calls in one timing.
-    """
-    timings = _timings((*candidate, *reference), rounds, number)
-    return Ratio.of([(a - b, c - d) for a, b, c, d in timings])
+def fastest(functions: Sequence[Callable[[], object]], rounds: int, number: int) -> list[float]:
+    """Returns the fastest timing of each function: differences of medians drown in other loads."""
+    return [min(column) for column in zip(*_timings(functions, rounds, number))]
 
 
 def _timings(

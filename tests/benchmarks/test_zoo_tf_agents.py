@@ -1,46 +1,43 @@
-"""What the contextual bandits cost, beside their random numbers and TF-Agents' classes."""
+"""What the environments that TF-Agents has, too, cost beside those of TF-Agents."""
 
 import importlib
-import os
+import itertools
 
 import numpy as np
 import pytest
 
 from bandit_envs import (
-    KArmedTestbed,
+    BernoulliPyEnvironment,
+    PiecewiseBernoulliPyEnvironment,
     StationaryStochasticPyEnvironment,
     StationaryStochasticStructuredPyEnvironment,
     WheelPyEnvironment,
 )
-from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import FlatReward, LinearActionReward, LinearReward, sliding_thetas
-from bandit_envs.sampling import Integers, Normal, Threaded
-from tests.benchmarks.pairing import Ratio, _seconds, paired_ratio
+from bandit_envs.sampling import Integers, Normal
+from tests.benchmarks.pairing import paired_ratio
 
+MEANS = np.linspace(0.1, 0.9, 9)
+PIECES = np.stack([MEANS, MEANS[::-1]])
 
-def normals(rng, *shape):
-    return rng.standard_normal(shape, np.float32)
-
-
-# The random numbers of a step of B rows, in the environments' default sizes.
-DRAWS = {
-    "wheel": lambda rng, B: (rng.random((2, B), np.float32), normals(rng, B)),
-    "stationary_stochastic": lambda rng, B: (normals(rng, B, 15), normals(rng, B)),
-    "structured": lambda rng, B: (
-        normals(rng, B, 4),
-        normals(rng, B, 4),
-        normals(rng, B, 10, 5),
-        rng.random((B, 10, 1), np.float32),
-        normals(rng, B),
+UPSTREAM = {
+    "Bernoulli": (
+        lambda size: BernoulliPyEnvironment(MEANS, size, seed=0),
+        lambda size: upstream("bernoulli_py_environment").BernoulliPyEnvironment(MEANS, size),
     ),
-    "drifting_linear": lambda rng, B: (
-        normals(rng, B, 15),
-        normals(rng, B),
-        rng.random(),
-        rng.standard_normal(),
+    "piecewise Bernoulli": (
+        lambda size: PiecewiseBernoulliPyEnvironment(PIECES, itertools.repeat(100), size, seed=0),
+        lambda size: upstream("piecewise_bernoulli_py_environment").PiecewiseBernoulliPyEnvironment(
+            PIECES, itertools.repeat(100), size
+        ),
     ),
-    "piecewise_linear": lambda rng, B: normals(rng, B, 15),
 }
+"""Our environment, and TF-Agents'."""
+
+
+def upstream(name):
+    pytest.importorskip("tf_agents")
+    return importlib.import_module(f"tf_agents.bandits.environments.{name}")
 
 
 def stepping(env):
@@ -50,68 +47,17 @@ def stepping(env):
     return lambda: env.step(action)
 
 
-def filling(name, batch_size):
-    rng = np.random.default_rng(0)
-    return lambda: DRAWS[name](rng, batch_size)
-
-
-@pytest.mark.parametrize("name", DRAWS)
-def test_a_step_of_a_large_batch_costs_little_more_than_its_random_numbers(expect, name):
-    env = find_environment(name).make(batch_size=20_000, seed=0)
-    ratio = paired_ratio(stepping(env), filling(name, 20_000), rounds=60, number=2)
-    expect(f"{name} step, batch 20,000 / its random numbers", ratio, 1.6)
-
-
-# The testbed's overhead is 8 microseconds; one pass over a thousand numbers takes half of one. In
-# parentheses: what the same calls of NumPy cost in a bare loop, in the same unit.
-@pytest.mark.parametrize(
-    ("name", "bound"),
-    [
-        ("wheel", 3.3),  # (2.2) 25 passes: roots, sines, cosines, quadrants, means and noise
-        ("stationary_stochastic", 2.8),  # (1.7) the product with the weights takes 5 microseconds
-        ("drifting_linear", 3.2),  # (2.2) the same, and rotating the weights takes 2
-        ("piecewise_linear", 2.8),  # (1.7)
-        ("structured", 7.0),  # (3.0) four products, and 70 calls of Python functions
-    ],
-)
-def test_the_overhead_of_a_step_beside_that_of_the_testbed(expect, name, bound):
-    """The cost of a step without its random numbers, in steps of the testbed without theirs."""
-    rng = np.random.default_rng(0)
-    functions = (
-        stepping(find_environment(name).make(batch_size=1000, seed=0)),
-        filling(name, 1000),
-        stepping(KArmedTestbed(5, batch_size=1000, seed=0)),
-        lambda: normals(rng, 1000),
+@pytest.mark.parametrize("batch_size", [1, 32, 1000, 20_000])
+@pytest.mark.parametrize("name", UPSTREAM)
+def test_a_step_never_costs_more_than_that_of_tf_agents(expect, name, batch_size):
+    ours, theirs = UPSTREAM[name]
+    ratio = paired_ratio(
+        stepping(ours(batch_size)),
+        stepping(theirs(batch_size)),
+        rounds=200,
+        number=20_000 // batch_size // 10 + 1 if batch_size > 1 else 200,
     )
-    step, fill, testbed, noise = fastest(functions, rounds=400, number=5)
-    ratio = (step - fill) / (testbed - noise)
-    expect(f"{name} overhead, batch 1000 / the testbed's", Ratio(ratio, ratio, ratio), bound)
-
-
-def fastest(functions, rounds, number):
-    """Returns the fastest timing of each function: differences of medians drown in other loads."""
-    timings = [[_seconds(function, number) for function in functions] for _ in range(rounds)]
-    return [min(column) for column in zip(*timings)]
-
-
-def available_cores():
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-
-
-@pytest.mark.skipif(available_cores() < 2, reason="needs two cores")
-def test_a_large_draw_on_two_threads(expect):
-    left, right = np.random.default_rng(0), np.random.default_rng(0)
-    normal = Normal(50)
-    threaded = Threaded(normal, 2)
-    draws = (lambda: threaded(left, (100, 70)), lambda: normal(right, (100, 70)))
-    two, one = fastest(draws, rounds=400, number=1)
-    ratio = Ratio(two / one, two / one, two / one)
-    expect("Threaded(Normal(50)), batch 100, 70 arms, 2 threads / Normal(50)", ratio, 0.6)
-
-
-def upstream(name):
-    pytest.importorskip("tf_agents")
-    return importlib.import_module(f"tf_agents.bandits.environments.{name}")
+    expect(f"{name} step, batch {batch_size} / TF-Agents'", ratio, 1.0)
 
 
 # At 100 rows, a bare loop of the same calls of NumPy takes 1/21; the random numbers alone, 1/54.

@@ -1,0 +1,137 @@
+"""What a step of each environment costs, beside its random numbers and a step of the testbed."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from bandit_envs import RatingsBandit
+from bandit_envs.environments.registry import ENVIRONMENTS
+from tests.benchmarks.pairing import Ratio, fastest, paired_ratio
+
+RATINGS = np.random.default_rng(0).integers(0, 6, (25_000, 20))
+
+SMALLER = {
+    "per_arm": {"global_dim": 5, "arm_dim": 5, "max_num_actions": 5},
+    "neural_context": {"dim": 5},
+}
+"""Arguments of the environments whose default observations take gigabytes."""
+
+COPYING = {"ratings", "per_arm_ratings", "digits", "wine", "breast_cancer"}
+"""Environments that look up rows of features: the copy of an observation counts as a draw."""
+
+SLATES = {"cascade", "position_based", "ranking", "positional_bias"}
+NAMES = [name for name in ENVIRONMENTS if name not in SLATES]
+
+# Of 1.6 that all others keep. A uniform number takes 2.5 ns, and a bare loop of the other calls of
+# NumPy that a step of Bernoulli arms needs 1.6 ns: looking up the mean, comparing and converting
+# it, copying and checking the action.
+LARGE = {
+    "bernoulli": 2.0,
+    "beta_bernoulli": 2.4,  # the means of the rows differ
+    "piecewise_bernoulli": 2.0,
+    "constrained_adversary": 2.0,
+    "rotting": 1.8,  # the pulls of all arms are copied
+    "rising": 1.8,
+    "restless_markov": 3.4,  # looks up a bound and stores a state, 8 bytes each, for every arm
+    "ratings": 3.2,  # multiplies the features of users and items
+    "per_arm_ratings": 5.0,  # different items for each user: each takes six passes
+}
+
+# In overheads of the testbed, of 10 microseconds; one pass over a thousand numbers takes half of
+# one. In parentheses: a bare loop of the same calls of NumPy. Of 2 that all others keep.
+SMALL = {
+    "wheel": 3.3,  # (2.2) 25 passes: roots, sines, cosines, quadrants, means and noise
+    "stationary_stochastic": 2.8,  # (1.7) the product with the weights takes 5 microseconds
+    "drifting_linear": 3.2,  # (2.2) the same, and rotating the weights takes 2
+    "piecewise_linear": 2.8,  # (1.7)
+    "structured": 7.0,  # (3.0) four products, and 70 calls of Python functions
+}
+
+
+def made(name, batch_size):
+    """Returns an environment, and a function that takes a step of it."""
+    if name == "ratings":
+        env = RatingsBandit(RATINGS, 5, batch_size, seed=0)
+    else:
+        arguments = SMALLER.get(name, {})
+        try:
+            env = ENVIRONMENTS[name].make(batch_size=batch_size, seed=0, **arguments)
+        except ModuleNotFoundError as error:
+            pytest.skip(f"{error.name} is not installed")
+    env.reset()
+    rng = np.random.default_rng(0)
+    action = rng.integers(env.num_actions, size=batch_size, dtype=np.int32)
+    return env, lambda: env.step(action)
+
+
+def drawing(name, env, step, steps):
+    """Returns a function that draws the random numbers of some steps again, by the same calls."""
+    calls = []
+    env.seed(recording(calls)(np.random.PCG64(0)))
+    for _ in range(steps):
+        step()
+    env.seed(0)
+    rng = np.random.default_rng(0)
+    bound = [(getattr(rng, method), args, kwargs) for method, args, kwargs in calls]
+    observation = env.current_time_step().observation if name in COPYING else None
+
+    def draw():
+        for method, args, kwargs in bound:
+            method(*args, **kwargs)
+        if observation is not None:
+            for _ in range(steps):
+                copy.deepcopy(observation)
+
+    return draw
+
+
+def recording(calls):
+    """Returns a class of generators that append their calls to a list."""
+
+    def recorded(name):
+        method = getattr(np.random.Generator, name)
+
+        def call(self, *args, **kwargs):
+            before = len(calls)
+            drawn = method(self, *args, **kwargs)
+            calls[before:] = [(name, args, kwargs)]  # not those that it made itself
+            return drawn
+
+        return call
+
+    names = [name for name in vars(np.random.Generator) if not name.startswith("_")]
+    methods = {name: recorded(name) for name in names if name != "bit_generator"}
+    return type("Recording", (np.random.Generator,), methods)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_of_a_large_batch_costs_little_more_than_its_random_numbers(expect, name):
+    env, step = made(name, 20_000)
+    if name == "adversarial":
+        pytest.skip("draws nothing")
+    draw = drawing(name, env, step, 1)
+    ratio = paired_ratio(step, draw, rounds=60, number=2)
+    expect(f"{name} step, batch 20000 / its random numbers", ratio, LARGE.get(name, 1.6))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "testbed"])
+def test_the_overhead_of_a_step_beside_that_of_the_testbed(expect, name):
+    """The cost of steps without their random numbers, in steps of the testbed without theirs."""
+    steps = 10
+    functions = []
+    for each in (name, "testbed"):
+        env, step = made(each, 1000)
+        functions += [repeated(step, steps), drawing(each, env, step, steps)]
+    step, draw, testbed, noise = fastest(functions, rounds=300, number=1)
+    ratio = (step - draw) / (testbed - noise)
+    title = f"{name} overhead, batch 1000 / the testbed's"
+    expect(title, Ratio(ratio, ratio, ratio), SMALL.get(name, 2.0))
+
+
+def repeated(function, times):
+    def call():
+        for _ in range(times):
+            function()
+
+    return call
