@@ -76,8 +76,7 @@ class LogisticContextBandit(ContextualBandit):
         return _probabilities(state @ self._slope + self._intercept)
 
     def _expected_reward(self, state: Floats, action: Indices) -> Array:
-        slopes = self._slope.T.take(action, axis=0)
-        logits = np.einsum("bd,bd->b", state, slopes) + self._intercept.take(action)
+        logits = self._of_action(state @ self._slope, action) + self._intercept.take(action)
         return _probabilities(logits)
 
     def _draw_rewards(self, rng: Rng, state: Floats, action: Indices) -> Array:
