@@ -27,16 +27,16 @@ class Dataset(NamedTuple):
 
 
 def from_columns(
-    columns: Mapping[str, ArrayLike], label: str, features: Sequence[str] | None = None
+    columns: Mapping[str, ArrayLike], label: str, features: str | Sequence[str] | None = None
 ) -> Dataset:
     """Makes a data set of named columns. Those that are not numbers become one-hot features.
 
     Args:
         columns: arrays [n] by name.
         label: the column of the labels, which are numbered in sorted order.
-        features: the columns to use as features; all others by default.
+        features: the column or columns to use as features; all others by default.
     """
-    names = [name for name in columns if name != label] if features is None else list(features)
+    names = [name for name in columns if name != label] if features is None else _listed(features)
     for name in (label, *names):
         if name not in columns:
             found = ", ".join(map(str, columns))
@@ -57,9 +57,9 @@ def one_hot(columns: NDArray[Any]) -> NDArray[np.float32]:
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 
-def from_frame(frame: Any, label: str, features: Sequence[str] | None = None) -> Dataset:
+def from_frame(frame: Any, label: str, features: str | Sequence[str] | None = None) -> Dataset:
     """Makes a data set of a pandas DataFrame, as `from_columns` does."""
-    used = frame if features is None else frame.filter([label, *features])
+    used = frame if features is None else frame.filter([label, *_listed(features)])
     missing = np.argwhere((used.isna() | used.isin([np.inf, -np.inf])).to_numpy())
     if len(missing):
         row, column = missing[0]
@@ -79,7 +79,7 @@ def from_bunch(bunch: Any) -> Dataset:
 
 
 def read_dataset(
-    path: str | os.PathLike[str], label: str, features: Sequence[str] | None = None
+    path: str | os.PathLike[str], label: str, features: str | Sequence[str] | None = None
 ) -> Dataset:
     """Reads a CSV file with a header, or a Parquet file, as `from_columns` does."""
     import pandas  # noqa: PLC0415
@@ -96,6 +96,10 @@ def read_dataset(
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _complete(columns: Mapping[str, ArrayLike], name: str) -> NDArray[Any]:

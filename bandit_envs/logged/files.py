@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import as_numbers
 from bandit_envs.base.saving import atomic_write, load_state, save_state
 from bandit_envs.logged.log import COLUMNS, BanditLog, check_each, concatenate
 from bandit_envs.specs import Nest, flatten, map_structure
@@ -89,26 +90,28 @@ def from_frame(
     reward: str = "reward",
     propensity: str = "propensity",
     *,
-    features: Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision.
 
-    The names are those of its columns; the observation [n, d] has the `features`, or what it had if
-    `to_frame` made the frame. Actions are integers from 0 to `num_actions` - 1, which by default is
-    the largest of them.
+    The names are those of its columns; the observation [n, d] has the `features`, all numbers, or
+    what it had if `to_frame` made the frame. Actions are integers from 0 to `num_actions` - 1,
+    which by default is the largest of them.
     """
     if features is None:
         if KEY not in frame.attrs:
             raise ValueError("features is None, and frame was not made by to_frame()")
         layout = {**frame.attrs[KEY], "rows": len(frame)}
         return _nested(layout, {name: frame[name].to_numpy() for name in frame})
-    for name in (action, reward, propensity, *features):
+    chosen = [features] if isinstance(features, str) else list(features)
+    for name in (action, reward, propensity, *chosen):
         if name not in frame:
             raise ValueError(f"frame has no column {name!r}; it has {list(frame)[:20]}")
         check_each(f"column {name!r}", frame[name].to_numpy(), frame[name].notna(), "a value")
-    names = action, list(features), reward, propensity
-    actions, observation, rewards, chances = (frame[name].to_numpy() for name in names)
+    actions, rewards, chances = (frame[name].to_numpy() for name in (action, reward, propensity))
+    columns = [as_numbers(f"column {name!r} is", frame[name].to_numpy()) for name in chosen]
+    observation = np.array(columns).reshape(len(chosen), len(frame)).T
     if actions.dtype.kind not in "iu":
         whole = [isinstance(each, (int, float)) and each % 1 == 0 for each in actions.tolist()]
         check_each(f"column {action!r}", actions, np.array(whole), "an integer")

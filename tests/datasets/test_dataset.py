@@ -19,7 +19,8 @@ def test_text_becomes_one_hot_features():
 
 
 def test_some_columns_can_be_the_features():
-    assert from_columns(COLUMNS, "kind", ["size"]).contexts.tolist() == [[1], [2], [3]]
+    for features in ("size", ["size"]):
+        assert from_columns(COLUMNS, "kind", features).contexts.tolist() == [[1], [2], [3]]
 
 
 def test_standardized_features_have_mean_0_and_variance_1():
@@ -99,7 +100,8 @@ def test_what_is_missing_in_a_column_that_is_not_used_does_not_matter(tmp_path):
     pytest.importorskip("pandas")
     path = tmp_path / "data.csv"
     path.write_text("a,b,c\n1,0,\n2,1,x\n")
-    assert read_dataset(path, "b", ["a"]).contexts.tolist() == [[1], [2]]
+    for features in ("a", ["a"]):
+        assert read_dataset(path, "b", features).contexts.tolist() == [[1], [2]]
 
 
 @pytest.mark.parametrize("kind", ["arrays", "bunch", "frame", "csv", "parquet"])

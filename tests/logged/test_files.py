@@ -311,6 +311,27 @@ def test_what_is_wrong_in_a_frame_is_named_as_the_user_names_it(column, value, r
         from_frame(frame, action="arm", reward="paid", propensity="p", features=["age"])
 
 
+def test_one_feature_of_a_frame_needs_no_list():
+    pandas = pytest.importorskip("pandas")
+    columns = {"action": [0, 1], "reward": [1.0, 0.0], "propensity": [0.5, 0.5]}
+    frame = pandas.DataFrame({**columns, "income": [1.0, 2.0]})
+    assert from_frame(frame, features="income") == from_frame(frame, features=["income"])
+
+
+def test_features_of_a_frame_are_numbers_of_any_dtypes():
+    pandas = pytest.importorskip("pandas")
+    columns = {"action": [0, 1], "reward": [1.0, 0.0], "propensity": [0.5, 0.5]}
+    visits = pandas.array([3, 4], dtype="Int64")
+    frame = pandas.DataFrame(
+        {**columns, "new": [True, False], "visits": visits, "income": [0.5, 2]}
+    )
+    log = from_frame(frame, features=["new", "visits", "income"])
+    assert log.observation.tolist() == [[1.0, 3.0, 0.5], [0.0, 4.0, 2.0]]
+    frame["town"] = ["Ulm", "Bern"]
+    with pytest.raises(TypeError, match="'town'"):
+        from_frame(frame, features=["income", "town"])
+
+
 def test_actions_of_a_table_that_count_from_one_are_refused():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": [1.0, 2.0], "arm": [1, 2], "paid": [1, 0], "p": [0.5, 0.5]})
