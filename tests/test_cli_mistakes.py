@@ -105,8 +105,11 @@ def test_wrong_options_are_refused(tmp_path, monkeypatch, arguments, message):
         (TINY.replace("runs = 4", 'runs = "4"'), "runs is '4'"),
         (
             "title = 'a'\npolicy = ['greedy']\n[[environment]]\nname = 'testbed'\nruns = 4",
-            "'runs'; write it above",
+            "write runs above",
         ),
+        (TINY + "quantiles = [0.1, 0.9]", "write quantiles above"),
+        (TINY + "seed = 3", "write seed above"),
+        (TINY + "[[expected]]\nmetric = 'reward'\nseed = 3", "write seed"),
         (TINY + "[[policy]]\nname = 'ucb:c=1'", "name is 'ucb'"),
         (TINY + "x = " + 3000 * "[" + 3000 * "]", ""),
     ],

@@ -37,6 +37,7 @@ class Choice:
     name: str
     parameters: Mapping[str, Any]
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
+    digits: int = dataclasses.field(default=4, compare=False)  # of numbers in labels
 
     def __post_init__(self) -> None:
         given, allowed = self.entry.check(self.parameters), self.entry.parameters()
@@ -86,8 +87,8 @@ class Choice:
     def parts(self, without: str = "") -> list[str]:
         """Returns the parts of a label, such as `ε-greedy` and `ε=0.1`, without one parameter."""
         keys = [key for key in self.parameters if key != without]
-        values = [f"{SYMBOLS.get(key, key)}={written(self.parameters[key])}" for key in keys]
-        return [self.entry.title, *values]
+        values = [written(self.parameters[key], self.digits) for key in keys]
+        return [self.entry.title, *(f"{SYMBOLS.get(k, k)}={v}" for k, v in zip(keys, values))]
 
     def __str__(self) -> str:
         values = ",".join(f"{key}={written(value)}" for key, value in self.parameters.items())
@@ -116,10 +117,15 @@ class PolicyChoice(Choice):
         return self.entry.make(**arguments, seed=np.random.default_rng(seed))
 
 
-def written(value: Any) -> str:
-    """Returns a value as in TOML; a class, such as a dtype, by its name."""
+def written(value: Any, digits: int = 17) -> str:
+    """Returns a value as in TOML; a class, such as a dtype, by its name.
+
+    Floating-point numbers are rounded to `digits`, but not to whole numbers: 0.99999 stays.
+    """
     if isinstance(value, (list, tuple)):
-        return f"[{','.join(map(written, value))}]"
+        return f"[{','.join(written(each, digits) for each in value)}]"
+    if isinstance(value, float) and not (rounded := float(f"{value:.{digits}g}")).is_integer():
+        value = rounded
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return "".join(('"', *(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped), '"'))

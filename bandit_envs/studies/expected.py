@@ -72,7 +72,8 @@ class Expected:
         environments = [e for e in study.environment if self.environment in (None, str(e))]
         if not environments:
             raise _error("environment", self.environment, ", ".join(map(str, study.environment)))
-        label = " < ".join(", ".join(policy.parts()) for policy in policies)
+        own = (next((p for p in study.policy if p == policy), policy) for policy in policies)
+        label = " < ".join(", ".join(policy.parts()) for policy in own)
         step = self.step or study.steps
         for environment in environments:
             pairs = [(str(environment), str(policy)) for policy in policies]

@@ -78,12 +78,7 @@ class Study:
         for key in [*values, *keys]:
             if key not in keys or key not in values:
                 problem = "has an unknown key" if key in values else "needs a value for"
-                lists = [items for items in values.values() if isinstance(items, list)]
-                tables = [item for item in itertools.chain(*lists) if isinstance(item, dict)]
-                hint = f"expected {', '.join(keys)}"
-                if key not in values and any(key in table for table in tables):
-                    hint = "write it above the first table"
-                raise ValueError(f"the study {problem} {shown(key)}; {hint}")
+                raise ValueError(f"the study {problem} {shown(key)}; expected {', '.join(keys)}")
         for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
             check_integer(key, values[key], minimum)
         values["title"] = printable(values["title"])
@@ -165,7 +160,9 @@ def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
     for number, choice in enumerate(choices):
         if choice in choices[:number]:
             raise ValueError(f"{what} {choice} is listed twice")
-    return choices
+    full = tuple(dataclasses.replace(choice, digits=17) for choice in choices)
+    rounded, exact = ({part for c in each for part in c.parts()} for each in (choices, full))
+    return choices if len(rounded) == len(exact) else full
 
 
 def _names(what: str, names: Any, allowed: Iterable[str]) -> tuple[str, ...]:

@@ -78,6 +78,27 @@ def test_a_legend_names_of_an_environment_what_tells_it_from_the_others():
     ]
 
 
+def test_a_legend_rounds_parameters_unless_that_makes_two_the_same():
+    assert labels(["testbed"], ["ucb:c=1.4142136"]) == ["UCB, c=1.414"]
+    close = ["ucb:c=1.4142136", "ucb:c=1.4142137", "greedy"]
+    assert labels(["testbed"], close) == ["UCB, c=1.4142136", "UCB, c=1.4142137", "greedy"]
+    means = "tests.studies.mine:Bernoulli:means=[0.123456,0.5]", "bernoulli:means=[0.123457,0.5]"
+    assert labels(means, ["random"]) == [
+        "random, Bernoulli, means=[0.123456,0.5]",
+        "random, Bernoulli bandit, means=[0.123457,0.5]",
+    ]
+    kept = "discounted_ucb:gamma=0.99999", "explore_then_commit:m=12345", "ucb:c=12345.5"
+    assert [label.rpartition("=")[2] for label in labels(["testbed"], kept)] == [
+        *("0.99999", "12345", "12345.5"),
+    ]
+
+
+def test_rounding_changes_neither_a_policy_nor_what_identifies_it():
+    one = study(["testbed"], ["ucb:c=1.4142136"])
+    assert str(one.policy[0]) == "ucb:c=1.4142136"
+    assert one.policy[0].parameters == {"c": 1.4142136}
+
+
 def test_what_is_not_known_is_not_measured():
     unknown = study(["tests.studies.mine:Unknown:means=[0.5,0.5]"])
     assert unknown.metrics == unknown.panels == ("reward",)
