@@ -63,13 +63,11 @@ class StepDriver(Stateful):
                 problem = f"a policy is among the observers, but rewards of {env.name} come later"
                 raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
         sizes, spec = [("batch_size", policy.batch_size, env.batch_size)], env.action_spec()
-        is_slate = isinstance(spec, SlateSpec)
-        if is_slate or (isinstance(spec, BoundedArraySpec) and spec.shape == ()):
+        if isinstance(spec, SlateSpec) or (isinstance(spec, BoundedArraySpec) and not spec.shape):
             sizes.append(("num_actions", policy.num_actions, int(spec.maximum.max()) + 1))
         for name, found, expected in sizes:
             if found != expected:
-                problem = f"policy has {name} {found}; expected {expected}"
-                raise ValueError(f"{problem}, as {env.name} has")
+                raise ValueError(f"policy has {name} {found}; expected {expected}, as {env.name}")
         self._info_of = None
         if emit_log_probability:
             if not policy.knows_probabilities:

@@ -23,6 +23,10 @@ class ContextualBandit(BanditPyEnvironment):
     """A bandit whose state is its observation, which `_initial_state` draws anew for each step."""
 
     trusted = True  # the samplers check the contexts
+    _contexts: UsersAndItems  # of classes that draw nothing else
+
+    def _initial_state(self, rng: Rng) -> Any:
+        return self._contexts.draw(rng, self._batch_size)
 
     def _observe(self, state: Any) -> Any:
         return state

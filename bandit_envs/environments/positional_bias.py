@@ -73,9 +73,6 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
             name=name,
         )
 
-    def _initial_state(self, rng: Rng) -> Observation:
-        return self._contexts.draw(rng, self._batch_size)
-
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> NDArray[np.float32]:
         return (rng.random(action.shape) < self._click_probabilities(state, action)).astype(
             np.float32

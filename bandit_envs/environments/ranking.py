@@ -119,9 +119,6 @@ class RankingPyEnvironment(ContextualBandit):
             name=name,
         )
 
-    def _initial_state(self, rng: Rng) -> Observation:
-        return self._contexts.draw(rng, self._batch_size)
-
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Nest:
         taste = self._taste(state)
         scores = _products(chosen(state["per_arm"], action), taste)

@@ -66,9 +66,6 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
             spec, count, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
         )
 
-    def _initial_state(self, rng: Rng) -> dict[str, Nest]:
-        return self._contexts.draw(rng, self._batch_size)
-
     def _expected_rewards(self, state: dict[str, Nest]) -> Array:
         return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))
 

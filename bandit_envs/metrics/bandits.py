@@ -33,12 +33,10 @@ class AverageRewardMetric(Metric):
 
     def __init__(self, reward_fn: Callable[[Any], Any] | None = None) -> None:
         super().__init__()
-        self._reward_fn = reward_fn
+        self._number_of = reward_fn or np.asarray
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        reward = trajectory.reward
-        if self._reward_fn is not None:
-            reward = self._reward_fn(reward)
+        reward = self._number_of(trajectory.reward)
         try:
             return check_rewards(reward, len(trajectory.step_type))
         except (TypeError, ValueError) as error:

@@ -87,8 +87,8 @@ class Choice:
     def parts(self, without: str = "") -> list[str]:
         """Returns the parts of a label, such as `ε-greedy` and `ε=0.1`, without one parameter."""
         keys = [key for key in self.parameters if key != without]
-        values = [written(self.parameters[key], self.digits) for key in keys]
-        return [self.entry.title, *(f"{SYMBOLS.get(k, k)}={v}" for k, v in zip(keys, values))]
+        values = [f"{SYMBOLS.get(k, k)}={written(self.parameters[k], self.digits)}" for k in keys]
+        return [self.entry.title, *values]
 
     def __str__(self) -> str:
         values = ",".join(f"{key}={written(value)}" for key, value in self.parameters.items())
@@ -118,10 +118,7 @@ class PolicyChoice(Choice):
 
 
 def written(value: Any, digits: int = 17) -> str:
-    """Returns a value as in TOML; a class, such as a dtype, by its name.
-
-    Floating-point numbers are rounded to `digits`, but not to whole numbers: 0.99999 stays.
-    """
+    """Returns a value as in TOML, or a class by its name; it rounds, but 0.99999 is never 1."""
     if isinstance(value, (list, tuple)):
         return f"[{','.join(written(each, digits) for each in value)}]"
     if isinstance(value, float) and not (rounded := float(f"{value:.{digits}g}")).is_integer():

@@ -77,13 +77,9 @@ def sweep(options: argparse.Namespace) -> int:
         values = parse_toml(options.study.read_text("utf-8"))
         return _run(values, options.study.stem, options)
     except (TypeError, ValueError, RecursionError) as error:
-        problem = f"{options.study}: {error}"
-        lists = [items if isinstance(items, list) else [items] for items in values.values()]
-        inside = {key for item in itertools.chain(*lists) if isinstance(item, dict) for key in item}
-        for key in inside.intersection(Study.__dataclass_fields__) - values.keys():
-            if repr(key) in problem:
-                problem += f"; write {key} above the first table"
-        raise ValueError(problem) from error
+        missing = Study.__dataclass_fields__.keys() - {*values, "environment", "policy"}
+        hints = (f"; write {k} above the first table" for k in missing if repr(k) in str(error))
+        raise ValueError(f"{options.study}: {error}{''.join(hints)}") from error
 
 
 def reproduce(options: argparse.Namespace) -> int:

@@ -66,8 +66,7 @@ def record(tasks: list[Task], path: Path) -> BanditLog:
     task = tasks[0]
     env, policy = _made(task, task.block, task.runs)
     if isinstance(env.action_spec(), SlateSpec) or max_delay_of(env) > 0:
-        problem = f"--record cannot be used with environment {task.environment}"
-        raise ValueError(f"{problem}: a row of a log has one action, not a slate, and its reward")
+        raise ValueError(f"--record takes no slates or delayed rewards, as {task.environment} has")
     if len(tasks) > 1 or task.batches > 1:
         most = f"{RUNS_PER_TASK}, or 1 where rows share a problem"
         raise ValueError(f"--record takes one policy, and --runs of at most {most}")

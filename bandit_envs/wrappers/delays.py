@@ -130,8 +130,8 @@ class DelayedRewards(Wrapper):
 def max_delay_of(env: PyEnvironment) -> int:
     """Returns the `max_delay` of an environment with `DelayedRewards`; -1 for any other."""
     spec = env.observation_spec()
-    feedback = spec.get("feedback") if isinstance(spec, dict) else None
-    return feedback["arrived"].shape[0] - 1 if isinstance(feedback, dict) else -1
+    found = spec.get("feedback") if isinstance(spec, dict) else None
+    return found["arrived"].shape[0] - 1 if isinstance(found, dict) and "arrived" in found else -1
 
 
 class _Fixed(Law):
