@@ -23,9 +23,8 @@ COPYING = {"ratings", "per_arm_ratings", "digits", "wine", "breast_cancer"}
 SLATES = {"cascade", "position_based", "ranking", "positional_bias"}
 NAMES = [name for name in ENVIRONMENTS if name not in SLATES]
 
-# Of 1.6 that all others keep. A uniform number takes 2.5 ns, and a bare loop of the other calls of
-# NumPy that a step of Bernoulli arms needs 1.6 ns: looking up the mean, comparing and converting
-# it, copying and checking the action.
+# Of 1.6 that all others keep. For Bernoulli arms, a bare loop of the calls of NumPy that a step
+# needs costs 1.6 times its uniform numbers, see below.
 LARGE = {
     "bernoulli": 2.0,
     "beta_bernoulli": 2.6,  # the means of the rows differ
@@ -39,17 +38,17 @@ LARGE = {
 }
 
 # Of 2 that all others keep, in overheads of the testbed: 8 microseconds, in which 16 passes over a
-# thousand numbers fit. In parentheses: a bare loop of the same calls of NumPy, by hand.
+# thousand numbers fit.
 SMALL = {
     "corrupted_k_armed": 2.3,  # draws of two laws and a choice between them
     "logistic_context": 3.2,  # a product with the weights, and hyperbolic tangents
     "per_arm": 4.6,  # copies the features of the items that were chosen
     "neural_context": 13.0,  # scales every vector of features to length 1
-    "stationary_stochastic": 3.6,  # (1.7) the product with the weights takes 6 microseconds
-    "structured": 7.5,  # (3.0) four products, and 70 calls of Python functions
-    "wheel": 3.3,  # (2.2) 25 passes: roots, sines, cosines, quadrants, means and noise
-    "drifting_linear": 4.4,  # (2.2) the product, and rotating the weights takes 3
-    "piecewise_linear": 4.0,  # (1.7)
+    "stationary_stochastic": 3.6,  # the product with the weights takes 6 microseconds
+    "structured": 7.5,  # four products, and 70 calls of Python functions
+    "wheel": 3.3,  # 25 passes: roots, sines, cosines, quadrants, means and noise
+    "drifting_linear": 4.4,  # the product, and rotating the weights takes 3
+    "piecewise_linear": 4.0,
     "restless_markov": 2.4,
     "ratings": 2.6,
     "per_arm_ratings": 48.0,  # a shuffle for each user, of 20 cards
@@ -142,3 +141,45 @@ def repeated(function, times):
             function()
 
     return call
+
+
+MEANS, WEIGHTS = np.linspace(0.1, 0.9, 10), np.ones((15, 5), np.float32)
+NOISE = np.array(0.1, np.float32)
+
+
+def checked(action):
+    """Converts and checks actions of five arms, as every step does."""
+    indices = action.astype(np.intp)
+    assert indices.view(np.uintp).item(indices.view(np.uintp).argmax()) < len(MEANS)
+    return indices
+
+
+def bernoulli(rng, size, action):
+    indices = checked(action)
+    return (rng.random(size) < MEANS.take(indices)).astype(np.float32)
+
+
+def stationary_stochastic(rng, size, action):
+    places = np.arange(0, size * 5, 5)
+    means = rng.standard_normal((size, 15), np.float32).dot(WEIGHTS)
+    rewards = rng.standard_normal(size, np.float32)
+    rewards *= NOISE
+    rewards += means.take(places + checked(action), mode="wrap")
+    assert not np.isnan(rewards.item(rewards.argmax()))
+    return rewards
+
+
+@pytest.mark.parametrize(("bare", "size"), [(bernoulli, 20_000), (stationary_stochastic, 1000)])
+def test_what_a_bare_loop_of_the_same_calls_costs(expect, bare, size):
+    env, step = made(bare.__name__, size)
+    draw = drawing(bare.__name__, env, step, 1)
+    rng = np.random.default_rng(0)
+    action = rng.integers(5, size=size, dtype=np.int32)
+    bare(rng, size, action)
+    functions = step, draw, lambda: bare(rng, size, action)
+    taken, drawn, looped = fastest(functions, 400, 5)
+    for title, ratio, bound in [
+        ("step / bare loop", taken / looped, 1.25),
+        ("bare loop / its random numbers", looped / drawn, 1.8),
+    ]:
+        expect(f"{bare.__name__}, batch {size}, {title}", Ratio(ratio, ratio, ratio), bound)
