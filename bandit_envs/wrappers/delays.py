@@ -79,9 +79,6 @@ class DelayedRewards(Wrapper):
                 raise ValueError("max_delay is None; expected an integer, as delay is unbounded")
             max_delay = int(np.ceil(self._law.support[1]))
         length = check_integer("max_delay", max_delay, 0, 2**31) + 1
-        longest = self._law.mean.max(initial=0, where=self._law.std == 0)  # of constant delays
-        if longest > max_delay:
-            raise ValueError(f"max_delay is {max_delay}; expected at least the delay, {longest:g}")
         self._lags = np.arange(length)
         low, high = self._env.reward_range
         if length > 1 or self._law.support[1] > 0.0:  # a step may pay for none or several
