@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,7 +75,7 @@ def from_bunch(bunch: Any) -> Dataset:
     frame = bunch.get("frame")  # with as_frame=True
     if frame is not None:
         return from_frame(frame, bunch.target.name)
-    labels = np.unique(np.asarray(bunch.target), return_inverse=True)[1]
+    labels = np.unique(_complete(bunch, "target"), return_inverse=True)[1]
     return Dataset(np.asarray(bunch.data, np.float32), labels)
 
 
@@ -89,12 +90,16 @@ def read_dataset(
         if name.endswith(".parquet"):
             frame = pandas.read_parquet(path)
         else:
-            frame = pandas.read_csv(path, skip_blank_lines=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pandas.errors.ParserWarning)
+                frame = pandas.read_csv(path, index_col=False, skip_blank_lines=False)
             frame.index = pandas.RangeIndex(2, len(frame) + 2, name="line")
         return from_frame(frame, label, features)
+    except FileNotFoundError:
+        raise
+    except pandas.errors.ParserWarning as error:
+        raise ValueError(f"{name}, line 2 has more columns than line 1") from error
     except (ValueError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
         raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
 
 

@@ -83,7 +83,8 @@ def load_adult(path: PathLike | None = None) -> Dataset:
 
     The path is of the file adult.data; by default, it is downloaded once.
     """
-    return _dataset(Cells(_file("adult", path), 15), 14, ("<=50K", ">50K"))
+    cells = Cells(_file("adult", path), 15)
+    return _dataset(cells, 14, ("<=50K", ">50K"), numbers=(0, 2, 4, 10, 11, 12))
 
 
 def load_covertype(path: PathLike | None = None) -> Dataset:
@@ -190,20 +191,19 @@ def _file(name: str, path: PathLike | None) -> Path:
     return Path(pooch.retrieve(url, f"sha256:{sha256}", file, cache))
 
 
-def _dataset(cells: Cells, label: int, kinds: tuple[str, str]) -> Dataset:
-    """Makes a data set of columns that begin with a number or text; one has labels, of two kinds.
+def _dataset(
+    cells: Cells, label: int, kinds: tuple[str, str], numbers: tuple[int, ...] = ()
+) -> Dataset:
+    """Makes a data set of columns of text, but for those of `numbers`.
 
-    Label k stands for `kinds[k]`.
+    The column `label` has labels, of which k stands for `kinds[k]`.
     """
     parts, texts = [], cells.texts()
     cells.check(np.isin(texts[:, [label]], kinds), " or ".join(kinds), [label])
     for index in (k for k in range(texts.shape[1]) if k != label):
-        try:
-            float(texts[0, index])
-        except ValueError:
-            parts.append(one_hot(texts[:, [index]]))
-        else:
-            parts.append(cells.numbers([index]).astype(np.float32))
+        is_number = index in numbers
+        part = cells.numbers([index]) if is_number else one_hot(texts[:, [index]])
+        parts.append(part.astype(np.float32))
     labels = (texts[:, label] == kinds[1]).astype(np.intp)
     return Dataset(np.concatenate(parts, axis=1), labels)
 

@@ -63,6 +63,13 @@ def test_a_bunch_of_a_frame_may_have_text():
     assert data.labels.tolist() == [1, 0, 1]
 
 
+def test_a_missing_label_of_a_bunch_is_named():
+    bunch = pytest.importorskip("sklearn.utils").Bunch
+    for target in ([1.0, np.nan], np.array(["a", None], object)):
+        with pytest.raises(ValueError, match="column target: row 1"):
+            from_bunch(bunch(data=[[0.0], [1.0]], target=target))
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_frames_and_files_are_read_as_columns(tmp_path, suffix):
     pandas = pytest.importorskip("pandas")
@@ -80,6 +87,8 @@ def test_frames_and_files_are_read_as_columns(tmp_path, suffix):
     ("lines", "place"),
     [
         ("1,2\n3,4,5\n", "line 3"),
+        ("1,2,3\n4,5,6\n", "line 2"),
+        ("1,2,3\n4,5\n", "line 2"),
         ("1,2\n3\n", "line 3, column b"),
         ("1,2\n,4\n", "line 3, column a"),
         ("1,2\n\n3,4\n", "line 3, column a"),

@@ -91,6 +91,7 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
             "line 2, column 1 is '\\?'",
         ),
         (datasets.load_adult, [ADULTS[0], "nan" + ADULTS[1][2:]], "line 2, column 1 is 'nan'"),
+        (datasets.load_adult, ["?" + ADULTS[0][2:], ADULTS[1]], "line 1, column 1 is '\\?'"),
         (datasets.load_adult, [ADULTS[0], "", ADULTS[1]], "line 2 has 0 columns"),
         (
             datasets.load_adult,
