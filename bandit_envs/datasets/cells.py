@@ -21,7 +21,7 @@ class Cells:
         count: of the columns; by default, the first line has their names.
 
     Raises:
-        ValueError: the file is damaged or empty, or a line has another number of columns.
+        ValueError: the file is damaged, has no rows, or a line has another number of columns.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class Cells:
             lines = content.decode("utf-8-sig").replace('"', "").rstrip().splitlines()
         except Exception as error:  # damaged archives make their modules raise almost anything
             raise ValueError(f"{path.name} cannot be read: {error}") from error
-        if not lines:
-            raise ValueError(f"{path.name} is empty")
         self._file, self._delimiter, self._first = path.name, delimiter, 1 if count else 2
+        if len(lines) < self._first:
+            raise ValueError(f"{path.name} has no rows")
         self._names = lines[0].split(delimiter)
         expected = count or len(self._names)
         for number, line in enumerate(lines, 1):

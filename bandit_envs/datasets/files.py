@@ -137,6 +137,7 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
     of_items = f"an item from 0 to {num_items - 1}"
     cells.check(np.isin(table[:, :1], np.arange(num_items)), of_items, columns)
     cells.check((propensity > 0.0) & (propensity <= 1.0), "a probability above 0", columns[1:])
+    cells.check(np.isin(table[:, 2:3], (0.0, 1.0)), "0 or 1", columns[2:])
     per_arm = table[:, 3:, np.newaxis].astype(np.float32)
     users = one_hot(cells.texts(cells.find("user_feature_", "position")))
     items_path = Path(path).with_name("item_context.csv")

@@ -108,7 +108,7 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
         (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t\t0"], "line 2, column 3 is ''"),
         (datasets.load_movielens, ["1\t1\t3\t0", "", "1\t1\t3"], "line 2 has 0 columns"),
         (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t3"], "line 2 has 3 columns"),
-        (datasets.load_statlog_shuttle, [], "is empty"),
+        (datasets.load_statlog_shuttle, [], "has no rows"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, load, lines, message):
@@ -150,6 +150,8 @@ def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
         ("0.25", "0.0", "all.csv, line 3, column 6 is '0.0'"),
         ("0.25", "much", "all.csv, line 3, column 6 is 'much'"),
         (",bb,", ",,", "all.csv, line 3, column 7 is ''"),
+        (",3,0,", ",3,2,", "all.csv, line 2, column 5 is '2'"),
+        (DECISIONS[DECISIONS.index("0,2019") :], "", "all.csv has no rows"),
         (",cc,", ",,", "item_context.csv, line 2, column 4 is ''"),
         ("+00:00,1,", "+00:00,2,", "all.csv, line 2, column 3 is '2'"),
         ("2.0,0.0", "2.0", "all.csv, line 3 has 9 columns"),
