@@ -82,6 +82,7 @@ from bandit_envs.policies import Policy as Policy
 from bandit_envs.policies import RandomPolicy as RandomPolicy
 from bandit_envs.policies import RandomSlatePolicy as RandomSlatePolicy
 from bandit_envs.policies import ReducedVarianceTsallisINFPolicy as ReducedVarianceTsallisINFPolicy
+from bandit_envs.policies import SlatePolicy as SlatePolicy
 from bandit_envs.policies import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
 from bandit_envs.policies import SuccessiveEliminationPolicy as SuccessiveEliminationPolicy
 from bandit_envs.policies import TopKLinUCBPolicy as TopKLinUCBPolicy

@@ -46,6 +46,7 @@ from bandit_envs.policies.random import RandomPolicy as RandomPolicy
 from bandit_envs.policies.slates import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies.slates import PBMUCBPolicy as PBMUCBPolicy
 from bandit_envs.policies.slates import RandomSlatePolicy as RandomSlatePolicy
+from bandit_envs.policies.slates import SlatePolicy as SlatePolicy
 from bandit_envs.policies.slates import TopKLinUCBPolicy as TopKLinUCBPolicy
 from bandit_envs.policies.thompson import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies.thompson import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy

@@ -10,6 +10,7 @@ from bandit_envs import (
     CascadeBandit,
     PositionBasedBandit,
     RegretMetric,
+    SlatePolicy,
     StepDriver,
     Trajectory,
 )
@@ -152,6 +153,22 @@ def test_a_trajectory_that_does_not_fit_changes_nothing():
         with pytest.raises(ValueError, match=r"action|reward"):
             learn(policy, time_step, np.array(action), reward)
     assert policy._state.learned.steps == 0
+
+
+class LastItems(SlatePolicy):
+    def _initial(self):
+        return None
+
+    def _learn(self, learned, trajectory):
+        return None
+
+    def _scores(self, learned, time_step):
+        return np.tile(np.arange(float(self.num_actions)), (self.batch_size, 1))
+
+
+def test_a_policy_of_ones_own_gives_scores():
+    policy = LastItems(3, num_actions=5, batch_size=2)
+    assert policy.action(CascadeBandit(batch_size=2).reset()).tolist() == [[4, 3, 2]] * 2
 
 
 def test_a_policy_of_slates_needs_an_environment_of_slates():
