@@ -47,6 +47,9 @@ def from_columns(
     for name in names:
         column = _complete(columns, name)[:, np.newaxis]
         parts.append(column if column.dtype.kind in NUMBERS else one_hot(column))
+        if (width := parts[-1].shape[1]) > max(50, len(column) / 2):
+            text = f"column {name} becomes {width} features, one for each of its values"
+            warnings.warn(f"{text}; features= names the columns to use", stacklevel=2)
     if not parts or not len(labels):
         raise ValueError(f"there are no {'rows' if parts else 'features'}")
     return Dataset(np.concatenate(parts, axis=1).astype(np.float32), labels.reshape(-1))

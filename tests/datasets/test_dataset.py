@@ -18,6 +18,13 @@ def test_text_becomes_one_hot_features():
     assert data.labels.tolist() == [1, 0, 1]
 
 
+def test_text_with_a_value_for_almost_every_row_warns():
+    names = {"kind": [0, 1] * 60, "text": [f"note {row}" for row in range(120)]}
+    with pytest.warns(UserWarning, match="column text becomes 120 features"):
+        assert from_columns(names, "kind").contexts.shape == (120, 120)
+    from_columns({**names, "text": 2 * names["text"][:60], "number": range(120)}, "kind")
+
+
 def test_some_columns_can_be_the_features():
     for features in ("size", ["size"]):
         assert from_columns(COLUMNS, "kind", features).contexts.tolist() == [[1], [2], [3]]
