@@ -57,9 +57,10 @@ class StepDriver(Stateful):
         _check(isinstance(policy, Policy), "policy", policy, "a Policy")
         _check(isinstance(observers, Iterable), "observers", observers, "a list of callables")
         self._env, self._policy, self._observers = env, policy, tuple(observers)
+        max_delay = max_delay_of(env.observation_spec())
         for observer in self._observers:
             _check(callable(observer), "an observer", observer, "a callable")
-            if isinstance(observer, Policy) and observer.can_learn and max_delay_of(env) > 0:
+            if isinstance(observer, Policy) and observer.can_learn and max_delay > 0:
                 problem = f"a policy is among the observers, but rewards of {env.name} come later"
                 raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
         sizes, spec = [("batch_size", policy.batch_size, env.batch_size)], env.action_spec()

@@ -15,6 +15,7 @@ from bandit_envs.logged.files import read_log, write_log
 from bandit_envs.logged.log import BanditLog, joined
 from bandit_envs.specs import Nest
 from bandit_envs.trajectories import Trajectory
+from bandit_envs.wrappers.delays import max_delay_of
 
 STEPS = 1024  # joined at a time: many small arrays take more memory than one large one
 
@@ -32,8 +33,8 @@ class LogRecorder:
         chunk_rows: rows of a file.
 
     Raises:
-        ValueError: the folder holds a log; or, when called, there are no exact log probabilities:
-            the driver needs `emit_log_probability=True`.
+        ValueError: the folder holds a log; or, when called, rewards are delayed, or there are no
+            exact log probabilities: the driver needs `emit_log_probability=True`.
 
     >>> from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver
     >>> env = KArmedTestbed(3, batch_size=5, seed=0)
@@ -71,6 +72,8 @@ class LogRecorder:
         if np.shape(chance) != np.shape(action):
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
             raise ValueError(f"policy_info is {shown(info)}; expected {expected}")
+        if max_delay_of(trajectory.observation) > 0:
+            raise ValueError("rewards are delayed, so they belong to earlier actions")
         choice = None if self._env is None else self._env._last_choice()
         means = () if choice is None else choice[0]
         self._nests.append((trajectory.observation, action, trajectory.reward, chance, means))

@@ -42,7 +42,7 @@ class DelayedLearning(Stateful):
     _state: tuple[Trajectory, ...]  # the last ones of the episode, newest first
 
     def __init__(self, env: PyEnvironment, policy: Policy) -> None:
-        self._length = max_delay_of(env) + 1
+        self._length = max_delay_of(env.observation_spec()) + 1
         if not self._length:
             raise TypeError(f"env is {env.name}; expected one with DelayedRewards")
         self._env, self.policy = env, policy
@@ -72,7 +72,7 @@ class DelayedLearning(Stateful):
 
 def learner(env: PyEnvironment, policy: Policy) -> Policy | DelayedLearning:
     """Returns the observer through which a policy learns from an environment."""
-    return DelayedLearning(env, policy) if max_delay_of(env) > 0 else policy
+    return DelayedLearning(env, policy) if max_delay_of(env.observation_spec()) > 0 else policy
 
 
 def _mixed(steps: tuple[Trajectory, ...], lag: NDArray[Any], reward: NDArray[Any]) -> Trajectory:

@@ -178,7 +178,8 @@ class Policy(Stateful, abc.ABC):
         """Does for `learn_rows` what `_learn` does for a call."""
         if not self.learns_by_row and not all(rows.all() for _, rows in parts):
             name = type(self).__name__
-            raise ValueError(f"{name} cannot learn from some rows only; expected batch_size 1")
+            expected = "another policy, one delay for all rows, or batch_size 1"
+            raise ValueError(f"{name} cannot learn from some rows only; expected {expected}")
         for index, (trajectory, rows) in enumerate(parts):
             if rows.all() and (index == 0 or not self.learns_by_row):
                 learned = self._learn(learned, trajectory)

@@ -65,7 +65,7 @@ def record(tasks: list[Task], path: Path) -> BanditLog:
     """Makes the log of a task's runs; ValueError without exact probabilities, before any step."""
     task = tasks[0]
     env, policy = _made(task, task.block, task.runs)
-    if isinstance(env.action_spec(), SlateSpec) or max_delay_of(env) > 0:
+    if isinstance(env.action_spec(), SlateSpec) or max_delay_of(env.observation_spec()) > 0:
         raise ValueError(f"--record takes no slates or delayed rewards, as {task.environment} has")
     if len(tasks) > 1 or task.batches > 1:
         most = f"{RUNS_PER_TASK}, or 1 where rows share a problem"

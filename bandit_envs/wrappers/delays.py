@@ -124,11 +124,10 @@ class DelayedRewards(Wrapper):
         return np.minimum(drawn, len(self._lags)).astype(np.int64)
 
 
-def max_delay_of(env: PyEnvironment) -> int:
-    """Returns the `max_delay` of an environment with `DelayedRewards`; -1 for any other."""
-    spec = env.observation_spec()
-    found = spec.get("feedback") if isinstance(spec, dict) else None
-    return found["arrived"].shape[0] - 1 if isinstance(found, dict) and "arrived" in found else -1
+def max_delay_of(observation: Nest) -> int:
+    """Returns `max_delay` by an observation of `DelayedRewards`, or by its spec; -1 for others."""
+    found = observation.get("feedback") if isinstance(observation, dict) else None
+    return found["arrived"].shape[-1] - 1 if isinstance(found, dict) and "arrived" in found else -1
 
 
 class _Fixed(Law):
