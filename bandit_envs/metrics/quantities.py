@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -41,7 +42,7 @@ class Quantity(NamedTuple):
     kind: str  # the field of its `MetricResult`: per_step, or of whole runs cumulative or mean
     axis: str = ""  # the title of the panel's axis; "" if there is no panel
     heading: str = ""  # of the column of the summary, of the last step; "" for no column
-    form: str = "{:.3f}"  # how the summary writes a number
+    decimals: int = 3  # of numbers in the summary, at least
     limits: tuple[float, float] | None = None  # of the panel's axis; None to fit the curves
     make: Callable[[Any], Metric] | None = None  # returns the metric for an environment
 
@@ -49,6 +50,11 @@ class Quantity(NamedTuple):
         """Returns the statistics [T], or of the mean over all T steps."""
         found: Statistics = getattr(result, self.kind)
         return found
+
+    def texts(self, *numbers: float, error: float) -> list[str]:
+        """Returns numbers as the summary writes them: with two digits of their error, if any."""
+        decimals = max(self.decimals, 1 - math.floor(math.log10(error)) if error > 1e-9 else 0)
+        return [f"{number:.{decimals}f}" for number in numbers]
 
     def of_runs(self, sums: NDArray[Any], steps: Iterable[int]) -> NDArray[np.float64]:
         """Returns the quantity of each run [n, B], of the sums [n, B] of its first `steps` [n].
@@ -65,7 +71,7 @@ _STEP, _SUM, _MEAN = "per_step", "cumulative", "mean"
 QUANTITIES = {
     "reward": Quantity("reward", _STEP, "Average reward", "reward", make=_reward_metric),
     "percent_optimal": Quantity(
-        *("percent_optimal", _STEP, "% Optimal action", "% optimal", "{:.1f}", (0, 100)),
+        *("percent_optimal", _STEP, "% Optimal action", "% optimal", 1, (0, 100)),
         make=OptimalActionMetric,
     ),
     "regret": Quantity("regret", _STEP, "Average regret", make=RegretMetric),
@@ -77,9 +83,9 @@ QUANTITIES = {
     "violations": Quantity(
         "violations", _STEP, "Share of violations", "violations", make=ConstraintViolationMetric
     ),
-    "cumulative_regret": Quantity("regret", _SUM, "Cumulative regret", "regret", "{:.1f}"),
+    "cumulative_regret": Quantity("regret", _SUM, "Cumulative regret", "regret", 1),
     "cumulative_pareto_regret": Quantity(
-        "pareto_regret", _SUM, "Cumulative Pareto regret", "Pareto regret", "{:.1f}"
+        "pareto_regret", _SUM, "Cumulative Pareto regret", "Pareto regret", 1
     ),
     "mean_violations": Quantity("violations", _MEAN),
 }

@@ -221,7 +221,8 @@ def _show(results: Results) -> bool:
         cells = []
         for name, quantity in study.summary.items():
             _, value, low, high = band(study, result, name)[:, -1]
-            value, low, high, error = map(quantity.form.format, (value, low, high, high - value))
+            error = high - value
+            value, low, high, error = quantity.texts(value, low, high, error, error=error)
             spread = f"\n({low} to {high})" if study.quantiles else f" ±{error}"
             cells.append(value if task.runs == 1 else f"{value}{spread}")
         table.add_row(f"{study.label(task)}{so_far}", *cells)
@@ -257,8 +258,9 @@ def _show_differences(results: Results) -> None:
         elif environment in firsts:
             found, cells = metrics.compare(result, firsts[environment]), []
             for name, quantity in of_runs.items():
-                numbers = found[name].mean, *found[name].interval(0.95)
-                cells.append("{} ({} to {})".format(*map(quantity.form.format, numbers)))
+                value, *ends = map(float, (found[name].mean, *found[name].interval(0.95)))
+                texts = quantity.texts(value, *ends, error=ends[1] - value)
+                cells.append("{} ({} to {})".format(*texts))
             table.add_row(study.label(task), *cells)
     if table.rows:
         OUT.print(table)
