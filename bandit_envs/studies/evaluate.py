@@ -64,6 +64,7 @@ class Row(NamedTuple):
     max_weight: float
     share_of_large_weights: float
     warnings: str
+    truth: float | str  # by the log's expected rewards, if it has them
 
 
 _details = operator.attrgetter(*Row._fields[6:10])
@@ -96,6 +97,10 @@ def evaluate(options: argparse.Namespace) -> int:
         with _named(choice):
             samples = None if policy.knows_probabilities else SAMPLES
             chances = logged.probabilities_of(policy, rest, samples)
+        truth: Any = ""
+        if rest.expected_rewards is not None:  # those of unavailable actions may be infinite
+            means = np.where(chances > 0.0, rest.expected_rewards, 0.0)
+            truth = (chances * means).sum(axis=1).mean()
         weights[label] = chances[np.arange(len(rest)), rest.action] / rest.propensity
         for name, estimator in estimators.items():
             with warnings.catch_warnings(record=True) as caught, _named(choice):
@@ -103,7 +108,7 @@ def evaluate(options: argparse.Namespace) -> int:
                 estimate = estimator.estimate(rest, chances, predicted)
             numbers = estimate.value, *estimate.interval(options.confidence), *_details(estimate)
             texts = "; ".join(str(warning.message) for warning in caught)
-            found.append(Row._make((label, name, len(rest), *numbers, texts)))
+            found.append(Row._make((label, name, len(rest), *numbers, texts, truth)))
     folder.mkdir(parents=True, exist_ok=True)
     atomic_write(folder / "estimates.csv", [csv_rows([Row._fields, *found])])
     atomic_write(folder / "estimates.png", [estimates_figure(found, rest.reward.mean())])
@@ -193,6 +198,8 @@ def _show(found: list[Row], title: str, value: str) -> None:
             cells.append(f"[{texts.index(row.warnings) + 1}]")
         if row.policy != last:
             table.add_row(row.policy)
+            if row.truth != "":
+                table.add_row("  truth", f"{row.truth:.4f}")
         table.add_row(f"  {row.estimator}", *cells)
         last = row.policy
     OUT.print(table)

@@ -87,6 +87,16 @@ def evaluate(tmp_path):
     return evaluate
 
 
+def test_the_truth_is_shown_if_the_log_has_expected_rewards(evaluate, recorded, table):
+    outcome, found = evaluate(recorded, "--policy", "random")
+    truth = recorded.expected_rewards.mean()
+    assert [float(row["truth"]) for row in found] == [pytest.approx(truth)] * 3
+    assert re.search(rf"truth +{truth:.4f}", outcome.out)
+    outcome, found = evaluate(table, "--policy", "random")
+    assert [row["truth"] for row in found] == [""] * 3
+    assert "  truth" not in outcome.out
+
+
 def taught(policy, log):
     """Lets a policy learn from a log, batch by batch."""
     size = policy.batch_size
