@@ -57,6 +57,7 @@ MINE = "tests.studies.mine"
         (["run", "testbed", "--policy", "\x1b[31m"], "policy is"),
         (["run", "testbed", "--policy", f"{MINE}:Failing"], r"mine\.py:\d+"),
         (["run", "k_armed:stds=-1"], ": stds is -1"),
+        (["run", f"cascade:attractions=[0{300 * ',0.1'}],num_slots=999"], r": num_slots is 999"),
         (["run", "k_armed:stds=[1,2]"], ": stds has .*; expected"),
         (["run", "corrupted_k_armed:cor_prop=3"], ": cor_prop is 3"),
         (["run", "wheel:delta=3"], ": .*delta: 3"),

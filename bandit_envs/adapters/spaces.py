@@ -118,7 +118,8 @@ class Adapter:
         spec, action_spec = env.reward_spec(), env.action_spec()
         self._sums = isinstance(action_spec, SlateSpec) and len(getattr(spec, "shape", ())) == 1
         if not isinstance(spec, ArraySpec) or (spec.shape and not self._sums):
-            raise ValueError(f"env has reward_spec {shown(spec)}; expected one number a row")
+            expected = "one number a row, as LinearScalarization makes of vectors"
+            raise ValueError(f"env has reward_spec {shown(spec)}; expected {expected}")
         modes = (None, *self.metadata["render_modes"])
         if render_mode not in modes:
             raise ValueError(f"render_mode is {render_mode!r}; expected one of {modes}")

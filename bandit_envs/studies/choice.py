@@ -118,9 +118,14 @@ class PolicyChoice(Choice):
 
 
 def written(value: Any, digits: int = 17) -> str:
-    """Returns a value as in TOML, or a class by its name; it rounds, but 0.99999 is never 1."""
+    """Returns a value as in TOML, or a class by its name.
+
+    With fewer than 17 digits, it rounds, but 0.99999 is never 1; and long lists are shortened.
+    """
     if isinstance(value, (list, tuple)):
-        return f"[{','.join(written(each, digits) for each in value)}]"
+        texts = [written(each, digits) for each in value]
+        texts[3:-1] = ["…"] if len(texts) > 12 and digits < 17 else texts[3:-1]
+        return f"[{','.join(texts)}]"
     if isinstance(value, float) and not (rounded := float(f"{value:.{digits}g}")).is_integer():
         value = rounded
     if isinstance(value, str):
@@ -136,6 +141,7 @@ def printable(value: Any, *choices: Choice) -> str:
         text = f"{value.filename}: {value.strerror}"
     elif not isinstance(value, (str, TypeError, ValueError, OSError)):
         text = f"{type(value).__name__}: {value}"
-    line = "".join(filter(str.isprintable, " ".join(text.split())))[:500]
+    line = "".join(filter(str.isprintable, " ".join(text.split())))
+    line = line if len(line) <= 500 else f"{line[:196]} ... {line[-299:]}"  # reasons come last
     modules = [choice.name.partition(":")[0] for choice in choices if ":" in choice.name]
     return line + raised_at(value, *modules) if modules else line

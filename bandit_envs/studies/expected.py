@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bandit_envs.base.checks import check_integer, check_number, shown
 from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
 from bandit_envs.studies.choice import PolicyChoice, printable
-from bandit_envs.studies.study import Study, Task
+from bandit_envs.studies.study import Study, Task, check_keys
 
 SOURCES = ("published", "exact", "reference run")
 STANDARD_ERRORS = 4.0  # how far chance may take a mean from its expected value
@@ -120,6 +120,7 @@ def compare(study: Study, results: Iterable[tuple[Task, Mapping[str, MetricResul
     rows: list[Row] = []
     for item in study.expected:
         try:
+            check_keys("expected", item, Expected)
             rows += Expected(**item).rows(study, found)
         except TypeError as error:
             raise _error("a table", item, str(error)) from error

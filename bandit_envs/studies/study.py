@@ -74,25 +74,23 @@ class Study:
         """
         defaults: dict[str, Any] = {"seed": 0, "metrics": None, "panels": None, "paired": False}
         values = {**defaults, "over": {}, "log_axes": [], "quantiles": [], "expected": [], **values}
-        keys = [field.name for field in dataclasses.fields(cls)]
-        for key in [*values, *keys]:
-            if key not in keys or key not in values:
-                problem = "has an unknown key" if key in values else "needs a value for"
-                raise ValueError(f"the study {problem} {shown(key)}; expected {', '.join(keys)}")
+        check_keys("the study", values, cls)
         for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
             check_integer(key, values[key], minimum)
         values["title"] = printable(values["title"])
         environment = values["environment"] = _choices(EnvironmentChoice, values["environment"])
         policy = values["policy"] = _choices(PolicyChoice, values["policy"])
-        known = _known_metrics(environment, policy)
-        metrics = values["metrics"] = _names("metrics", values["metrics"] or known, known)
+        unknown = _unknown_metrics(environment, policy)
+        known = [name for name in METRICS if name not in unknown]
+        metrics = values["metrics"] = _names("metrics", values["metrics"] or known, known, unknown)
         drawable = [name for name, q in QUANTITIES.items() if q.axis and q.metric in metrics]
+        unknown = {name: unknown.get(q.metric, "") for name, q in QUANTITIES.items()}
         default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
         panels = default if values["panels"] is None else values["panels"]
-        values["panels"] = _names("panels", panels, [*drawable, "arms"])
+        values["panels"] = _names("panels", panels, [*drawable, "arms"], unknown)
         if not values["panels"] and "reward" not in metrics:
             raise ValueError(f"panels is empty; expected some of {', '.join(drawable)}")
-        values["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"))
+        values["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"), {})
         levels, over = values["quantiles"], values["over"]
         if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
             raise ValueError(f"quantiles is {shown(levels)}; expected two numbers from 0 to 1")
@@ -165,18 +163,29 @@ def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
     return choices if len(rounded) == len(exact) else full
 
 
-def _names(what: str, names: Any, allowed: Iterable[str]) -> tuple[str, ...]:
+def check_keys(what: str, table: Mapping[str, Any], kind: Any) -> None:
+    """Raises ValueError for a key that is no field of a dataclass, or is missing."""
+    fields = {field.name: field.default for field in dataclasses.fields(kind)}
+    required = [key for key, default in fields.items() if default is dataclasses.MISSING]
+    for key in [*table, *required]:
+        if key not in fields or key not in table:
+            problem = "has an unknown key" if key in table else "needs a value for"
+            raise ValueError(f"{what} {problem} {shown(key)}; expected {', '.join(fields)}")
+
+
+def _names(what: str, names: Any, allowed: Iterable[str], reasons: Any) -> tuple[str, ...]:
+    """Returns names that are allowed; an error says why another is not, if there is a reason."""
     given = names if isinstance(names, list) else [names]
     if unknown := [name for name in given if given is not names or name not in allowed]:
-        hint = near_miss(unknown[0], allowed)
+        hint = reasons.get(str(unknown[0])) or near_miss(unknown[0], allowed)
         expected = f"expected a list of {', '.join(allowed)}"
         raise ValueError(f"{what} is {shown(names)}; {expected}{hint and f'; {hint}'}")
     return tuple(dict.fromkeys(names))
 
 
-def _known_metrics(environments: Any, policies: Any) -> list[str]:
-    """Lets every policy take a step, and returns the metrics that all environments know."""
-    known = list(METRICS)
+def _unknown_metrics(environments: Any, policies: Any) -> dict[str, str]:
+    """Lets every policy take a step, and returns which metrics an environment lacks, and why."""
+    unknown: dict[str, str] = {}
     one_of_each = {policy.name: policy for policy in policies}.values()
     for environment in environments:
         choice = None
@@ -185,11 +194,12 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
             for choice in policies if environment is environments[0] else one_of_each:
                 policy = choice.make(env, 0)
                 StepDriver(env, policy, (learner(env, policy),)).run()
-            for name in tuple(known):
+            for name in [name for name in METRICS if name not in unknown]:
                 try:
                     StepDriver(env, policy, (learner(env, policy), METRICS[name](env))).run()
-                except NotImplementedError:
-                    known.remove(name)
+                except NotImplementedError as error:
+                    reason = f"environment {environment} has no {name}: {error}"
+                    unknown[name] = reason.rstrip(": ")
         except Exception as error:  # users' classes raise any
             subject = f"{f'policy {choice} in ' if choice else ''}environment {environment}"
             problem = printable(error, environment, *policies)
@@ -197,4 +207,4 @@ def _known_metrics(environments: Any, policies: Any) -> list[str]:
             if ":" in failed.name and [each.name for each in all_of_kind].count(failed.name) > 1:
                 problem += "; in a study file, a value that is a list is a list in a list: [[1, 2]]"
             raise ValueError(f"{subject}: {problem}") from error
-    return known
+    return unknown

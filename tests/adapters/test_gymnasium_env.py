@@ -150,7 +150,7 @@ def test_the_first_step_resets_as_in_the_core_and_nothing_is_rendered_before():
     [
         (k_armed(horizon=2), {"render_mode": "x"}, ValueError, "render_mode"),
         (examples.k_armed(), {}, ValueError, "batch_size"),
-        (TwoRewards(), {}, ValueError, "reward_spec"),
+        (TwoRewards(), {}, ValueError, "reward_spec.*LinearScalarization"),
         ("testbed", {}, TypeError, "env"),
     ],
 )

@@ -92,7 +92,7 @@ def test_what_has_not_run_is_not_measured():
         ({"source": "hearsay"}, "source is 'hearsay'"),
         ({"value": "1"}, "value is '1'"),
         ({"at_most": 1}, "one value"),
-        ({"worth": 1}, "worth"),
+        ({"worth": 1}, "unknown key 'worth'; expected metric, source"),
     ],
 )
 def test_an_expectation_that_does_not_fit_is_refused(change, message):

@@ -93,6 +93,17 @@ def test_a_legend_rounds_parameters_unless_that_makes_two_the_same():
     ]
 
 
+def test_a_legend_shortens_long_lists_unless_that_makes_two_the_same():
+    means = [k / 64 for k in range(40)]
+    other = [*means[:20], 0.99, *means[21:]]
+    long, changed = (f"bernoulli:means={m}".replace(" ", "") for m in (means, other))
+    assert labels([long, "testbed"], ["random"])[0] == (
+        "random, Bernoulli bandit, means=[0.0,0.01562,0.03125,…,0.6094]"
+    )
+    assert labels([long, changed], ["random"])[0] == f"random, {long.partition(':')[2]}"
+    assert str(study([long]).environment[0]) == long
+
+
 def test_rounding_changes_neither_a_policy_nor_what_identifies_it():
     one = study(["testbed"], ["ucb:c=1.4142136"])
     assert str(one.policy[0]) == "ucb:c=1.4142136"
@@ -105,8 +116,9 @@ def test_what_is_not_known_is_not_measured():
     assert study(["tests.studies.mine:Bernoulli:means=[0.5,0.5]"]).metrics == (
         *("reward", "percent_optimal", "regret"),
     )
-    with pytest.raises(ValueError, match="metrics"):
-        study(["tests.studies.mine:Unknown:means=[0.5,0.5]"], metrics=["regret"])
+    for key, name in (("metrics", "regret"), ("panels", "cumulative_regret")):
+        with pytest.raises(ValueError, match=f"{key} is .*mine:Unknown.* has no regret"):
+            study(["tests.studies.mine:Unknown:means=[0.5,0.5]"], **{key: ["reward", name]})
 
 
 def test_a_title_is_one_line_that_a_terminal_can_show():
