@@ -94,7 +94,7 @@ def test_differences_of_runs_are_paired(rewards):
 def test_a_summary_has_two_digits_of_the_error_and_as_many_of_the_mean():
     regret = QUANTITIES["cumulative_regret"]
     assert regret.texts(66.812, 0.0416, error=0.0416) == ["66.812", "0.042"]
-    for error in (0.0, 17.23, np.nan):
+    for error in (0.0, 17.23, np.inf, np.nan):
         assert regret.texts(66.812, error=error) == ["66.8"]
 
 

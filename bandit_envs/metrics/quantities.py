@@ -53,7 +53,8 @@ class Quantity(NamedTuple):
 
     def texts(self, *numbers: float, error: float) -> list[str]:
         """Returns numbers as the summary writes them: with two digits of their error, if any."""
-        decimals = max(self.decimals, 1 - math.floor(math.log10(error)) if error > 1e-9 else 0)
+        digits = 1 - math.floor(math.log10(error)) if 1e-9 < error < 1.0 else 0
+        decimals = max(self.decimals, digits)
         return [f"{number:.{decimals}f}" for number in numbers]
 
     def of_runs(self, sums: NDArray[Any], steps: Iterable[int]) -> NDArray[np.float64]:
