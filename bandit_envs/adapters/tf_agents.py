@@ -4,7 +4,7 @@
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 # ruff: noqa: E402
 
-import copy
+import contextlib
 import importlib.util
 import inspect
 import os
@@ -23,7 +23,7 @@ elif _LEGACY and importlib.util.find_spec("tf_keras") is None:
     raise ImportError("unset TF_USE_LEGACY_KERAS, or install tf_keras", name="tf_keras")
 
 from tf_agents.bandits.environments import bandit_py_environment
-from tf_agents.environments import py_environment
+from tf_agents.environments import py_environment, tf_py_environment
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
@@ -240,10 +240,11 @@ Baseline: TypeAlias = Callable[[Nest], tf.Tensor]
 def optimal_reward_fn(env: Any) -> Baseline:
     """Returns the baseline of TF-Agents' `RegretMetric`: the largest expected reward of each row.
 
-    The bandit, adapted or not, has no horizon and known expected rewards. The baseline is a
-    function of the observation, where that determines them. Elsewhere it returns what was optimal
-    at the last step, or what is optimal now if there was none since the last reset: call it after
-    the step, eagerly or in a graph, as TF-Agents' drivers do.
+    The bandit, adapted or not and in a `TFPyEnvironment` or not, has no horizon and known expected
+    rewards, which are numbers. The baseline is a function of the observation, where that determines
+    them. Elsewhere it returns what was optimal at the last step, or what is optimal now if there
+    was none since the last reset: call it after the step, eagerly or in a graph, as TF-Agents'
+    drivers do.
     """
     return _baseline(env, "optimal_reward", np.float32, lambda means: means.max(axis=1))
 
@@ -254,6 +255,7 @@ def optimal_action_fn(env: Any) -> Baseline:
 
 
 def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Baseline:
+    env = env.pyenv if isinstance(env, tf_py_environment.TFPyEnvironment) else env
     env = env.wrapped_env() if isinstance(env, TFAgentsEnvironment) else env
     bandit: Any = env
     if not isinstance(env, PyEnvironment):
@@ -271,13 +273,17 @@ def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Bas
         info = bandit.get_info()
         return (getattr(bandit, key)() if info is None else info[key]).astype(dtype)
 
-    function = of_observation
-    try:
-        bandit.expected_rewards_for(no_reward(spec, 1))
-    except NotImplementedError:
-        function, copied = of_last_step, copy.deepcopy(bandit)
-        copied.reset()
-        copied.optimal_reward()  # raises the error if it is not known
+    function, means, state = of_last_step, None, bandit.get_state()
+    with contextlib.suppress(NotImplementedError):
+        means = bandit.expected_rewards_for(no_reward(spec, 1))
+    if means is not None and means.ndim == 2:
+        function = of_observation
+    else:
+        try:
+            bandit.reset()
+            bandit.optimal_reward()  # raises an error if it is not known
+        finally:
+            bandit.set_state(state)
 
     def baseline(observation: Nest) -> tf.Tensor:
         optima = tf.numpy_function(function, tf.nest.flatten(observation), dtype)

@@ -38,3 +38,5 @@ from bandit_envs.environments.stationary_stochastic_structured import (
     StationaryStochasticStructuredPyEnvironment as StationaryStochasticStructuredPyEnvironment,
 )
 from bandit_envs.environments.wheel import WheelPyEnvironment as WheelPyEnvironment
+from bandit_envs.environments.wheel import compute_optimal_action as compute_optimal_action
+from bandit_envs.environments.wheel import compute_optimal_reward as compute_optimal_reward

@@ -15,10 +15,16 @@ from tf_agents.environments import py_environment, tf_py_environment, utils
 from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs import KArmedTestbed, StationaryStochasticPerArmPyEnvironment
+from bandit_envs import (
+    KArmedTestbed,
+    PiecewiseBernoulliPyEnvironment,
+    StationaryStochasticPerArmPyEnvironment,
+    StationaryStochasticPyEnvironment,
+)
 from bandit_envs.adapters.tf_agents import as_tf_agents, optimal_action_fn, optimal_reward_fn
 from bandit_envs.environments.registry import find_environment
-from bandit_envs.sampling import BatchFunction, Integers
+from bandit_envs.rewards import LinearActionReward
+from bandit_envs.sampling import BatchFunction, Integers, Normal
 from bandit_envs.wrappers import AffineReward, RandomActionMask
 
 from .examples import B, Countdown, K, Mine, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
@@ -302,4 +308,35 @@ def test_a_baseline_of_what_has_none_is_refused(baseline):
     with pytest.raises(ValueError, match="horizon"):
         baseline(k_armed(horizon=3))
     with pytest.raises(TypeError, match="env"):
-        baseline(tf_py_environment.TFPyEnvironment(as_tf_agents(k_armed())))
+        baseline(None)
+
+
+@pytest.mark.parametrize("baseline", [optimal_reward_fn, optimal_action_fn])
+def test_a_baseline_of_vectors_of_rewards_is_refused(baseline):
+    model = LinearActionReward(np.ones((3, 2, 2)))
+    with pytest.raises(NotImplementedError):
+        baseline(StationaryStochasticPyEnvironment(Normal(2), model))
+
+
+def test_a_baseline_takes_an_environment_of_tensorflow():
+    env = per_arm()
+    environment = tf_py_environment.TFPyEnvironment(as_tf_agents(env))
+    observation = environment.reset().observation
+    np.testing.assert_array_equal(optimal_reward_fn(environment)(observation), env.optimal_reward())
+    np.testing.assert_array_equal(optimal_action_fn(environment)(observation), env.optimal_action())
+
+
+def test_a_baseline_leaves_the_environment_as_it_is_though_a_generator_is_not_copied():
+    def durations():
+        while True:
+            yield 2
+
+    env = PiecewiseBernoulliPyEnvironment([[0.0, 1.0], [1.0, 0.5]], durations(), B, seed=0)
+    env.reset()
+    env.step([0] * B)
+    reward_fn, action_fn = optimal_reward_fn(env), optimal_action_fn(env)
+    found = []
+    for _ in range(4):
+        observation = env.step([0] * B).observation
+        found.append((reward_fn(observation).numpy()[0], action_fn(observation).numpy()[0]))
+    assert found == [(1.0, 1), (1.0, 0), (1.0, 0), (1.0, 1)]
