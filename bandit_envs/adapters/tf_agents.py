@@ -27,6 +27,7 @@ from tf_agents.environments import py_environment, tf_py_environment
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
+from bandit_envs.adapters.tf_agents_baselines import STEPPING, OptimumOfStep
 from bandit_envs.adapters.tf_agents_movielens import movielens, movielens_per_arm
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment, read_only_time_step
@@ -125,7 +126,8 @@ class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.Bandi
         return self._env.current_time_step().observation
 
     def _apply_action(self, action: Nest) -> Nest:
-        return self._env.step(action).reward
+        with STEPPING:
+            return self._env.step(action).reward
 
 
 def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
@@ -240,11 +242,10 @@ Baseline: TypeAlias = Callable[[Nest], tf.Tensor]
 def optimal_reward_fn(env: Any) -> Baseline:
     """Returns the baseline of TF-Agents' `RegretMetric`: the largest expected reward of each row.
 
-    The bandit, adapted or not and in a `TFPyEnvironment` or not, has no horizon and known expected
-    rewards, which are numbers. The baseline is a function of the observation, where that determines
-    them. Elsewhere it returns what was optimal at the last step, or what is optimal now if there
-    was none since the last reset: call it after the step, eagerly or in a graph, as TF-Agents'
-    drivers do.
+    The bandit, adapted, in a `TFPyEnvironment` or as it is, has no horizon, and knows its expected
+    rewards, which are numbers. Where the observation determines these, the baseline is a function
+    of it. Elsewhere it is what was optimal at the last step, or what is optimal now if there was
+    none since the last reset: call it once after each step, as TF-Agents' drivers do.
     """
     return _baseline(env, "optimal_reward", np.float32, lambda means: means.max(axis=1))
 
@@ -265,27 +266,24 @@ def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Bas
     spec = bandit.observation_spec()
     of_a_row = bandit.action_spec().shape if key == "optimal_action" else ()
 
-    def of_observation(*leaves: Any) -> Any:
-        observation = tf.nest.pack_sequence_as(spec, leaves)
-        return best(bandit.expected_rewards_for(observation)).astype(dtype)
-
-    def of_last_step(*leaves: Any) -> Any:
-        info = bandit.get_info()
-        return (getattr(bandit, key)() if info is None else info[key]).astype(dtype)
-
-    function, means, state = of_last_step, None, bandit.get_state()
+    is_determined, state = False, bandit.get_state()
     with contextlib.suppress(NotImplementedError):
-        means = bandit.expected_rewards_for(no_reward(spec, 1))
-    if means is not None and means.ndim == 2:
-        function = of_observation
-    else:
-        try:
+        is_determined = bandit.expected_rewards_for(no_reward(spec, 1)).ndim == 2
+    try:
+        if not is_determined:
             bandit.reset()
             bandit.optimal_reward()  # raises an error if it is not known
-        finally:
-            bandit.set_state(state)
+    finally:
+        bandit.set_state(state)
 
     def baseline(observation: Nest) -> tf.Tensor:
+        of_step = OptimumOfStep(bandit, key)
+
+        def function(*leaves: Any) -> Any:
+            seen = tf.nest.pack_sequence_as(spec, leaves)
+            known = best(bandit.expected_rewards_for(seen)) if is_determined else of_step(seen)
+            return known.astype(dtype)
+
         optima = tf.numpy_function(function, tf.nest.flatten(observation), dtype)
         optima.set_shape([None, *of_a_row])
         return optima

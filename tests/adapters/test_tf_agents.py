@@ -301,6 +301,28 @@ def test_baselines_of_what_changes_are_those_of_the_step_that_was_taken(make, in
         observation = environment.current_time_step().observation
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: find_environment("drifting_linear").make(drift_std=1.0, batch_size=B, seed=0),
+        lambda: PiecewiseBernoulliPyEnvironment([[0.1, 0.9], [0.2, 0.5]], 1, B, seed=0),
+        lambda: RandomActionMask(k_armed(drift_std=1.0), 0.5),
+    ],
+    ids=["drifting", "piecewise Bernoulli", "masked"],
+)
+def test_a_graph_may_ask_for_the_optimum_of_a_step_before_it_is_taken(make):
+    env = make()
+    adapted, function = as_tf_agents(env), tf.function(optimal_reward_fn(env))
+    observation = tf.nest.map_structure(tf.constant, adapted.reset().observation)
+    for is_early in (True, True, False, False, True, False, True, True):
+        expected = env.optimal_reward()
+        found = function(observation) if is_early else None
+        time_step = adapted.step(env.optimal_action())
+        found = function(observation) if found is None else found
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        observation = tf.nest.map_structure(tf.constant, time_step.observation)
+
+
 @pytest.mark.parametrize("baseline", [optimal_reward_fn, optimal_action_fn])
 def test_a_baseline_of_what_has_none_is_refused(baseline):
     with pytest.raises(NotImplementedError):
