@@ -10,7 +10,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import gin
 import numpy as np
@@ -138,8 +138,6 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     instead. Python drivers end by `max_episodes` only. Any other environment becomes a
     `PyEnvironment`. After `set_state`, a `TFPyEnvironment` is right from its next `step` on.
 
-    Source: TF-Agents' `TFPyEnvironment` and `DynamicStepDriver`.
-
     >>> from bandit_envs import KArmedTestbed
     >>> env = as_tf_agents(KArmedTestbed(k=3, batch_size=2, seed=0))
     >>> env.reset().is_first(), env.step(np.array([0, 2])).is_last()
@@ -231,31 +229,27 @@ MovieLensPerArmPyEnvironment = _replacement(
     "MovieLensPerArmPyEnvironment", movielens_per_arm, _MovieLens
 )
 
-# TF-Agents has these beside its `WheelPyEnvironment` and its `RankingPyEnvironment`.
 compute_optimal_action = wheel.compute_optimal_action
 compute_optimal_reward = wheel.compute_optimal_reward
 ClickModel, FeedbackModel = ranking.ClickModel, ranking.FeedbackModel
 
-Baseline: TypeAlias = Callable[[Nest], tf.Tensor]
 
-
-def optimal_reward_fn(env: Any) -> Baseline:
+def optimal_reward_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     """Returns the baseline of TF-Agents' `RegretMetric`: the largest expected reward of each row.
 
-    The bandit, adapted, in a `TFPyEnvironment` or as it is, has no horizon, and knows its expected
-    rewards, which are numbers. Where the observation determines these, the baseline is a function
-    of it. Elsewhere it is what was optimal at the last step, or what is optimal now if there was
-    none since the last reset: call it once after each step, as TF-Agents' drivers do.
+    The bandit, adapted or not, has no horizon and knows its expected rewards, which are numbers.
+    Where the observation determines them, the baseline is a function of it. Elsewhere it is what
+    was optimal at the last step, or now if a reset came after it: call it once after each step.
     """
     return _baseline(env, "optimal_reward", np.float32, lambda means: means.max(axis=1))
 
 
-def optimal_action_fn(env: Any) -> Baseline:
+def optimal_action_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     """Returns the same of TF-Agents' `SuboptimalArmsMetric`: the first optimal action of a row."""
     return _baseline(env, "optimal_action", np.int32, lambda means: means.argmax(axis=1))
 
 
-def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Baseline:
+def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Any:
     env = env.pyenv if isinstance(env, tf_py_environment.TFPyEnvironment) else env
     env = env.wrapped_env() if isinstance(env, TFAgentsEnvironment) else env
     bandit: Any = env

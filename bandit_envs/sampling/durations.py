@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.arrays import Rng
-from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.checks import check_integer
 from bandit_envs.sampling.context_sampler import ContextSampler
 
 FOREVER = 2**63 - 1
@@ -41,9 +41,6 @@ class Durations:
             self._durations, self._returned = iter(()), [*map(self._checked, durations)]
         elif isinstance(durations, ContextSampler):
             self._duration(np.random.default_rng(0), 0)
-        elif callable(durations):
-            expected = "expected an iterator, a sequence, an integer or a ContextSampler"
-            raise TypeError(f"{name} is {shown(durations)}; {expected}")
         else:
             self._durations = self._checked(durations)
 
