@@ -249,7 +249,7 @@ def optimal_action_fn(env: Any) -> Callable[[Nest], tf.Tensor]:
     return _baseline(env, "optimal_action", np.int32, lambda means: means.argmax(axis=1))
 
 
-def _baseline(env: Any, key: str, dtype: Any, best: Callable[[Any], Any]) -> Any:
+def _baseline(env: Any, key: str, dtype: Any, best: Any) -> Callable[[Nest], tf.Tensor]:
     env = env.pyenv if isinstance(env, tf_py_environment.TFPyEnvironment) else env
     env = env.wrapped_env() if isinstance(env, TFAgentsEnvironment) else env
     bandit: Any = env
