@@ -22,7 +22,7 @@ from sybil import Document, Example, Region, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
 ROOT = Path(__file__).parents[1]
-FRAMEWORKS = ("gin", "gym", "gymnasium", "rlberry", "tensorflow", "tf_agents", "torch")
+FRAMEWORKS = ("gin", "gym", "gymnasium", "pandas", "rlberry", "tensorflow", "tf_agents", "torch")
 COMMANDS = {
     "bandit-envs": [sys.executable, "-m", "bandit_envs"],
     "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
