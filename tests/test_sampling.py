@@ -86,7 +86,7 @@ def test_integers_are_int32_within_their_bounds(low, high, size, dim):
 
 
 @given(
-    items=st.integers(1, 40), count=st.integers(1, 40), rows=st.integers(1, 9), seed=st.integers(0)
+    items=st.integers(1, 40), count=st.integers(1, 40), rows=st.integers(1, 99), seed=st.integers(0)
 )
 def test_a_row_of_a_catalog_has_no_item_twice(items, count, rows, seed):
     count = min(count, items)

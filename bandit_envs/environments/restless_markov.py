@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,7 +72,7 @@ class RestlessMarkovBandit(BanditPyEnvironment):
         return np.asarray((self._stationary * self._rewards).sum(axis=1))
 
     def _initial_state(self, rng: Rng) -> Indices:
-        return _draw_cells(rng, self._first_cells, _bounds(self._stationary))
+        return _draw_cells(rng, self._first_cells, _bounds(self._stationary[np.newaxis]))
 
     def _expected_rewards(self, state: Indices) -> Array:
         return np.asarray(self._rewards.take(state))
@@ -83,9 +82,8 @@ class RestlessMarkovBandit(BanditPyEnvironment):
 
     def _next_state(self, rng: Rng, state: Indices, action: Indices) -> Indices:
         if not self._rested:
-            return _draw_cells(rng, self._first_cells, [each.take(state) for each in self._bounds])
-        pulled = self._of_action(state, action)
-        bounds = [each.take(pulled) for each in self._bounds]
+            return _draw_cells(rng, self._first_cells, self._bounds.take(state, axis=1))
+        bounds = self._bounds.take(self._of_action(state, action), axis=1)
         moved = state.copy()
         cells = _draw_cells(rng, self._arms.take(action), bounds)
         moved.reshape(-1)[self._row_offsets + action] = cells
@@ -97,13 +95,9 @@ def _bounds(probabilities: Floats) -> Floats:
     return np.moveaxis(probabilities.cumsum(axis=-1)[..., :-1], -1, 0)
 
 
-def _draw_cells(rng: Rng, first: Indices, bounds: Iterable[Array]) -> Indices:
+def _draw_cells(rng: Rng, first: Indices, bounds: Floats) -> Indices:
     """Draws cells, of which `first` [...] are those of state 0, by `bounds` [S - 1, ...]."""
-    uniform = rng.random(first.shape)
-    cells = first.copy()
-    for bound in bounds:
-        cells += uniform >= bound
-    return cells
+    return np.asarray(first + (rng.random(first.shape) >= bounds).sum(axis=0))
 
 
 def _stationary(chain: Floats) -> Floats:

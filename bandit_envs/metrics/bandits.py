@@ -33,14 +33,17 @@ class AverageRewardMetric(Metric):
 
     def __init__(self, reward_fn: Callable[[Any], Any] | None = None) -> None:
         super().__init__()
-        self._number_of = reward_fn or np.asarray
+        self._reward_fn = reward_fn
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        reward = self._number_of(trajectory.reward)
+        reward = trajectory.reward
+        if self._reward_fn is not None:
+            reward = self._reward_fn(reward)
         try:
             return check_rewards(reward, len(trajectory.step_type))
         except (TypeError, ValueError) as error:
-            hint = "" if np.ndim(reward) == 1 else "; a reward_fn returns one number a row"
+            is_vector = isinstance(reward, np.ndarray) and reward.ndim == 1
+            hint = "" if is_vector else "; a reward_fn returns one number a row"
             raise type(error)(f"{error}{hint}") from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from bandit_envs.sampling.context_sampler import ContextSampler
 
 SMALL = 4096
 FEW = 20
+TURN = 100  # numbers that `permuted` takes the time of one turn of `_dealt` for
 
 
 class Normal(ContextSampler):
@@ -147,10 +149,13 @@ class Catalog(ContextSampler):
         return contexts
 
 
-def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.intp]:
+def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[Any]:
     """Draws `count` different integers below `limit` for each row: [rows, count]."""
     if count > limit:
         raise ValueError(f"features has {limit} items; expected at least {count}, one for each arm")
+    if rows * limit <= TURN * count:
+        everything = np.broadcast_to(np.arange(limit), (rows, limit))
+        return rng.permuted(everything, axis=1)[:, :count]
     if limit <= FEW * count:  # of more items, few repeat
         return _dealt(rng, limit, rows, count)
     # Draw again what repeats an earlier number of its row, until nothing does. This depends on
@@ -165,8 +170,8 @@ def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.intp]:
     return chosen
 
 
-def _dealt(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.intp]:
-    """Does the same by Fisher and Yates' shuffle of a deck [limit] for each row."""
+def _dealt(rng: Rng, limit: int, rows: int, count: int) -> NDArray[Any]:
+    """Does the same by the first `count` turns of a Fisher-Yates shuffle, of all rows at once."""
     deck = np.empty((limit, rows), np.min_scalar_type(limit))
     deck[:] = np.arange(limit)[:, np.newaxis]
     dealt = np.arange(count)[:, np.newaxis]

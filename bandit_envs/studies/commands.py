@@ -77,8 +77,10 @@ def sweep(options: argparse.Namespace) -> int:
         values = parse_toml(options.study.read_text("utf-8"))
         return _run(values, options.study.stem, options)
     except (TypeError, ValueError, RecursionError) as error:
-        missing = Study.__dataclass_fields__.keys() - {*values, "environment", "policy"}
-        hints = (f"; write {k} above the first table" for k in missing if repr(k) in str(error))
+        lists = (each if isinstance(each, list) else [each] for each in values.values())
+        inner = {key for each in itertools.chain(*lists) if isinstance(each, dict) for key in each}
+        misplaced = inner & Study.__dataclass_fields__.keys() - values.keys()
+        hints = (f"; write {k} above the first table" for k in misplaced if repr(k) in str(error))
         raise ValueError(f"{options.study}: {error}{''.join(hints)}") from error
 
 

@@ -120,7 +120,7 @@ def compare(study: Study, results: Iterable[tuple[Task, Mapping[str, MetricResul
     rows: list[Row] = []
     for item in study.expected:
         try:
-            check_keys("expected", item, Expected)
+            check_keys("expected", {**item}, Expected)
             rows += Expected(**item).rows(study, found)
         except TypeError as error:
             raise _error("a table", item, str(error)) from error
