@@ -46,10 +46,11 @@ def from_columns(
     parts: list[NDArray[Any]] = []
     for name in names:
         column = _complete(columns, name)[:, np.newaxis]
-        parts.append(column if column.dtype.kind in NUMBERS else one_hot(column))
-        if (width := parts[-1].shape[1]) > max(50, len(column) / 2):
+        is_text = column.dtype.kind not in NUMBERS
+        if is_text and (width := len(np.unique(column))) > max(50, len(column) / 2):
             text = f"column {name} becomes {width} features, one for each of its values"
             warnings.warn(f"{text}; features= names the columns to use", stacklevel=2)
+        parts.append(one_hot(column) if is_text else column)
     if not parts or not len(labels):
         raise ValueError(f"there are no {'rows' if parts else 'features'}")
     return Dataset(np.concatenate(parts, axis=1).astype(np.float32), labels.reshape(-1))

@@ -92,7 +92,7 @@ class ClassificationBandit(BanditPyEnvironment):
     def _draw_rewards(self, rng: Rng, state: ClassificationState, action: Indices) -> Array:
         labels = self._labels.take(state.examples)
         if self._law is None:
-            return np.asarray(labels == action, np.float32)
+            return np.asarray(labels == action)
         return self._law.draw(rng, action, labels)
 
     def _next_state(
@@ -108,8 +108,7 @@ class ClassificationBandit(BanditPyEnvironment):
         if self._replace:
             return ClassificationState(rng.integers(len(self._labels), size=size), rest)
         count = len(self._labels)
-        epochs = range(len(rest), size, count)
-        if epochs:
+        if epochs := range(len(rest), size, count):
             rest = np.concatenate([rest, *(rng.permutation(count) for _ in epochs)])
         return ClassificationState(rest[:size], rest[size:])
 

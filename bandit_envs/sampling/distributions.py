@@ -175,12 +175,8 @@ def _dealt(rng: Rng, limit: int, rows: int, count: int) -> NDArray[Any]:
     deck = np.empty((limit, rows), np.min_scalar_type(limit))
     deck[:] = np.arange(limit)[:, np.newaxis]
     dealt = np.arange(count)[:, np.newaxis]
-    uniform = rng.random((count, rows))
-    uniform *= limit - dealt
-    places = uniform.astype(np.intp)
-    places += dealt
-    places *= rows
-    places += np.arange(rows)
+    uniform = rng.random((count, rows)) * (limit - dealt)
+    places = (uniform.astype(np.intp) + dealt) * rows + np.arange(rows)
     cards = deck.reshape(-1)
     for turn, place in enumerate(places):
         drawn = cards.take(place)
