@@ -46,18 +46,19 @@ class RestedBandit(BanditPyEnvironment):
     ) -> None:
         self._means = check_table("means", means, ndim=2).astype(np.float32)
         self._std = np.float32(check_number("std", std, 0.0, MAX_PARAMETER))
-        num_arms, self._length = self._means.shape
+        num_arms, length = self._means.shape
         super().__init__(None, num_arms, batch_size=batch_size, **options)
+        self._first = np.arange(num_arms) * length  # where the means of each arm begin
         self._one_pull = np.eye(num_arms, dtype=np.int32)
 
     def _initial_state(self, rng: Rng) -> NDArray[np.int32]:
         return np.zeros((self._batch_size, self.num_actions), np.int32)
 
     def _expected_rewards(self, state: NDArray[np.int32]) -> Array:
-        return self._means_after(state, np.arange(self.num_actions))
+        return self._means_after(state, self._first)
 
     def _expected_reward(self, state: NDArray[np.int32], action: Indices) -> Array:
-        return self._means_after(self._of_action(state, action), action)
+        return self._means_after(self._of_action(state, action), self._first.take(action))
 
     def _draw_rewards(self, rng: Rng, state: NDArray[np.int32], action: Indices) -> Array:
         rewards = rng.standard_normal(self._batch_size, np.float32)
@@ -68,10 +69,9 @@ class RestedBandit(BanditPyEnvironment):
     def _next_state(self, rng: Rng, state: NDArray[np.int32], action: Indices) -> NDArray[np.int32]:
         return state + self._one_pull.take(action, axis=0)
 
-    def _means_after(self, pulls: NDArray[np.int32], arms: Indices) -> Array:
-        """Returns the means of `arms` after so many `pulls` of them."""
-        last = self._length - 1
-        return np.asarray(self._means.take(arms * self._length + np.minimum(pulls, last)))
+    def _means_after(self, pulls: NDArray[np.int32], first: Indices) -> Array:
+        """Returns the means after so many `pulls` of the arms whose means begin at `first`."""
+        return np.asarray(self._means.take(first + np.minimum(pulls, self._means.shape[1] - 1)))
 
 
 class RottingBandit(RestedBandit):
