@@ -73,10 +73,8 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
             name=name,
         )
 
-    def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> NDArray[np.float32]:
-        return (rng.random(action.shape) < self._click_probabilities(state, action)).astype(
-            np.float32
-        )
+    def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> NDArray[np.bool_]:
+        return rng.random(action.shape) < self._click_probabilities(state, action)
 
     def _expected_reward(self, state: Observation, action: Indices) -> Array:
         return np.asarray(self._click_probabilities(state, action).sum(axis=1))

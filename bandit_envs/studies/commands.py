@@ -79,7 +79,7 @@ def sweep(options: argparse.Namespace) -> int:
     except (TypeError, ValueError, RecursionError) as error:
         lists = (each if isinstance(each, list) else [each] for each in values.values())
         inner = {key for each in itertools.chain(*lists) if isinstance(each, dict) for key in each}
-        misplaced = inner & Study.__dataclass_fields__.keys() - values.keys()
+        misplaced = inner & (Study.__dataclass_fields__.keys() - values.keys())
         hints = (f"; write {k} above the first table" for k in misplaced if repr(k) in str(error))
         raise ValueError(f"{options.study}: {error}{''.join(hints)}") from error
 
