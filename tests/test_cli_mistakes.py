@@ -111,6 +111,7 @@ def test_wrong_options_are_refused(tmp_path, monkeypatch, arguments, message):
         (TINY + "quantiles = [0.1, 0.9]", "write quantiles above"),
         (TINY + "seed = 3", "write seed above"),
         (TINY + "[[expected]]\nmetric = 'reward'\nseed = 3", "write seed"),
+        ("expected = ['reward']\n" + TINY, "a table is 'reward'"),
         (TINY + "[[policy]]\nname = 'ucb:c=1'", "name is 'ucb'"),
         (TINY + "x = " + 3000 * "[" + 3000 * "]", ""),
     ],
