@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import functools
 import importlib
 import inspect
 import operator
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from bandit_envs.base.checks import shown
 
 EntryType = TypeVar("EntryType", bound="Entry")
+signature = functools.cache(inspect.signature)
 
 
 def near_miss(name: Any, known: Iterable[str]) -> str:
@@ -50,7 +52,7 @@ class Entry:
         """Returns the parameters that users may give, in order."""
         return {
             name: parameter
-            for name, parameter in inspect.signature(self.make).parameters.items()
+            for name, parameter in signature(self.make).parameters.items()
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
             and name not in self.supplied.union(self.fixed)
         }

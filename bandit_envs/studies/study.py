@@ -12,7 +12,13 @@ from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, QUANTITIES, Quantity
 from bandit_envs.policies.delayed import learner
-from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice, printable
+from bandit_envs.studies.choice import (
+    Choice,
+    EnvironmentChoice,
+    PolicyChoice,
+    printable,
+    written,
+)
 
 RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
 TASKS = 64  # at most, of runs whose rows share a problem
@@ -155,12 +161,21 @@ def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
     if not isinstance(items, list) or not items:
         raise ValueError(f"{what} is {shown(items)}; expected [[{what}]] tables")
     choices = tuple(itertools.chain.from_iterable(map(kind.expand, items)))
-    for number, choice in enumerate(choices):
-        if choice in choices[:number]:
+    met = set()
+    for choice in choices:
+        key = choice.name, _hashable([*choice.parameters.items()])
+        if key in met:
             raise ValueError(f"{what} {choice} is listed twice")
-    full = tuple(dataclasses.replace(choice, digits=17) for choice in choices)
-    rounded, exact = ({part for c in each for part in c.parts()} for each in (choices, full))
-    return choices if len(rounded) == len(exact) else full
+        met.add(key)
+    values = [item for choice in choices for item in choice.parameters.items()]
+    rounded, exact = ({(k, written(v, n)) for k, v in values} for n in (choices[0].digits, 17))
+    if len(rounded) == len(exact):
+        return choices
+    return tuple(dataclasses.replace(choice, digits=17) for choice in choices)
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 
 def check_keys(what: str, table: Mapping[str, Any], kind: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
 
-from bandit_envs.studies.results import VERSIONS, Results
+from bandit_envs.studies.results import Results
 from bandit_envs.studies.run import backend, try_task
 from tests.benchmarks.pairing import Ratio, paired_ratio
 from tests.command_line import start, task_files, wait_for, write
@@ -62,7 +62,7 @@ def doing(tmp_path):
         def do():
             results = Results(tmp_path / str(next(numbers)), study)
             with backend("loky", workers, None) as apply, results.opened():
-                function = functools.partial(try_task, results.files, VERSIONS)
+                function = functools.partial(try_task, results)
                 assert all(error is None for _, error in apply(function, results.missing()))
 
         return do
