@@ -11,9 +11,11 @@ STEPPING = threading.RLock()  # held during the steps of adapted bandits
 
 
 class OptimumOfStep:
-    """Returns `key` of the info of the last step; without one since the last reset, of now.
+    """Returns what was optimal at a step: `key` of the info of the bandit.
 
-    A call before its step gets the current observation, and knows the last step from the last call.
+    TensorFlow does not order the call after the step. The call came first if its observation is
+    still the current one, and the call before it was about the last step; or if there was no step
+    since the last reset. Then what is optimal now is returned.
     """
 
     def __init__(self, bandit: Any, key: str) -> None:
