@@ -260,15 +260,16 @@ def _baseline(env: Any, key: str, dtype: Any, best: Any) -> Callable[[Nest], tf.
     spec = bandit.observation_spec()
     of_a_row = bandit.action_spec().shape if key == "optimal_action" else ()
 
-    is_determined, state = False, bandit.get_state()
+    is_determined = False
     with contextlib.suppress(NotImplementedError):
         is_determined = bandit.expected_rewards_for(no_reward(spec, 1)).ndim == 2
-    try:
-        if not is_determined:
+    if not is_determined:
+        state = bandit.get_state()
+        try:
             bandit.reset()
             bandit.optimal_reward()  # raises an error if it is not known
-    finally:
-        bandit.set_state(state)
+        finally:
+            bandit.set_state(state)
 
     def baseline(observation: Nest) -> tf.Tensor:
         of_step = OptimumOfStep(bandit, key)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,11 @@ def shown(value: Any, width: int = 160) -> str:
     """Returns the `repr` of a value for a message, cut to a readable length."""
     text = repr(value)
     return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def listed(names: str | Sequence[str]) -> list[str]:
+    """Returns one name, or several, as a list."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def check_integer(name: str, value: Any, minimum: int = -(2**63), maximum: int = 2**63 - 1) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.arrays import NUMBERS
+from bandit_envs.base.checks import listed
 
 
 class Dataset(NamedTuple):
@@ -37,7 +38,7 @@ def from_columns(
         label: the column of the labels, which are numbered in sorted order.
         features: the column or columns to use as features; all others by default.
     """
-    names = [name for name in columns if name != label] if features is None else _listed(features)
+    names = [name for name in columns if name != label] if features is None else listed(features)
     for name in (label, *names):
         if name not in columns:
             found = ", ".join(map(str, columns))
@@ -64,7 +65,7 @@ def one_hot(columns: NDArray[Any]) -> NDArray[np.float32]:
 
 def from_frame(frame: Any, label: str, features: str | Sequence[str] | None = None) -> Dataset:
     """Makes a data set of a pandas DataFrame, as `from_columns` does."""
-    used = frame if features is None else frame.filter([label, *_listed(features)])
+    used = frame if features is None else frame.filter([label, *listed(features)])
     missing = np.argwhere((used.isna() | used.isin([np.inf, -np.inf])).to_numpy())
     if len(missing):
         row, column = missing[0]
@@ -105,10 +106,6 @@ def read_dataset(
         raise ValueError(f"{name}, line 2 has more columns than line 1") from error
     except (ValueError, OSError) as error:
         raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
-
-
-def _listed(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
 
 
 def _complete(columns: Mapping[str, ArrayLike], name: str) -> NDArray[Any]:

@@ -179,7 +179,7 @@ def _hashable(value: Any) -> Any:
 
 
 def check_keys(what: str, table: Mapping[str, Any], kind: Any) -> None:
-    """Raises ValueError for a key that is no field of a dataclass, or is missing."""
+    """Raises ValueError if a table lacks a field of the dataclass `kind`, or has another key."""
     fields = {field.name: field.default for field in dataclasses.fields(kind)}
     required = [key for key, default in fields.items() if default is dataclasses.MISSING]
     for key in [*table, *required]:

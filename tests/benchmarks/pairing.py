@@ -30,6 +30,11 @@ class Ratio(NamedTuple):
         )
         return cls(median, low, high)
 
+    @classmethod
+    def exactly(cls, value: float) -> Ratio:
+        """Returns a ratio that was measured once."""
+        return cls(value, value, value)
+
     def scaled(self, factor: float) -> Ratio:
         """Returns the ratio to a reference that costs 1 / `factor` of this one."""
         return Ratio(*(factor * value for value in self))

@@ -132,7 +132,7 @@ def test_the_overhead_of_a_step_beside_that_of_the_testbed(expect, name):
     step, draw, testbed, noise = fastest(functions, rounds=400, number=1)
     ratio = (step - draw) / (testbed - noise)
     title = f"{name} overhead, batch 1000 / the testbed's"
-    expect(title, Ratio(ratio, ratio, ratio), SMALL.get(name, 2.0))
+    expect(title, Ratio.exactly(ratio), SMALL.get(name, 2.0))
 
 
 def repeated(function, times):
@@ -182,4 +182,4 @@ def test_what_a_bare_loop_of_the_same_calls_costs(expect, bare, size):
         ("step / bare loop", taken / looped, 1.25),
         ("bare loop / its random numbers", looped / drawn, 1.8),
     ]:
-        expect(f"{bare.__name__}, batch {size}, {title}", Ratio(ratio, ratio, ratio), bound)
+        expect(f"{bare.__name__}, batch {size}, {title}", Ratio.exactly(ratio), bound)

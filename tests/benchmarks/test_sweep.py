@@ -112,11 +112,6 @@ def test_10000_tasks_start_within_ten_seconds_and_keep_memory_flat(expect, tmp_p
     again, process = seconds_until("009999-000000.npz")
     assert process.wait() == 0
 
-    expect("start of 10000 tasks / ten seconds", exactly(first / 10.0), 1.0)
-    expect("start when 9999 of them are there / ten seconds", exactly(again / 10.0), 1.0)
-    expect("memory over 10000 tasks / at the first", exactly(max(sizes) / sizes[0]), 1.25)
-
-
-def exactly(value):
-    """Returns a ratio that was measured once."""
-    return Ratio(value, value, value)
+    expect("start of 10000 tasks / ten seconds", Ratio.exactly(first / 10.0), 1.0)
+    expect("start when 9999 of them are there / ten seconds", Ratio.exactly(again / 10.0), 1.0)
+    expect("memory over 10000 tasks / at the first", Ratio.exactly(max(sizes) / sizes[0]), 1.25)

@@ -20,5 +20,5 @@ def test_a_large_draw_on_two_threads(expect):
     threaded = Threaded(normal, 2)
     draws = (lambda: threaded(left, (100, 70)), lambda: normal(right, (100, 70)))
     two, one = fastest(draws, rounds=400, number=1)
-    ratio = Ratio(two / one, two / one, two / one)
+    ratio = Ratio.exactly(two / one)
     expect("Threaded(Normal(50)), batch 100, 70 arms, 2 threads / Normal(50)", ratio, 0.6)
