@@ -1,9 +1,14 @@
 """Settings of all tests."""
 
+import os
 import re
 from collections import Counter
 
 from hypothesis import settings
+
+# Tests run in one process a core. Set before NumPy is imported, and before the processes start.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 
 # The same examples in every run: a failure can be repeated, and a passing run stays one.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)

@@ -5,6 +5,11 @@ import pytest
 FIGURES = pytest.StashKey[list]()
 
 
+def pytest_xdist_auto_num_workers():
+    """Keeps all benchmarks in one process, so that they do not disturb each other."""
+    return 0
+
+
 def pytest_configure(config):
     config.stash[FIGURES] = []
 
