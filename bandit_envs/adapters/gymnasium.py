@@ -265,9 +265,6 @@ def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str
     return adapter(env, **options)
 
 
-_names: dict[str, str] = {}  # the first entry of a class has the name of the class
 for _entry in ENVIRONMENTS.values():
-    _name = _entry.environment.__name__.removesuffix("PyEnvironment")
-    _names[_entry.id.title().replace("_", "") if _name in _names else _name] = _entry.id
-for _name, _id in _names.items():
-    register(f"bandit_envs/{_name}-v0", _id)
+    if _entry.gymnasium_id is not None:
+        register(_entry.gymnasium_id, _entry.id)

@@ -74,6 +74,11 @@ class Entry:
         return {name: arguments[name] for name in allowed if name in arguments}
 
     @classmethod
+    def of_class(cls: type[EntryType], name: str, found: type) -> EntryType:
+        """Returns the entry of a user's class, which `name` says as `module:Class`."""
+        return cls(name, found.__name__, found)
+
+    @classmethod
     def table(cls: type[EntryType], *rows: tuple[Any, ...]) -> dict[str, EntryType]:
         """Returns entries by their ids; a row has the fields of one."""
         return {row[0]: cls(*row) for row in rows}
@@ -105,7 +110,7 @@ class Entry:
         except (Exception, SystemExit) as error:  # a user's module raises whatever it likes
             problem = f"cannot be used: {error}{raised_at(error, module)}"
             raise ValueError(f"{cls.what} is {shown(name)}, which {problem}") from error
-        return cls(name, found.__name__, found)
+        return cls.of_class(name, found)
 
 
 def raised_at(error: BaseException, *modules: str) -> str:

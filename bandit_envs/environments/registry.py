@@ -1,70 +1,99 @@
 """The registry of environments: from here the command, studies, adapters and docs know them."""
 
 import dataclasses
-import functools
-import typing
-from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry
-from bandit_envs.environments.adversarial import adversarial
+from bandit_envs.environments.adversarial import AdversarialBandit, adversarial
 from bandit_envs.environments.bernoulli import BernoulliPyEnvironment, beta_bernoulli
-from bandit_envs.environments.classification import breast_cancer, digits, wine
+from bandit_envs.environments.classification import (
+    ClassificationBandit,
+    breast_cancer,
+    digits,
+    wine,
+)
 from bandit_envs.environments.click_models import CascadeBandit, PositionBasedBandit
-from bandit_envs.environments.drifting_linear import drifting_linear
-from bandit_envs.environments.k_armed_bandit import corrupted_k_armed, k_armed
+from bandit_envs.environments.drifting_linear import DriftingLinearBandit, drifting_linear
+from bandit_envs.environments.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.environments.neural_context import NeuralContextBandit
-from bandit_envs.environments.piecewise_bernoulli import constrained_adversary, piecewise_bernoulli
-from bandit_envs.environments.piecewise_linear import piecewise_linear
-from bandit_envs.environments.positional_bias import positional_bias
-from bandit_envs.environments.ranking import ranking
-from bandit_envs.environments.ratings import per_arm_ratings, ratings
+from bandit_envs.environments.piecewise_bernoulli import (
+    PiecewiseBernoulliPyEnvironment,
+    constrained_adversary,
+    piecewise_bernoulli,
+)
+from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit, piecewise_linear
+from bandit_envs.environments.positional_bias import (
+    ExplicitPositionalBiasRankingEnvironment,
+    positional_bias,
+)
+from bandit_envs.environments.ranking import RankingPyEnvironment, ranking
+from bandit_envs.environments.ratings import (
+    PerArmRatingsBandit,
+    RatingsBandit,
+    per_arm_ratings,
+    ratings,
+)
 from bandit_envs.environments.rested import RisingBandit, RottingBandit
 from bandit_envs.environments.restless_markov import RestlessMarkovBandit
-from bandit_envs.environments.stationary_stochastic import stationary_stochastic
-from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
-from bandit_envs.environments.stationary_stochastic_structured import structured
-from bandit_envs.environments.wheel import wheel
+from bandit_envs.environments.stationary_stochastic import (
+    StationaryStochasticPyEnvironment,
+    stationary_stochastic,
+)
+from bandit_envs.environments.stationary_stochastic_per_arm import (
+    StationaryStochasticPerArmPyEnvironment,
+    per_arm,
+)
+from bandit_envs.environments.stationary_stochastic_structured import (
+    StationaryStochasticStructuredPyEnvironment,
+    structured,
+)
+from bandit_envs.environments.wheel import WheelPyEnvironment, wheel
 from bandit_envs.wrappers import Wrapper
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class EnvironmentEntry(Entry):
-    """An environment: `make` is its class, or a preset.
+    """An environment under an id.
 
-    A preset is a function of plain values, whose annotation says what it returns. It takes
+    `make` is its class, or a preset: a function of plain values that returns an instance, takes
     `batch_size`, and passes the keywords on that every environment takes, such as `seed`.
     """
 
     what, kinds = "environment", (BanditPyEnvironment, Wrapper)
 
-    @functools.cached_property
-    def environment(self) -> type[BanditPyEnvironment]:
-        """The class, which a preset names as what it returns."""
-        is_class = isinstance(self.make, type)
-        found: Any = self.make if is_class else typing.get_type_hints(self.make)["return"]
-        return found  # type: ignore[no-any-return]
+    environment: type[BanditPyEnvironment | Wrapper]
+    """The class of what `make` returns."""
 
-    @property
-    def upstream(self) -> str | None:
-        """TF-Agents' class of the same name and signature: only such names end in Environment."""
-        name = self.environment.__name__
-        return name if name.endswith("Environment") else None
+    independent_rows: bool
+    """Whether each row is an independent run; else a batch is one run of a shared problem."""
 
-    @property
-    def independent_rows(self) -> bool:
-        """Whether each row is an independent run; else a batch is one run of a shared problem."""
-        return self.environment.independent_rows
+    has_context: bool
+    """Whether rows are users of a shared problem, whom observations tell apart."""
 
-    @property
-    def has_context(self) -> bool:
-        """Whether rows are users of a shared problem, whom observations tell apart."""
-        if not issubclass(self.environment, BanditPyEnvironment):  # a user's wrapper
-            return False
-        observes = self.environment._observe is not BanditPyEnvironment._observe
-        return observes and not self.independent_rows
+    stationary: bool | None
+    """Whether equal observations mean equal expected rewards, at any time; None if unknown."""
+
+    upstream: str | None
+    """TF-Agents' class of the same name and signature."""
+
+    gymnasium_id: str | None
+    """The id for `gymnasium.make`."""
+
+    @classmethod
+    def of_class(cls, name: str, found: type) -> "EnvironmentEntry":
+        return cls(
+            id=name,
+            title=found.__name__,
+            make=found,
+            environment=found,
+            independent_rows=found.independent_rows,  # type: ignore[attr-defined]
+            has_context=_has_context(found),
+            stationary=None,
+            upstream=None,
+            gymnasium_id=None,
+        )
 
     @property
     def supplied(self) -> frozenset[str]:
@@ -72,36 +101,326 @@ class EnvironmentEntry(Entry):
         return names | {"batch_size"} if self.independent_rows else names
 
 
-ENVIRONMENTS = EnvironmentEntry.table(
-    ("testbed", "k-armed testbed", KArmedTestbed),
-    ("bernoulli", "Bernoulli bandit", BernoulliPyEnvironment),
-    ("beta_bernoulli", "Bernoulli bandit with random means", beta_bernoulli),
-    ("k_armed", "k-armed bandit", k_armed),
-    ("corrupted_k_armed", "corrupted k-armed bandit", corrupted_k_armed),
-    ("piecewise_bernoulli", "piecewise Bernoulli bandit", piecewise_bernoulli),
-    ("constrained_adversary", "stochastically constrained adversary", constrained_adversary),
-    ("logistic_context", "contextual bandit with clicks", LogisticContextBandit),
-    ("per_arm", "per-arm bandit", per_arm),
-    ("neural_context", "bandit with nonlinear rewards", NeuralContextBandit),
-    ("stationary_stochastic", "stationary stochastic bandit", stationary_stochastic),
-    ("structured", "structured bandit", structured),
-    ("wheel", "wheel bandit", wheel),
-    ("drifting_linear", "drifting linear bandit", drifting_linear),
-    ("piecewise_linear", "piecewise linear bandit", piecewise_linear),
-    ("rotting", "rotting bandit", RottingBandit),
-    ("rising", "rising bandit", RisingBandit),
-    ("restless_markov", "restless Markov bandit", RestlessMarkovBandit),
-    ("adversarial", "adversarial bandit", adversarial),
-    ("cascade", "cascade bandit", CascadeBandit),
-    ("position_based", "position-based bandit", PositionBasedBandit),
-    ("ranking", "ranking bandit", ranking),
-    ("positional_bias", "ranking with positional bias", positional_bias),
-    ("ratings", "ratings of items", ratings),
-    ("per_arm_ratings", "ratings of items with features", per_arm_ratings),
-    ("digits", "digits", digits),
-    ("wine", "wine", wine),
-    ("breast_cancer", "breast cancer", breast_cancer),
+def _has_context(environment: type) -> bool:
+    """Whether rows of a user's class are users of a shared problem, whom it observes."""
+    if not issubclass(environment, BanditPyEnvironment):  # a wrapper
+        return False
+    observes = environment._observe is not BanditPyEnvironment._observe
+    return observes and not environment.independent_rows
+
+
+_ENTRIES = (
+    EnvironmentEntry(
+        id="testbed",
+        title="k-armed testbed",
+        make=KArmedTestbed,
+        environment=KArmedTestbed,
+        independent_rows=True,
+        has_context=False,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/KArmedTestbed-v0",
+    ),
+    EnvironmentEntry(
+        id="bernoulli",
+        title="Bernoulli bandit",
+        make=BernoulliPyEnvironment,
+        environment=BernoulliPyEnvironment,
+        independent_rows=True,
+        has_context=False,
+        stationary=True,
+        upstream="BernoulliPyEnvironment",
+        gymnasium_id="bandit_envs/Bernoulli-v0",
+    ),
+    EnvironmentEntry(
+        id="beta_bernoulli",
+        title="Bernoulli bandit with random means",
+        make=beta_bernoulli,
+        environment=BernoulliPyEnvironment,
+        independent_rows=True,
+        has_context=False,
+        stationary=True,
+        upstream="BernoulliPyEnvironment",
+        gymnasium_id="bandit_envs/BetaBernoulli-v0",
+    ),
+    EnvironmentEntry(
+        id="k_armed",
+        title="k-armed bandit",
+        make=k_armed,
+        environment=KArmedBandit,
+        independent_rows=True,
+        has_context=False,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/KArmedBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="corrupted_k_armed",
+        title="corrupted k-armed bandit",
+        make=corrupted_k_armed,
+        environment=KArmedBandit,
+        independent_rows=True,
+        has_context=False,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/CorruptedKArmed-v0",
+    ),
+    EnvironmentEntry(
+        id="piecewise_bernoulli",
+        title="piecewise Bernoulli bandit",
+        make=piecewise_bernoulli,
+        environment=PiecewiseBernoulliPyEnvironment,
+        independent_rows=True,
+        has_context=False,
+        stationary=False,
+        upstream="PiecewiseBernoulliPyEnvironment",
+        gymnasium_id="bandit_envs/PiecewiseBernoulli-v0",
+    ),
+    EnvironmentEntry(
+        id="constrained_adversary",
+        title="stochastically constrained adversary",
+        make=constrained_adversary,
+        environment=PiecewiseBernoulliPyEnvironment,
+        independent_rows=True,
+        has_context=False,
+        stationary=False,
+        upstream="PiecewiseBernoulliPyEnvironment",
+        gymnasium_id="bandit_envs/ConstrainedAdversary-v0",
+    ),
+    EnvironmentEntry(
+        id="logistic_context",
+        title="contextual bandit with clicks",
+        make=LogisticContextBandit,
+        environment=LogisticContextBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/LogisticContextBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="per_arm",
+        title="per-arm bandit",
+        make=per_arm,
+        environment=StationaryStochasticPerArmPyEnvironment,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream="StationaryStochasticPerArmPyEnvironment",
+        gymnasium_id="bandit_envs/StationaryStochasticPerArm-v0",
+    ),
+    EnvironmentEntry(
+        id="neural_context",
+        title="bandit with nonlinear rewards",
+        make=NeuralContextBandit,
+        environment=NeuralContextBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/NeuralContextBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="stationary_stochastic",
+        title="stationary stochastic bandit",
+        make=stationary_stochastic,
+        environment=StationaryStochasticPyEnvironment,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream="StationaryStochasticPyEnvironment",
+        gymnasium_id="bandit_envs/StationaryStochastic-v0",
+    ),
+    EnvironmentEntry(
+        id="structured",
+        title="structured bandit",
+        make=structured,
+        environment=StationaryStochasticStructuredPyEnvironment,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream="StationaryStochasticStructuredPyEnvironment",
+        gymnasium_id="bandit_envs/StationaryStochasticStructured-v0",
+    ),
+    EnvironmentEntry(
+        id="wheel",
+        title="wheel bandit",
+        make=wheel,
+        environment=WheelPyEnvironment,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream="WheelPyEnvironment",
+        gymnasium_id="bandit_envs/Wheel-v0",
+    ),
+    EnvironmentEntry(
+        id="drifting_linear",
+        title="drifting linear bandit",
+        make=drifting_linear,
+        environment=DriftingLinearBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=False,
+        upstream=None,
+        gymnasium_id="bandit_envs/DriftingLinearBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="piecewise_linear",
+        title="piecewise linear bandit",
+        make=piecewise_linear,
+        environment=PiecewiseLinearBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=False,
+        upstream=None,
+        gymnasium_id="bandit_envs/PiecewiseLinearBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="rotting",
+        title="rotting bandit",
+        make=RottingBandit,
+        environment=RottingBandit,
+        independent_rows=True,
+        has_context=False,
+        stationary=False,
+        upstream=None,
+        gymnasium_id="bandit_envs/RottingBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="rising",
+        title="rising bandit",
+        make=RisingBandit,
+        environment=RisingBandit,
+        independent_rows=True,
+        has_context=False,
+        stationary=False,
+        upstream=None,
+        gymnasium_id="bandit_envs/RisingBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="restless_markov",
+        title="restless Markov bandit",
+        make=RestlessMarkovBandit,
+        environment=RestlessMarkovBandit,
+        independent_rows=True,
+        has_context=False,
+        stationary=False,
+        upstream=None,
+        gymnasium_id="bandit_envs/RestlessMarkovBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="adversarial",
+        title="adversarial bandit",
+        make=adversarial,
+        environment=AdversarialBandit,
+        independent_rows=True,
+        has_context=False,
+        stationary=False,
+        upstream=None,
+        gymnasium_id="bandit_envs/AdversarialBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="cascade",
+        title="cascade bandit",
+        make=CascadeBandit,
+        environment=CascadeBandit,
+        independent_rows=True,
+        has_context=False,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/CascadeBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="position_based",
+        title="position-based bandit",
+        make=PositionBasedBandit,
+        environment=PositionBasedBandit,
+        independent_rows=True,
+        has_context=False,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/PositionBasedBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="ranking",
+        title="ranking bandit",
+        make=ranking,
+        environment=RankingPyEnvironment,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream="RankingPyEnvironment",
+        gymnasium_id="bandit_envs/Ranking-v0",
+    ),
+    EnvironmentEntry(
+        id="positional_bias",
+        title="ranking with positional bias",
+        make=positional_bias,
+        environment=ExplicitPositionalBiasRankingEnvironment,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream="ExplicitPositionalBiasRankingEnvironment",
+        gymnasium_id="bandit_envs/ExplicitPositionalBiasRankingEnvironment-v0",
+    ),
+    EnvironmentEntry(
+        id="ratings",
+        title="ratings of items",
+        make=ratings,
+        environment=RatingsBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/RatingsBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="per_arm_ratings",
+        title="ratings of items with features",
+        make=per_arm_ratings,
+        environment=PerArmRatingsBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/PerArmRatingsBandit-v0",
+    ),
+    EnvironmentEntry(
+        id="digits",
+        title="digits",
+        make=digits,
+        environment=ClassificationBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/Digits-v0",
+    ),
+    EnvironmentEntry(
+        id="wine",
+        title="wine",
+        make=wine,
+        environment=ClassificationBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/Wine-v0",
+    ),
+    EnvironmentEntry(
+        id="breast_cancer",
+        title="breast cancer",
+        make=breast_cancer,
+        environment=ClassificationBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/BreastCancer-v0",
+    ),
 )
+
+ENVIRONMENTS = {entry.id: entry for entry in _ENTRIES}
 """All environments of the package, by id."""
 
 

@@ -1,0 +1,95 @@
+"""What the registry says of each environment is true."""
+
+import inspect
+import typing
+
+import numpy as np
+import pytest
+
+from bandit_envs import RandomPolicy, RandomSlatePolicy, StepDriver, environments
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
+from bandit_envs.specs import SlateSpec, flatten
+
+entries = pytest.mark.parametrize("entry", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
+
+
+def make(entry):
+    try:
+        return entry.make(batch_size=3, seed=0)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+
+
+@entries
+def test_an_entry_says_which_class_it_makes(entry):
+    assert type(make(entry)) is entry.environment
+    assert getattr(environments, entry.environment.__name__) is entry.environment
+    if entry.make is not entry.environment:
+        assert typing.get_type_hints(entry.make)["return"] is entry.environment
+
+
+@entries
+def test_rows_are_independent_or_users_with_contexts_as_the_entry_says(entry):
+    assert entry.independent_rows is entry.environment.independent_rows
+    observes = entry.environment._observe is not BanditPyEnvironment._observe
+    assert entry.has_context is (observes and not entry.independent_rows)
+
+
+@entries
+def test_equal_observations_mean_equal_rewards_where_the_entry_says_stationary(entry):
+    env = make(entry)
+    takes_slates = isinstance(env.action_spec(), SlateSpec)
+    policy_class = RandomSlatePolicy if takes_slates else RandomPolicy
+    spec = env.action_spec()
+    sizes = {"num_slots": spec.shape[0]} if takes_slates else {}
+    policy = policy_class(num_actions=env.num_actions, batch_size=3, seed=1, **sizes)
+    driver = StepDriver(env, policy, num_steps=1)
+    met = {}
+    is_stationary = True
+    for _ in range(600):
+        time_step = driver.run()
+        values = env.optimal_reward() if takes_slates else env.expected_rewards()
+        for row, value in enumerate(values):
+            observed = row if entry.independent_rows else 0
+            key = observed, *(leaf[row].tobytes() for leaf in flatten(time_step.observation))
+            is_stationary &= np.array_equal(met.setdefault(key, value), value)
+    assert is_stationary or not entry.stationary
+    if not entry.has_context:  # observations repeat, so that changes show
+        assert is_stationary is entry.stationary
+
+
+@pytest.mark.parametrize("name", ["drifting_linear", "piecewise_linear"])
+def test_weights_of_contextual_bandits_that_are_not_stationary_change(name):
+    assert not ENVIRONMENTS[name].stationary
+    env = ENVIRONMENTS[name].make(seed=0)
+    env.reset()
+    before = env.weights.copy()
+    for _ in range(201):
+        env.step(np.zeros(env.batch_size, np.int32))
+    assert not np.array_equal(env.weights, before)
+
+
+def test_upstream_names_the_class_and_keeps_its_first_parameters():
+    named = [entry for entry in ENVIRONMENTS.values() if entry.upstream]
+    assert {entry.upstream for entry in named} == {
+        name for name in dir(environments) if name.endswith("Environment")
+    }
+    for entry in named:
+        assert entry.upstream == entry.environment.__name__
+        assert "batch_size" in inspect.signature(entry.environment).parameters
+
+
+def test_ids_for_gymnasium_differ_and_keep_one_form():
+    ids = [entry.gymnasium_id for entry in ENVIRONMENTS.values()]
+    assert len(set(ids)) == len(ids)
+    assert all(id_.startswith("bandit_envs/") and id_.endswith("-v0") for id_ in ids)
+
+
+def test_an_entry_of_a_users_class_says_what_the_class_says():
+    found = find_environment("bandit_envs.environments.wheel:WheelPyEnvironment")
+    registered = ENVIRONMENTS["wheel"]
+    assert found.environment is registered.environment
+    assert found.independent_rows is registered.independent_rows
+    assert found.has_context is registered.has_context
+    assert (found.stationary, found.upstream, found.gymnasium_id) == (None, None, None)
