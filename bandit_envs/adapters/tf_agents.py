@@ -29,7 +29,7 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents_baselines import STEPPING, OptimumOfStep
 from bandit_envs.adapters.tf_agents_movielens import movielens, movielens_per_arm
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, is_bandit
+from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.py_environment import PyEnvironment, read_only_time_step
 from bandit_envs.base.state import Seed
 from bandit_envs.environments import ranking, wheel
@@ -177,7 +177,7 @@ class _MovieLens(TFAgentsBanditEnvironment):
         return self.get_info()["optimal_reward"]
 
 
-def drop_in(core_class: type[BanditPyEnvironment], base: Any = TFAgentsBanditEnvironment) -> Any:
+def drop_in(core_class: type[PyEnvironment], base: Any = TFAgentsBanditEnvironment) -> Any:
     """Returns the replacement of TF-Agents' environment of the same name and signature.
 
     gin configures it under its bare name. As in TF-Agents, unavailable actions are rewarded too,
