@@ -5,69 +5,284 @@ A policy is one file, one entry here and one test of its rule. A user's own clas
 """
 
 import dataclasses
+from typing import Literal
 
 from bandit_envs import policies
 from bandit_envs.base.registry import Entry
+from bandit_envs.policies.slates import SlatePolicy
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class PolicyEntry(Entry):
-    """A policy."""
+    """A policy under an id."""
 
     what, kinds = "policy", (policies.Policy,)
+
+    context: Literal["ignored", "any", "items"] | None
+    """Which contexts it uses: none of them, whatever there is, or features of the actions, which it
+    needs; None if unknown."""
+
+    slates: bool
+    """Whether its actions are slates."""
+
+    @classmethod
+    def of_class(cls, name: str, found: type) -> "PolicyEntry":
+        slates = issubclass(found, SlatePolicy)
+        return cls(id=name, title=found.__name__, make=found, context=None, slates=slates)
 
     @property
     def supplied(self) -> frozenset[str]:
         return frozenset({"num_actions", "num_slots", "batch_size", "observation_spec", "seed"})
 
 
-POLICIES = PolicyEntry.table(
-    ("random", "random", policies.RandomPolicy),
-    ("greedy", "greedy", policies.EpsilonGreedyPolicy, {"epsilon": 0.0}),
-    ("epsilon_greedy", "ε-greedy", policies.EpsilonGreedyPolicy),
-    ("ucb", "UCB", policies.UCBPolicy),
-    ("gradient", "gradient bandit", policies.GradientBanditPolicy),
-    ("thompson", "Thompson sampling", policies.GaussianThompsonSamplingPolicy),
-    ("beta_greedy", "Beta greedy", policies.BetaGreedyPolicy),
-    ("beta_thompson", "Beta Thompson sampling", policies.BetaThompsonSamplingPolicy),
-    ("kl_ucb", "KL-UCB", policies.KLUCBPolicy),
-    ("ucb1_tuned", "UCB1-tuned", policies.UCB1TunedPolicy),
-    ("moss", "MOSS", policies.MOSSPolicy),
-    ("explore_then_commit", "explore-then-commit", policies.ExploreThenCommitPolicy),
-    ("decaying_epsilon_greedy", "decaying ε-greedy", policies.DecayingEpsilonGreedyPolicy),
-    ("discounted_ucb", "discounted UCB", policies.DiscountedUCBPolicy),
-    ("sliding_window_ucb", "sliding-window UCB", policies.SlidingWindowUCBPolicy),
-    ("exp3", "Exp3", policies.Exp3Policy),
-    ("exp3_s", "Exp3.S", policies.Exp3SPolicy),
-    ("tsallis_inf", "Tsallis-INF", policies.TsallisINFPolicy),
-    ("tsallis_inf_rv", "Tsallis-INF, reduced variance", policies.ReducedVarianceTsallisINFPolicy),
-    ("bayes_ucb", "Bayes-UCB", policies.BayesUCBPolicy),
-    ("imed", "IMED", policies.IMEDPolicy),
-    (
-        "discounted_thompson",
-        "discounted Thompson sampling",
-        policies.DiscountedThompsonSamplingPolicy,
+_ENTRIES = (
+    PolicyEntry(
+        id="random",
+        title="random",
+        make=policies.RandomPolicy,
+        context="ignored",
+        slates=False,
     ),
-    ("boltzmann", "Boltzmann", policies.BoltzmannPolicy),
-    ("successive_elimination", "successive elimination", policies.SuccessiveEliminationPolicy),
-    ("lin_ucb", "LinUCB", policies.LinUCBPolicy),
-    ("linear_thompson", "linear Thompson sampling", policies.LinearThompsonSamplingPolicy),
-    ("linear_epsilon_greedy", "linear ε-greedy", policies.LinearEpsilonGreedyPolicy),
-    ("disjoint_lin_ucb", "disjoint LinUCB", policies.DisjointLinUCBPolicy),
-    (
-        "disjoint_linear_thompson",
-        "disjoint linear Thompson sampling",
-        policies.DisjointLinearThompsonSamplingPolicy,
+    PolicyEntry(
+        id="greedy",
+        title="greedy",
+        make=policies.EpsilonGreedyPolicy,
+        fixed={"epsilon": 0.0},
+        context="ignored",
+        slates=False,
     ),
-    (
-        "disjoint_linear_epsilon_greedy",
-        "disjoint linear ε-greedy",
-        policies.DisjointLinearEpsilonGreedyPolicy,
+    PolicyEntry(
+        id="epsilon_greedy",
+        title="ε-greedy",
+        make=policies.EpsilonGreedyPolicy,
+        context="ignored",
+        slates=False,
     ),
-    ("logistic_thompson", "logistic Thompson sampling", policies.LogisticThompsonSamplingPolicy),
-    ("random_slate", "random slates", policies.RandomSlatePolicy),
-    ("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy),
-    ("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy),
-    ("top_k_lin_ucb", "top-k LinUCB", policies.TopKLinUCBPolicy),
+    PolicyEntry(
+        id="ucb",
+        title="UCB",
+        make=policies.UCBPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="gradient",
+        title="gradient bandit",
+        make=policies.GradientBanditPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="thompson",
+        title="Thompson sampling",
+        make=policies.GaussianThompsonSamplingPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="beta_greedy",
+        title="Beta greedy",
+        make=policies.BetaGreedyPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="beta_thompson",
+        title="Beta Thompson sampling",
+        make=policies.BetaThompsonSamplingPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="kl_ucb",
+        title="KL-UCB",
+        make=policies.KLUCBPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="ucb1_tuned",
+        title="UCB1-tuned",
+        make=policies.UCB1TunedPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="moss",
+        title="MOSS",
+        make=policies.MOSSPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="explore_then_commit",
+        title="explore-then-commit",
+        make=policies.ExploreThenCommitPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="decaying_epsilon_greedy",
+        title="decaying ε-greedy",
+        make=policies.DecayingEpsilonGreedyPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="discounted_ucb",
+        title="discounted UCB",
+        make=policies.DiscountedUCBPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="sliding_window_ucb",
+        title="sliding-window UCB",
+        make=policies.SlidingWindowUCBPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="exp3",
+        title="Exp3",
+        make=policies.Exp3Policy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="exp3_s",
+        title="Exp3.S",
+        make=policies.Exp3SPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="tsallis_inf",
+        title="Tsallis-INF",
+        make=policies.TsallisINFPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="tsallis_inf_rv",
+        title="Tsallis-INF, reduced variance",
+        make=policies.ReducedVarianceTsallisINFPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="bayes_ucb",
+        title="Bayes-UCB",
+        make=policies.BayesUCBPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="imed",
+        title="IMED",
+        make=policies.IMEDPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="discounted_thompson",
+        title="discounted Thompson sampling",
+        make=policies.DiscountedThompsonSamplingPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="boltzmann",
+        title="Boltzmann",
+        make=policies.BoltzmannPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="successive_elimination",
+        title="successive elimination",
+        make=policies.SuccessiveEliminationPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="lin_ucb",
+        title="LinUCB",
+        make=policies.LinUCBPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="linear_thompson",
+        title="linear Thompson sampling",
+        make=policies.LinearThompsonSamplingPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="linear_epsilon_greedy",
+        title="linear ε-greedy",
+        make=policies.LinearEpsilonGreedyPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_lin_ucb",
+        title="disjoint LinUCB",
+        make=policies.DisjointLinUCBPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_linear_thompson",
+        title="disjoint linear Thompson sampling",
+        make=policies.DisjointLinearThompsonSamplingPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_linear_epsilon_greedy",
+        title="disjoint linear ε-greedy",
+        make=policies.DisjointLinearEpsilonGreedyPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="logistic_thompson",
+        title="logistic Thompson sampling",
+        make=policies.LogisticThompsonSamplingPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="random_slate",
+        title="random slates",
+        make=policies.RandomSlatePolicy,
+        context="ignored",
+        slates=True,
+    ),
+    PolicyEntry(
+        id="cascade_ucb",
+        title="CascadeUCB",
+        make=policies.CascadeUCBPolicy,
+        context="ignored",
+        slates=True,
+    ),
+    PolicyEntry(
+        id="pbm_ucb",
+        title="PBM-UCB",
+        make=policies.PBMUCBPolicy,
+        context="ignored",
+        slates=True,
+    ),
+    PolicyEntry(
+        id="top_k_lin_ucb",
+        title="top-k LinUCB",
+        make=policies.TopKLinUCBPolicy,
+        context="items",
+        slates=True,
+    ),
 )
+
+POLICIES = {entry.id: entry for entry in _ENTRIES}
 """All policies of the package, by id."""
