@@ -21,6 +21,7 @@ STOREYS = (
     {"studies", "adapters", "cli", "__main__"},
 )
 FOREIGN = {
+    "cli": {"rich"},
     "datasets": {"pandas", "pooch", "sklearn"},
     "logged": {"pandas", "pyarrow", "sklearn"},
     "rendering": {"matplotlib"},
@@ -29,11 +30,9 @@ FOREIGN = {
         "filelock",
         "joblib",
         "matplotlib",
-        "msgspec",
         "pandas",
         "pyarrow",
         "ray",
-        "rich",
         "threadpoolctl",
         "tomli",
         "tomllib",

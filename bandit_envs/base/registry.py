@@ -16,13 +16,18 @@ EntryType = TypeVar("EntryType", bound="Entry")
 signature = functools.cache(inspect.signature)
 
 
+def closest(name: Any, known: Iterable[str]) -> list[str]:
+    """Returns the known name that resembles `name` most, or else those that have it as a part."""
+    text = str(name).lower()
+    names = list(known)
+    resembling = difflib.get_close_matches(text, names, n=1)
+    return resembling or [each for each in names if text and text in each]
+
+
 def near_miss(name: Any, known: Iterable[str]) -> str:
-    """Returns "did you mean ...?" with what is known that resembles a name or has it as a part."""
-    text, known = str(name).lower(), list(known)
-    close = difflib.get_close_matches(text, known, n=1) or [
-        each for each in known if text and text in each
-    ]
-    return f"did you mean {' or '.join(close)}?" if close else ""
+    """Returns "did you mean ...?" with the known names that are closest, or "" without one."""
+    names = closest(name, known)
+    return f"did you mean {' or '.join(names)}?" if names else ""
 
 
 @dataclasses.dataclass(frozen=True)

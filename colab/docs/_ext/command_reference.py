@@ -3,12 +3,12 @@
 import argparse
 import re
 
-from bandit_envs.cli import _parser
+from bandit_envs.cli.parser import make_parser
 
 
 def command() -> str:
     """Returns the usage and the options of every subcommand as Markdown."""
-    parser = _parser()
+    parser = make_parser()
     parts = []
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

@@ -4,22 +4,19 @@ import argparse
 import contextlib
 import functools
 import itertools
-import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
 
 from bandit_envs import metrics
+from bandit_envs import studies as bandit_studies
 from bandit_envs.base.checks import shown
 from bandit_envs.base.registry import near_miss
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.cli.console import ERR, OUT, StepProgress, new_table
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
@@ -27,15 +24,12 @@ from bandit_envs.studies.results import Results, band, csv_rows, read_config
 from bandit_envs.studies.run import backend, record, try_task
 from bandit_envs.studies.study import Study, Task
 
-GALLERY = Path(__file__).with_name("gallery")
+GALLERY = Path(bandit_studies.__file__).with_name("gallery")
 LINEAR = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
 DISJOINT = [f"disjoint_{policy}" for policy in LINEAR]
 SLATES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
 CONTEXT_FREE = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
-WIDTH = None if sys.stdout.isatty() else 120  # of tables; None for that of the terminal
-OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
 FEW = 50  # runs: with fewer, standard errors are too uncertain to compare a figure
-ERR = Console(markup=False, emoji=False, stderr=True)
 
 
 def testbed(options: argparse.Namespace) -> int:
@@ -174,7 +168,7 @@ def _run_missing(results: Results, apply: Any) -> int:
     if not tasks:
         ERR.print("all tasks have finished: nothing to run")
         return 0
-    progress = StepProgress(results, tasks)
+    progress = StepProgress(_counted(tasks), _steps(tasks), results.reported)
     outcomes = contextlib.closing(apply(functools.partial(try_task, results), tasks))
     with warnings.catch_warnings(), progress, outcomes as finished:
         warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
@@ -191,20 +185,8 @@ def _counted(tasks: list[Task]) -> str:
     return f"{len(tasks)} task{'s' * (len(tasks) > 1)}"
 
 
-class StepProgress(Progress):
-    """A bar of the steps that the tasks of a folder have taken."""
-
-    def __init__(self, results: Results, tasks: list[Task]) -> None:
-        counts = TextColumn("{task.completed:,.0f} of {task.total:,.0f} steps")
-        columns = TextColumn("{task.description}"), BarColumn(), counts, TimeRemainingColumn()
-        super().__init__(*columns, console=ERR, refresh_per_second=2)
-        self._results = results
-        self.add_task(_counted(tasks), total=sum(task.batches * task.steps for task in tasks))
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        for task in self.tasks:
-            self.update(task.id, completed=self._results.reported())
-        return super().get_renderables()
+def _steps(tasks: list[Task]) -> int:
+    return sum(task.batches * task.steps for task in tasks)
 
 
 def _show(results: Results) -> bool:
@@ -266,11 +248,3 @@ def _show_differences(results: Results) -> None:
             table.add_row(study.label(task), *cells)
     if table.rows:
         OUT.print(table)
-
-
-def new_table(title: str, *headings: str, caption: str | None = None) -> Table:
-    """Returns an empty table."""
-    first, *others = headings
-    columns = (Column(heading, justify="right", no_wrap=True) for heading in others)
-    style: Any = {"title": title, "caption": caption, "box": SIMPLE_HEAD, "pad_edge": False}
-    return Table(Column(first, overflow="fold"), *columns, **style)

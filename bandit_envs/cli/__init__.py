@@ -1,0 +1,58 @@
+"""The command `bandit-envs`."""
+
+import argparse
+import io
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+from bandit_envs.base.checks import shown
+from bandit_envs.base.registry import closest
+from bandit_envs.cli.parser import make_parser
+from bandit_envs.policies.registry import POLICIES
+from bandit_envs.studies.choice import printable
+
+EXTRAS = {"distributed": "dask", "ray": "ray", "pandas": "logged", "pyarrow": "logged"}
+"""The extra that installs a package, if it is not "cli"."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and returns 0; 1 after failures, 2 for wrong input, 130 after Ctrl-C."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # ± and ε are not in every encoding
+        sys.stdout.reconfigure(errors="replace")
+    options, unknown = make_parser().parse_known_args(arguments)
+    try:
+        if unknown:
+            hint = _hint(unknown[0], options)
+            raise ValueError(f"{options.command} does not take {shown(unknown[0])}; {hint}")
+        function = pkgutil.resolve_name(options.func)
+        return int(function(options))
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get(str(error.name), "cli")
+        problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
+    except BrokenPipeError:  # the reader has enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (TypeError, ValueError, OSError) as error:
+        problem = printable(error)
+    except KeyboardInterrupt:
+        print("interrupted: the same command resumes it", file=sys.stderr)
+        return 130
+    print(f"bandit-envs: {problem}", file=sys.stderr)
+    return 2
+
+
+def _hint(unknown: str, options: argparse.Namespace) -> str:
+    """Returns what somebody may have meant by an argument that a subcommand does not take."""
+    names = vars(options).keys() - {"command", "func"}
+    known = [name.replace("_", "-") for name in names]
+    if unknown.partition(":")[0] in POLICIES and "policy" in known:
+        return f"did you mean --policy {unknown}?"
+    if unknown.partition("=")[0].isidentifier():
+        return f"parameters follow a colon, as in ID:{unknown}"
+    # Dashes would make any two options resemble each other.
+    near = closest(unknown.lstrip("-"), known)
+    if near:
+        return f"did you mean {' or '.join(f'--{name}' for name in near)}?"
+    return f"{options.command} --help shows all options"

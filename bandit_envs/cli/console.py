@@ -1,0 +1,49 @@
+"""What the command writes to the terminal: lines, tables and progress."""
+
+import sys
+from collections.abc import Callable, Iterable
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
+WIDTH = None if sys.stdout.isatty() else 120  # of tables; None for that of the terminal
+OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
+ERR = Console(markup=False, emoji=False, stderr=True)
+
+
+def new_table(title: str, *headings: str, caption: str | None = None) -> Table:
+    """Returns an empty table, whose first column is of text and whose others are of numbers."""
+    first = Column(headings[0], overflow="fold")
+    others = [Column(heading, justify="right", no_wrap=True) for heading in headings[1:]]
+    return Table(
+        first,
+        *others,
+        title=title,
+        caption=caption,
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+
+
+class StepProgress(Progress):
+    """A bar of the steps that tasks have taken."""
+
+    def __init__(self, title: str, steps: int, count_steps: Callable[[], int]) -> None:
+        """Starts at 0 of `steps`; `count_steps` returns how many have been taken."""
+        super().__init__(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} steps"),
+            TimeRemainingColumn(),
+            console=ERR,
+            refresh_per_second=2,
+        )
+        self._count_steps = count_steps
+        self._bar = self.add_task(title, total=steps)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Counts the steps anew at each refresh."""
+        self.update(self._bar, completed=self._count_steps())
+        return super().get_renderables()

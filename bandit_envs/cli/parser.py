@@ -1,0 +1,221 @@
+"""The options of the command `bandit-envs`, subcommand by subcommand.
+
+Each subcommand names the function that does it as `module:function`. `main` imports it when it is
+called, because it needs more than NumPy.
+"""
+
+import argparse
+import os
+from pathlib import Path
+from typing import NoReturn
+
+from bandit_envs import __version__
+from bandit_envs.metrics import QUANTITIES
+
+DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
+EXAMPLES = """examples:
+  bandit-envs testbed --figure 2.6
+  bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1
+  bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy
+  bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits
+
+ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the current folder.
+Parameters follow as key=value,key=value, with values as in TOML."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with the message, and says where all options are."""
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help shows all options\n")
+
+
+class Subcommands:
+    """The subcommands of a parser."""
+
+    def __init__(self, parser: Parser) -> None:
+        self._subparsers = parser.add_subparsers(
+            required=True, dest="command", metavar="COMMAND", parser_class=Parser
+        )
+
+    def add(self, name: str, text: str, function: str) -> Parser:
+        """Returns the parser of a new subcommand, which a function `module:function` does."""
+        parser = self._subparsers.add_parser(
+            name,
+            help=text,
+            description=text,
+            epilog=EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        parser.set_defaults(func=function)
+        return parser
+
+
+def make_parser() -> Parser:
+    """Returns the parser of the command."""
+    parser = Parser(
+        "bandit-envs",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    subcommands = Subcommands(parser)
+    _add_testbed(subcommands)
+    _add_run(subcommands)
+    _add_sweep(subcommands)
+    _add_reproduce(subcommands)
+    _add_report(subcommands)
+    _add_evaluate(subcommands)
+    _add_list(subcommands)
+    return parser
+
+
+def _add_testbed(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "testbed",
+        "reproduce the figures of Sutton & Barto, chapter 2",
+        "bandit_envs.cli.studies:testbed",
+    )
+    figures = ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6")
+    parser.add_argument("--figure", choices=figures, help="the figure (default: 2.2)")
+    parser.add_argument("--arms", type=int, default=10, metavar="N", help="arms (default: 10)")
+    text = "a policy in place of the default ones; may be repeated"
+    _add_policies(parser, f"{text}; with --figure, beside those of the figure")
+    _add_sizes(parser)
+    _add_views(parser)
+    _add_output(parser)
+    _add_workers(parser)
+
+
+def _add_run(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "run", "compare policies in an environment", "bandit_envs.cli.studies:run"
+    )
+    parser.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
+    text = "also write a log of one policy's run: a file ending in .parquet, .csv or .npz"
+    parser.add_argument("--record", type=Path, metavar="LOG", help=text)
+    _add_policies(parser, "a policy in place of the default ones; may be repeated")
+    _add_sizes(parser)
+    _add_views(parser)
+    _add_output(parser)
+    _add_workers(parser)
+
+
+def _add_sweep(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "sweep", "run every combination in a study file", "bandit_envs.cli.studies:sweep"
+    )
+    parser.add_argument("study", type=Path, metavar="STUDY.toml", help="the study's file")
+    _add_output(parser)
+    _add_workers(parser)
+
+
+def _add_reproduce(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "reproduce",
+        "run a published figure, and compare it with published values",
+        "bandit_envs.cli.studies:reproduce",
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the figure")
+    parser.add_argument("--list", action="store_true", help="only list all figures")
+    text = "independent runs (default: as published)"
+    parser.add_argument("--runs", type=int, metavar="N", help=text)
+    _add_output(parser)
+    _add_workers(parser)
+
+
+def _add_report(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "report",
+        "summarise a results folder as tables and a figure",
+        "bandit_envs.cli.studies:report",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
+    _add_views(parser)
+
+
+def _add_evaluate(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "evaluate",
+        "estimate from a log what policies would have earned",
+        "bandit_envs.studies.evaluate:evaluate",
+    )
+    text = "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet"
+    parser.add_argument("log", type=Path, metavar="LOG", help=text)
+    text = "a policy to be evaluated; may be repeated"
+    parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
+    text = (
+        "one of ips, snips, dm, dr, sndr, switch_dr:threshold=X, dr_os:shrinkage=X,"
+        " sg_ips:shrinkage=X, sg_dr:shrinkage=X or replay; may be repeated"
+        " (default: ips, snips and dr)"
+    )
+    parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
+    text = "actions in your table (default: the largest plus 1)"
+    parser.add_argument("--num-actions", type=int, metavar="K", help=text)
+    text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
+    parser.add_argument("--overwrite", action="store_true", help=text)
+    text = "probability that an interval holds (default: 0.95)"
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
+    text = "column of actions (default: action)"
+    parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
+    text = "column of rewards (default: reward)"
+    parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
+    text = "column of propensities (default: propensity)"
+    parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
+    text = 'columns of features in your table ("" for none)'
+    parser.add_argument("--features", metavar="A,B,C", help=text)
+    _add_output(parser)
+
+
+def _add_list(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "list",
+        "list environments and policies with parameters and defaults",
+        "bandit_envs.cli.listing:show_list",
+    )
+    text = "show all about one of them, or your own"
+    parser.add_argument("id", metavar="ID", nargs="?", help=text)
+
+
+def _add_policies(parser: Parser, text: str) -> None:
+    parser.add_argument("--policy", action="append", metavar="SPEC", help=text)
+
+
+def _add_sizes(parser: Parser) -> None:
+    """Adds the options of how much is run."""
+    text = "independent runs (default: 2000, or 10 where rows share a problem)"
+    parser.add_argument("--runs", type=int, metavar="N", help=text)
+    text = "steps in a run (default: 1000)"
+    parser.add_argument("--steps", type=int, metavar="N", help=text)
+    text = "base random seed (default: 0)"
+    parser.add_argument("--seed", type=int, metavar="N", help=text)
+
+
+def _add_views(parser: Parser) -> None:
+    """Adds the options of what tables and figures show."""
+    names = ", ".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
+    text = f"draw these over steps, as reward,regret: some of {names}; or arms, one problem"
+    parser.add_argument("--panels", type=lambda names: names.split(","), help=text)
+    text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
+    parser.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
+
+
+def _add_output(parser: Parser) -> None:
+    text = "folder of the results (default: one in results/)"
+    parser.add_argument("--output", type=Path, metavar="DIR", help=text)
+
+
+def _add_workers(parser: Parser) -> None:
+    """Adds the options of where and whether tasks run."""
+    backends = ("loky", "threading", "dask", "ray")
+    text = "processes (loky), threads, or a cluster (default: loky)"
+    parser.add_argument("--backend", choices=backends, default="loky", help=text)
+    text = "processes or threads (default: one per core)"
+    workers = os.cpu_count() or 1
+    parser.add_argument("--workers", type=int, metavar="N", default=workers, help=text)
+    parser.add_argument("--address", help="address of a running Dask or Ray cluster")
+    text = "delete the folder's results of another study or version"
+    parser.add_argument("--overwrite", action="store_true", help=text)
+    parser.add_argument("--dry-run", action="store_true", help="only count the tasks")
