@@ -195,19 +195,28 @@ def test_it_survives_pickle_and_deepcopy(make, duplicate):
         assert tensors_equal(adapted.step(np.ones(B, int)), other.step(np.ones(B, int)))
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("make", [k_armed, per_arm, lambda: k_armed(horizon=9)])
-def test_nothing_that_is_done_to_what_it_returns_changes_it(make):
-    adapted, same = as_tf_agents(make()), as_tf_agents(make())
+def test_what_it_returns_cannot_be_written_to(make):
+    adapted = as_tf_agents(make())
     for _ in range(3):
         for time_step in (adapted.step(np.ones(B, int)), adapted.current_time_step()):
             for leaf in tf.nest.flatten(time_step):
                 with pytest.raises(ValueError, match="read-only"):
                     leaf[...] = 0
-                leaf.shape = (-1,)
-                if leaf.dtype == np.float32:
-                    leaf.dtype = np.int32
-        assert tensors_equal(same.step(np.ones(B, int)), adapted.current_time_step())
+
+
+def run_of(adapted):
+    adapted.seed(5)
+    time_steps = [adapted.step([0] * B) for _ in range(4)]
+    return [np.concatenate([np.ravel(leaf) for leaf in tf.nest.flatten(t)]) for t in time_steps]
+
+
+@pytest.mark.parametrize("name", ["testbed", "drifting_linear", "piecewise_linear", "adversarial"])
+def test_seeding_anew_starts_everything_anew(name):
+    adapted = as_tf_agents(find_environment(name).make(batch_size=B, seed=0))
+    first = run_of(adapted)
+    assert first[0][0] == 0  # the first step resets
+    np.testing.assert_array_equal(run_of(adapted), first)
 
 
 def test_a_bad_action_is_refused_and_nothing_changes():

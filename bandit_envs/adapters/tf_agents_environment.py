@@ -1,0 +1,201 @@
+"""Environments of this package in the interface of TF-Agents."""
+
+# TF-Agents has no types: to mypy, what comes from it is Any.
+# mypy: disable-error-code="import-not-found, import-untyped, misc"
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+_IS_LEGACY = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
+_VERSION = tuple(map(int, tf.__version__.split(".")[:2]))
+if not _IS_LEGACY and _VERSION >= (2, 16):
+    warnings.warn("set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported", stacklevel=2)
+elif _IS_LEGACY and importlib.util.find_spec("tf_keras") is None:
+    raise ImportError("unset TF_USE_LEGACY_KERAS, or install tf_keras", name="tf_keras")
+
+from tf_agents.bandits.environments import bandit_py_environment
+from tf_agents.environments import py_environment
+from tf_agents.specs import array_spec
+from tf_agents.trajectories import time_step as ts
+
+from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Seed
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
+
+STEPPING = threading.RLock()
+"""Held during the steps of adapted bandits: graphs step and read them in several threads."""
+
+
+class TFAgentsEnvironment(py_environment.PyEnvironment):
+    """An environment with episodes, as a `PyEnvironment` of TF-Agents; see `as_tf_agents`.
+
+    Args:
+        env: the environment. From now on, use it through this one only.
+    """
+
+    def __init__(self, env: PyEnvironment) -> None:
+        # By name, as the next class in the order of a bandit's bases takes other arguments.
+        py_environment.PyEnvironment.__init__(self, handle_auto_reset=not is_endless(env))
+        self._env = env
+        self._name: str | None = env.name
+        self._observation_spec = map_structure(_to_tf_agents, env.observation_spec())
+        self._action_spec = map_structure(_to_tf_agents, env.action_spec())
+        self._reward_spec = map_structure(_to_tf_agents, env.reward_spec())
+        self._start = env.get_state()
+        self._current_time_step = self._known_time_step()
+
+    @property
+    def batched(self) -> bool:
+        """True: every array has a batch dimension."""
+        return True
+
+    @property
+    def batch_size(self) -> int:
+        """The number of rows."""
+        return self._env.batch_size
+
+    @property
+    def name(self) -> str | None:
+        """The environment's name."""
+        return self._name
+
+    def observation_spec(self) -> Nest:
+        return self._observation_spec
+
+    def action_spec(self) -> Nest:
+        return self._action_spec
+
+    def reward_spec(self) -> Nest:
+        return self._reward_spec
+
+    def wrapped_env(self) -> PyEnvironment:
+        """Returns the environment of this package."""
+        return self._env
+
+    def seed(self, seed: Seed = None) -> list[Any]:
+        """Starts anew with another generator; the next `step` resets. Returns what core's does.
+
+        What goes on through resets, such as drifting weights, starts anew as well.
+        """
+        used = self._env.seed(seed)  # refuses a bad seed before anything changes
+        rng = self._env.np_random
+        self._env.set_state(self._start)
+        self._env.seed(rng)
+        self._current_time_step = self._known_time_step()
+        return used
+
+    def get_state(self) -> Any:
+        """Returns the state of the environment, for `set_state` and `save_state`."""
+        return self._env.get_state()
+
+    def set_state(self, state: Any) -> None:
+        """Returns to a `state` of `get_state`."""
+        self._env.set_state(state)
+        self._current_time_step = self._known_time_step()
+
+    def get_info(self) -> Any:
+        return self._env.get_info()
+
+    def render(self, mode: str = "rgb_array") -> Any:
+        return self._env.render(mode)
+
+    def close(self) -> None:
+        self._env.close()
+
+    def _known_time_step(self) -> ts.TimeStep | None:
+        """Returns the current time step, or None if there has been none yet."""
+        try:
+            return ts.TimeStep(*self._env.current_time_step())
+        except ValueError:
+            return None
+
+    def _reset(self) -> ts.TimeStep:
+        return ts.TimeStep(*self._env.reset())
+
+    def _step(self, action: Nest) -> ts.TimeStep:
+        return ts.TimeStep(*self._env.step(action))
+
+
+class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.BanditPyEnvironment):
+    """A bandit without a horizon, as a `BanditPyEnvironment` of TF-Agents; see `as_tf_agents`.
+
+    As in TF-Agents, a subclass may override `_observe` and `_apply_action`.
+
+    Args:
+        env: as for `TFAgentsEnvironment`.
+    """
+
+    def _reset(self) -> ts.TimeStep:
+        time_step = super()._reset()
+        return self._with_own_observation(time_step)
+
+    def _step(self, action: Nest) -> ts.TimeStep:
+        if type(self)._apply_action is TFAgentsBanditEnvironment._apply_action:
+            with STEPPING:
+                return self._with_own_observation(super()._step(action))
+        reward = self._apply_action(action)
+        time_step = ts.TimeStep(*self._env.current_time_step())
+        cast = map_structure(lambda spec, r: np.asarray(r, spec.dtype), self._reward_spec, reward)
+        return self._with_own_observation(time_step._replace(reward=cast))
+
+    def _known_time_step(self) -> ts.TimeStep | None:
+        time_step = super()._known_time_step()
+        return None if time_step is None else self._with_own_observation(time_step)
+
+    def _with_own_observation(self, time_step: ts.TimeStep) -> ts.TimeStep:
+        """Returns the time step, with what `_observe` returns if a subclass overrides it."""
+        if type(self)._observe is TFAgentsBanditEnvironment._observe:
+            return time_step
+        return time_step._replace(observation=self._observe())
+
+    def _observe(self) -> Nest:
+        return self._env.current_time_step().observation
+
+    def _apply_action(self, action: Nest) -> Nest:
+        with STEPPING:
+            return self._env.step(action).reward
+
+
+def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
+    """Returns `env` as an environment of TF-Agents.
+
+    A bandit without a horizon becomes a `BanditPyEnvironment`, from which TF-Agents' drivers make
+    episodes of one step. They recognize it in one wrapper of TF-Agents, but not in two: wrap `env`
+    instead. Python drivers end by `max_episodes` only. Any other environment becomes a
+    `PyEnvironment`. After `set_state`, a `TFPyEnvironment` is right from its next `step` on.
+
+    Args:
+        env: an environment of this package, or your own.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> env = as_tf_agents(KArmedTestbed(k=3, batch_size=2, seed=0))
+    >>> env.reset().is_first(), env.step(np.array([0, 2])).is_last()
+    (array([ True,  True]), array([ True,  True]))
+    """
+    if not isinstance(env, PyEnvironment):
+        raise TypeError(f"env is {env!r}; expected a PyEnvironment of bandit_envs")
+    return TFAgentsBanditEnvironment(env) if is_endless(env) else TFAgentsEnvironment(env)
+
+
+def is_endless(env: PyEnvironment) -> bool:
+    """Whether `env` is a bandit without a horizon, every step of which is an episode."""
+    return is_bandit(env) and env.horizon is None
+
+
+def _to_tf_agents(spec: ArraySpec) -> array_spec.ArraySpec:
+    """Returns the spec of TF-Agents that says the same as one of this package."""
+    if isinstance(spec, BoundedArraySpec):
+        return array_spec.BoundedArraySpec(
+            spec.shape, spec.dtype, spec.minimum, spec.maximum, spec.name
+        )
+    return array_spec.ArraySpec(spec.shape, spec.dtype, spec.name)
