@@ -64,7 +64,7 @@ def mushroom_rewards(
     eat_poison_good: float = 5.0,
     prob_poison_bad: float = 0.5,
 ) -> Discrete:
-    """Returns the law of the mushroom bandit, where action 1 eats: parameters [2, 2].
+    """Returns the rewards of the mushroom bandit, where action 1 eats: parameters [2, 2].
 
     A poisonous mushroom that is eaten pays `eat_poison_bad` with probability `prob_poison_bad`.
     TF-Agents' function of this name uses the complement of that probability.

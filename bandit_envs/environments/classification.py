@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_numbers, check_table, shown
-from bandit_envs.rewards import as_law
+from bandit_envs.rewards import RewardDistribution, as_distribution
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
+
+if TYPE_CHECKING:
+    from bandit_envs.datasets import Dataset
 
 
 class ClassificationState(NamedTuple):
@@ -28,15 +31,16 @@ class ClassificationBandit(BanditPyEnvironment):
 
         (x_t, y_t) ~ the data set,    R_t = 1 if A_t = y_t, else 0
 
-    With a `reward_distribution`, R_t is drawn from its law for label y_t and action A_t instead.
-    A row is a user of a shared problem. The examples of an epoch are drawn without replacement;
-    epochs go on through `reset`.
+    With a `reward_distribution`, R_t is drawn from that of label y_t and action A_t instead. A row
+    is a user of a shared problem. The examples of an epoch are drawn without replacement; epochs go
+    on through `reset`.
 
     Args:
         contexts: features [n, d] of n examples, of which a float32 copy is kept.
         labels: [n], integers from 0 to C - 1; `datasets.Dataset` has them.
-        reward_distribution: a `rewards.Law` with parameters [C, K], or a table of laws: C sequences
-            of K. Without it, K is C.
+        reward_distribution: a `rewards.RewardDistribution` with parameters [C, K], or a table of
+            distributions: C sequences of K. Without it, K is C.
+        batch_size: B.
         replace: whether to draw examples with replacement.
 
     Source: Dudik, Langford & Li (2011), section 5; TF-Agents' `ClassificationBanditEnvironment`.
@@ -64,21 +68,23 @@ class ClassificationBandit(BanditPyEnvironment):
         if classes.dtype.kind not in "iu" or classes.min() < 0:
             raise ValueError(f"labels is {shown(labels)}; expected integers from 0")
         num_labels = int(classes.max()) + 1
-        spec: ArraySpec = CLICK_SPEC
-        means: Array = np.eye(num_labels, dtype=np.float32)
-        law = None
+        self._contexts = features
+        self._labels: Indices = classes.astype(np.intp)
+        self._replace = bool(replace)
+        self._distribution: RewardDistribution | None = None
+        self._means: Array = np.eye(num_labels, dtype=np.float32)
+        reward_spec: ArraySpec = CLICK_SPEC
         if reward_distribution is not None:
-            law = as_law("reward_distribution", reward_distribution)
-            means, spec = law.mean, law.spec
-            if means.ndim != 2 or len(means) < num_labels or not np.isfinite(means).all():
-                expected = f"finite means [C, K] for {num_labels} labels"
-                raise ValueError(
-                    f"reward_distribution has means {means.shape}; expected {expected}"
-                )
-        seen = ArraySpec(features.shape[1:], np.float32, "observation")
-        super().__init__(seen, means.shape[1], spec, batch_size=batch_size, **options)
-        self._contexts, self._labels = features, classes.astype(np.intp)
-        self._means, self._law, self._replace = means, law, bool(replace)
+            self._distribution = _check_distribution(reward_distribution, num_labels)
+            self._means = self._distribution.mean
+            reward_spec = self._distribution.spec
+        super().__init__(
+            ArraySpec(features.shape[1:], np.float32, "observation"),
+            num_actions=self._means.shape[1],
+            reward_spec=reward_spec,
+            batch_size=batch_size,
+            **options,
+        )
 
     def _initial_state(self, rng: Rng) -> ClassificationState:
         return self._draw_examples(rng, np.empty(0, np.intp))
@@ -91,9 +97,9 @@ class ClassificationBandit(BanditPyEnvironment):
 
     def _draw_rewards(self, rng: Rng, state: ClassificationState, action: Indices) -> Array:
         labels = self._labels.take(state.examples)
-        if self._law is None:
+        if self._distribution is None:
             return np.asarray(labels == action)
-        return self._law.draw(rng, action, labels)
+        return self._distribution.draw(rng, action, row=labels)
 
     def _next_state(
         self, rng: Rng, state: ClassificationState, action: Indices
@@ -104,34 +110,51 @@ class ClassificationBandit(BanditPyEnvironment):
         return self._draw_examples(rng, state.rest)
 
     def _draw_examples(self, rng: Rng, rest: Indices) -> ClassificationState:
+        """Draws the examples of the next step; `rest` is what the epoch has left."""
         size = self._batch_size
-        if self._replace:
-            return ClassificationState(rng.integers(len(self._labels), size=size), rest)
         count = len(self._labels)
-        if epochs := range(len(rest), size, count):
-            rest = np.concatenate([rest, *(rng.permutation(count) for _ in epochs)])
+        if self._replace:
+            return ClassificationState(rng.integers(count, size=size), rest)
+        if len(rest) < size:
+            missing = size - len(rest)
+            epochs = [rng.permutation(count) for _ in range(-(-missing // count))]
+            rest = np.concatenate([rest, *epochs])
         return ClassificationState(rest[:size], rest[size:])
+
+
+def _check_distribution(distribution: Any, num_labels: int) -> RewardDistribution:
+    """Returns the distribution of rewards if it has finite means [C, K] for all labels."""
+    checked = as_distribution("reward_distribution", distribution)
+    means = checked.mean
+    if means.ndim != 2 or len(means) < num_labels or not np.isfinite(means).all():
+        expected = f"finite means [C, K] for {num_labels} labels"
+        raise ValueError(f"reward_distribution has means {means.shape}; expected {expected}")
+    return checked
 
 
 def digits(batch_size: int = 32, **options: Any) -> ClassificationBandit:
     """Images of digits, from scikit-learn: 64 standardized features and a constant, 10 labels."""
-    return _bandit("digits", batch_size, **options)
+    from bandit_envs.datasets import load_digits  # noqa: PLC0415 - the package starts without it
+
+    return _standardized_bandit(load_digits(), batch_size, **options)
 
 
 def wine(batch_size: int = 32, **options: Any) -> ClassificationBandit:
     """Analyses of wines, from scikit-learn: 13 standardized features and a constant, 3 labels."""
-    return _bandit("wine", batch_size, **options)
+    from bandit_envs.datasets import load_wine  # noqa: PLC0415
+
+    return _standardized_bandit(load_wine(), batch_size, **options)
 
 
 def breast_cancer(batch_size: int = 32, **options: Any) -> ClassificationBandit:
     """Diagnoses, from scikit-learn: 30 standardized features and a constant, 2 labels."""
-    return _bandit("breast_cancer", batch_size, **options)
+    from bandit_envs.datasets import load_breast_cancer  # noqa: PLC0415
+
+    return _standardized_bandit(load_breast_cancer(), batch_size, **options)
 
 
-def _bandit(data_set: str, batch_size: int, **options: Any) -> ClassificationBandit:
-    from bandit_envs import datasets  # noqa: PLC0415 - so that the package starts without it
-
-    data: datasets.Dataset = getattr(datasets, f"load_{data_set}")()
+def _standardized_bandit(data: Dataset, batch_size: int, **options: Any) -> ClassificationBandit:
+    """Returns the bandit of a data set with standardized features, and a constant one."""
     features = data.standardized().contexts
     contexts = np.column_stack([features, np.ones(len(features))])
     return ClassificationBandit(contexts, data.labels, batch_size=batch_size, **options)

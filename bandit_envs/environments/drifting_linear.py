@@ -71,7 +71,7 @@ class DriftingLinearBandit(LinearBandit):
             additive_mean=(additive_mean, -MAX_PARAMETER, MAX_PARAMETER),
             additive_std=(additive_std, 0.0, MAX_PARAMETER),
         )
-        self._additive = arms.Normal(mean, std)
+        self._additive = arms.NormalReward(mean, std)
         if self._additive.mean.shape not in ((), (self.num_actions,)):
             shapes = f"shapes {mean.shape} and {std.shape}; expected () or (K,)"
             raise ValueError(f"additive_mean and additive_std have {shapes}")

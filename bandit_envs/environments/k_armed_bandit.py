@@ -1,4 +1,4 @@
-"""The bandit whose arms have any laws."""
+"""The bandit whose arms have any distributions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from numpy.typing import ArrayLike
 from bandit_envs.base.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_parameters
-from bandit_envs.rewards import Corrupted, Normal, as_law
+from bandit_envs.rewards import Corrupted, NormalReward, as_distribution
 
 
 class KArmedBandit(BanditPyEnvironment):
-    """A bandit whose arms have any laws, which never change. Each row is an independent run.
+    """A bandit whose arms have any distributions. Each row is an independent run.
 
-        R_t ~ the law of arm A_t
+        R_t ~ the distribution of arm A_t
 
-    The observation is one constant feature, 1.0. The expected rewards are unknown if an arm has no
-    finite mean.
+    The distributions never change. The observation is one constant feature, 1.0. The expected
+    rewards are unknown if an arm has no finite mean.
 
     Args:
-        arms: a `rewards.Law` of all arms, with parameters [K], or [B, K] for a problem a row; or a
-            sequence of K laws of one arm each. Any of these may be a frozen law of SciPy.
+        arms: a `rewards.RewardDistribution` of all arms, with parameters [K], or [B, K] for a
+            problem a row; or a sequence of K distributions of one arm each. Any of these may be a
+            frozen distribution of SciPy.
+        batch_size: B.
 
     Source: Lattimore & Szepesvari, Bandit Algorithms (2020), section 4.
 
@@ -38,21 +40,22 @@ class KArmedBandit(BanditPyEnvironment):
     independent_rows = True
 
     def __init__(self, arms: Any, batch_size: int = 1, **options: typing.Unpack[Options]) -> None:
-        self._law = as_law("arms", arms)
-        count, spec = np.atleast_1d(self._law.mean).shape[-1], self._law.spec
-        super().__init__(None, count, spec, batch_size=batch_size, **options)
-        self._law_means = self._law.means(self._batch_size)
+        self._distribution = as_distribution("arms", arms)
+        num_actions = np.atleast_1d(self._distribution.mean).shape[-1]
+        reward_spec = self._distribution.spec
+        super().__init__(None, num_actions, reward_spec, batch_size=batch_size, **options)
+        self._means = self._distribution.means(self._batch_size)
 
     def _initial_state(self, rng: Rng) -> None:
         return None
 
     def _expected_rewards(self, state: None) -> Array:
-        if not np.isfinite(self._law_means).all():
+        if not np.isfinite(self._means).all():
             raise NotImplementedError(f"an arm of {self._name} has no finite mean")
-        return self._law_means
+        return self._means
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> Array:
-        return self._law.draw(rng, action)
+        return self._distribution.draw(rng, action)
 
 
 def k_armed(
@@ -67,7 +70,7 @@ def k_armed(
 
     Source: rlberry-research's `NormalBandit`.
     """
-    return KArmedBandit(_normal(means, stds), batch_size=batch_size, **options)
+    return KArmedBandit(_normal_arms(means, stds), batch_size=batch_size, **options)
 
 
 def corrupted_k_armed(
@@ -84,10 +87,13 @@ def corrupted_k_armed(
     Source: rlberry-research's `CorruptedNormalBandit`.
     """
     (proportion,) = check_parameters(cor_prop=(cor_prop, 0.0, 1.0))
-    arms = Corrupted(_normal(means, stds), proportion, Normal(1000.0))
+    arms = Corrupted(_normal_arms(means, stds), proportion, NormalReward(1000.0))
     return KArmedBandit(arms, batch_size=batch_size, **options)
 
 
-def _normal(means: ArrayLike, stds: ArrayLike) -> Normal:
-    high = MAX_PARAMETER
-    return Normal(*check_parameters(means=(means, -high, high), stds=(stds, 0.0, high)))
+def _normal_arms(means: ArrayLike, stds: ArrayLike) -> NormalReward:
+    """Returns normal arms; messages call the parameters as the presets do."""
+    mean, std = check_parameters(
+        means=(means, -MAX_PARAMETER, MAX_PARAMETER), stds=(stds, 0.0, MAX_PARAMETER)
+    )
+    return NormalReward(mean, std)

@@ -17,7 +17,7 @@ from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Parts, Policy, Sizes
 from bandit_envs.policies.ridge import RidgeModels
-from bandit_envs.rewards.contextual import joined
+from bandit_envs.rewards.contextual import join_features
 from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -95,7 +95,7 @@ class RegressionPolicy(Policy):
             return array
 
         try:
-            return joined(map_structure(check, spec, features), 1 + leading)
+            return join_features(map_structure(check, spec, features), 1 + leading)
         except (TypeError, ValueError) as error:
             raise ValueError(f"observation has bad features: {error}") from None
 

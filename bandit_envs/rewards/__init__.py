@@ -1,4 +1,4 @@
-"""The distributions of rewards: laws of arms, and models that depend on features."""
+"""Distributions of rewards: of arms, and models that depend on features."""
 
 from bandit_envs.rewards.actions import ActionRewardModel as ActionRewardModel
 from bandit_envs.rewards.actions import ActionRewards as ActionRewards
@@ -14,10 +14,10 @@ from bandit_envs.rewards.arms import Discrete as Discrete
 from bandit_envs.rewards.arms import Exponential as Exponential
 from bandit_envs.rewards.arms import Gamma as Gamma
 from bandit_envs.rewards.arms import Geometric as Geometric
-from bandit_envs.rewards.arms import Law as Law
-from bandit_envs.rewards.arms import Normal as Normal
+from bandit_envs.rewards.arms import NormalReward as NormalReward
 from bandit_envs.rewards.arms import Poisson as Poisson
-from bandit_envs.rewards.arms import Uniform as Uniform
+from bandit_envs.rewards.arms import RewardDistribution as RewardDistribution
+from bandit_envs.rewards.arms import UniformReward as UniformReward
 from bandit_envs.rewards.contextual import FlatReward as FlatReward
 from bandit_envs.rewards.contextual import FunctionReward as FunctionReward
 from bandit_envs.rewards.contextual import LinearReward as LinearReward
@@ -27,5 +27,5 @@ from bandit_envs.rewards.contextual import RewardModel as RewardModel
 from bandit_envs.rewards.contextual import RowNestReward as RowNestReward
 from bandit_envs.rewards.contextual import RowReward as RowReward
 from bandit_envs.rewards.contextual import as_reward_model as as_reward_model
-from bandit_envs.rewards.mixtures import Corrupted as Corrupted
-from bandit_envs.rewards.mixtures import as_law as as_law
+from bandit_envs.rewards.distributions import Corrupted as Corrupted
+from bandit_envs.rewards.distributions import as_distribution as as_distribution

@@ -25,7 +25,8 @@ class ActionRewardModel(abc.ABC):
     """
 
     def __init__(self, num_actions: int, spec: ArraySpec) -> None:
-        self.num_actions, self.spec = num_actions, spec
+        self.num_actions = num_actions
+        self.spec = spec
 
     def mean(self, context: Array) -> Array:
         """Returns the mean reward of every action: [B, K] or [B, K, R], for contexts [B, d]."""
@@ -45,6 +46,7 @@ class LinearActionReward(ActionRewardModel):
 
     Args:
         theta: [K, d], the weights of each action; or [K, d, R] for R rewards at a time.
+        noise_std: the standard deviation of the noise, at least 0.
 
     Source: TF-Agents' `LinearNormalReward` and `LinearNormalMultipleRewards`.
 
@@ -84,9 +86,13 @@ class LinearActionReward(ActionRewardModel):
 class RowActionReward(ActionRewardModel):
     """Functions of TF-Agents' kind, one for each action, that draw a reward from one context.
 
-    They are called row by row, with a context [d] that they may keep or change, and return a
-    number, or a list of R numbers: as many as the first function does for the example `context`.
-    The means are unknown, and seeds do not reproduce the rewards.
+    They are called row by row. The means are unknown, and seeds do not reproduce the rewards.
+
+    Args:
+        functions: each takes a context [d], which it may keep or change, and returns a number, or a
+            list of R numbers: as many as the first function does for the example `context`.
+        context: an example, [d].
+        name: what messages call the functions.
 
     >>> reward = RowActionReward([min, max], np.array([3, 4]))
     >>> reward.draw(np.random.default_rng(), np.array([[1, 2], [5, 6]]), np.array([1, 0]))
@@ -98,7 +104,8 @@ class RowActionReward(ActionRewardModel):
     ) -> None:
         if not isinstance(functions, Sequence) or not all(map(callable, functions)):
             raise TypeError(f"{name} is {shown(functions)}; expected functions, or a model")
-        self._functions, self._name = tuple(functions), name
+        self._functions = tuple(functions)
+        self._name = name
         shape = np.shape(functions[0](context.copy())) if functions else ()
         super().__init__(len(functions), ArraySpec(shape, np.float32, "reward"))
 

@@ -1,45 +1,58 @@
-"""Laws of arms: the distribution of the reward of each arm, without context."""
+"""Distributions of the rewards of arms, without context."""
 
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from bandit_envs.base.arrays import Array, Indices, Rng, read_only
+from bandit_envs.base.arrays import Array, Floats, Indices, Rng, chosen, read_only
 from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, check_parameters, shown
-from bandit_envs.specs import BoundedArraySpec
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
-MIN, MAX = 1e-37, MAX_PARAMETER
+MAX = MAX_PARAMETER
+MIN_POSITIVE = 1e-37
+"""The smallest parameter of a distribution whose parameters are above 0."""
 
 
-class Law(abc.ABC):
+class RewardDistribution(abc.ABC):
     """The distribution of the reward of each arm.
 
-    A subclass passes the moments to the constructor and implements `draw`. A parameter of the laws
-    of this module is one number, or an array [K], or [B, K] if rows differ, for K arms in B rows.
+    A subclass passes the moments to the constructor and implements `draw`. A parameter of the
+    distributions of this module is one number, or an array [K], or [B, K] if rows differ, for K
+    arms in B rows. A name that `sampling` has, too, ends in `Reward` here.
 
     Args:
-        mean, std: of the rewards: numbers, [K] or [B, K]. Infinite or NaN if they do not exist.
+        mean: of the rewards: a number, [K] or [B, K]. Infinite or NaN if it does not exist.
+        std: the standard deviation, in the same way.
         support: the smallest and the largest reward, which become the bounds of `spec`.
 
-    >>> Normal([0.0, 10.0], std=0.0).draw(np.random.default_rng(0), np.array([1, 0])).tolist()
+    >>> arms = NormalReward([0.0, 10.0], std=0.0)
+    >>> arms.draw(np.random.default_rng(0), np.array([1, 0])).tolist()
     [10.0, 0.0]
     """
 
     def __init__(
-        self, mean: ArrayLike, std: ArrayLike, support: tuple[Any, Any] = (-np.inf, np.inf)
+        self,
+        mean: ArrayLike,
+        std: ArrayLike,
+        support: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf),
     ) -> None:
-        self.mean, self.std = map(read_only, np.broadcast_arrays(mean, std))
-        self.support = low, high = float(np.min(support[0])), float(np.max(support[1]))
-        self.spec = REWARD_SPEC
-        if np.isfinite((low, high)).any():
+        means, stds = np.broadcast_arrays(mean, std)
+        self.mean: Array = read_only(means)
+        self.std: Array = read_only(stds)
+        low = float(np.min(support[0]))
+        high = float(np.max(support[1]))
+        self.support = (low, high)
+        self.spec: ArraySpec = REWARD_SPEC
+        if np.isfinite(low) or np.isfinite(high):
             self.spec = BoundedArraySpec((), np.float32, low, high, "reward")
 
-    def means(self, batch_size: int) -> Array:
+    def means(self, batch_size: int) -> Floats:
         """Returns the means of all arms of all rows: [batch_size, K]."""
         mean = np.atleast_1d(self.mean)
         if mean.shape[:-1] not in ((), (batch_size,)):
@@ -55,119 +68,177 @@ class Law(abc.ABC):
         """
 
 
-class Family(Law):
-    """A law with parameters. `_draw` gets those of the actions, each one number or [B]."""
+class ParametricDistribution(RewardDistribution):
+    """A distribution with parameters. `_draw` gets those of the actions, each one number or [B].
 
-    _method: ClassVar[str]
+    Args:
+        parameters: each a number, [K] or [B, K], as `check_parameters` returns them.
+        mean: as for `RewardDistribution`, as are `std` and `support`.
+    """
+
     _dtype: ClassVar[DTypeLike] = np.float64
+    """The dtype of the parameters that `_draw` gets."""
 
-    def __init__(self, parameters: tuple[Array, ...], *moments: Any) -> None:
-        super().__init__(*moments)
-        self.parameters, shape = parameters, self.mean.shape
-        self._offsets = np.arange(shape[0]) * shape[1] if len(shape) == 2 else 0
-        fitting = (), shape[-1:]
-        self._tables = [
-            np.broadcast_to(p, p.shape if p.shape in fitting else shape).astype(self._dtype)
-            for p in parameters
-        ]
+    def __init__(
+        self,
+        parameters: Sequence[Array],
+        mean: Array,
+        std: Array,
+        support: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf),
+    ) -> None:
+        super().__init__(mean, std, support)
+        self.parameters = tuple(parameters)
+        self._tables = [self._as_table(parameter) for parameter in self.parameters]
 
     def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
-        if not self.mean.ndim:
-            return self._draw(rng, len(action), *self._tables)
-        is_table = row is not None and self.mean.ndim == 2
-        offsets = row * self.mean.shape[1] if is_table else self._offsets
-        chosen = [
-            t.take(offsets + action if t.ndim == 2 else action) if t.ndim else t
-            for t in self._tables
-        ]
-        return self._draw(rng, len(action), *chosen)
+        parameters = [_at_actions(table, action, row) for table in self._tables]
+        return self._draw(rng, len(action), parameters)
 
-    def _draw(self, rng: Rng, size: int, *parameters: Any) -> Array:
-        return np.asarray(getattr(rng, self._method)(*parameters, size))
+    @abc.abstractmethod
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
+        """Draws `size` rewards for parameters that are numbers, or arrays [size]."""
+
+    def _as_table(self, parameter: Array) -> Array:
+        """Returns a parameter as a number, [K] or [B, K] of the right dtype."""
+        if parameter.shape in ((), self.mean.shape[-1:]):
+            return parameter.astype(self._dtype)
+        return np.broadcast_to(parameter, self.mean.shape).astype(self._dtype)
 
 
-class Normal(Family):
-    """Rewards N(mean, std^2), drawn in float32."""
+def _at_actions(table: Array, action: Indices, row: Indices | None) -> Array:
+    """Returns the entries of a parameter, a number, [K] or [B, K], for actions [B]."""
+    if table.ndim == 0:
+        return table
+    if table.ndim == 1:
+        return np.asarray(table.take(action))
+    return chosen(table, action) if row is None else np.asarray(table[row, action])
+
+
+class NormalReward(ParametricDistribution):
+    """Rewards N(mean, std^2), drawn in float32.
+
+    Args:
+        mean: a number, [K] or [B, K].
+        std: at least 0.
+    """
 
     _dtype = np.float32
 
     def __init__(self, mean: ArrayLike, std: ArrayLike = 1.0) -> None:
-        mean, std = check_parameters(mean=(mean, -MAX, MAX), std=(std, 0.0, MAX))
-        super().__init__((mean, std), mean, std)
+        means, stds = check_parameters(mean=(mean, -MAX, MAX), std=(std, 0.0, MAX))
+        super().__init__((means, stds), means, stds)
 
-    def _draw(self, rng: Rng, size: int, *parameters: Any) -> Array:
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
+        means, stds = parameters
         rewards = rng.standard_normal(size, np.float32)
-        rewards *= parameters[1]
-        rewards += parameters[0]
+        rewards *= stds
+        rewards += means
         return rewards
 
 
-class Bernoulli(Family):
-    """Rewards of 1 with a probability, else of 0."""
+class Bernoulli(ParametricDistribution):
+    """Rewards of 1 with a probability, else of 0.
+
+    Args:
+        probability: from 0 to 1: a number, [K] or [B, K].
+    """
 
     def __init__(self, probability: ArrayLike) -> None:
         (p,) = check_parameters(probability=(probability, 0.0, 1.0))
-        super().__init__((p,), p, np.sqrt(p * (1.0 - p)), (0.0, 1.0))
+        super().__init__([p], p, np.sqrt(p * (1.0 - p)), (0.0, 1.0))
 
-    def _draw(self, rng: Rng, size: int, *parameters: Any) -> Array:
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
         return np.asarray(rng.random(size) < parameters[0])
 
 
-class Beta(Family):
-    """Rewards from 0 to 1, of density proportional to r^(alpha - 1) (1 - r)^(beta - 1)."""
+class Beta(ParametricDistribution):
+    """Rewards from 0 to 1, of density proportional to r^(alpha - 1) (1 - r)^(beta - 1).
 
-    _method = "beta"
+    Args:
+        alpha: above 0: a number, [K] or [B, K].
+        beta: above 0.
+    """
 
     def __init__(self, alpha: ArrayLike, beta: ArrayLike) -> None:
-        a, b = check_parameters(alpha=(alpha, MIN, MAX), beta=(beta, MIN, MAX))
+        a, b = check_parameters(alpha=(alpha, MIN_POSITIVE, MAX), beta=(beta, MIN_POSITIVE, MAX))
         mean = a / (a + b)
-        super().__init__((a, b), mean, np.sqrt(mean * (1.0 - mean) / (a + b + 1.0)), (0.0, 1.0))
+        std = np.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
+        super().__init__((a, b), mean, std, (0.0, 1.0))
+
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
+        alpha, beta = parameters
+        return rng.beta(alpha, beta, size)
 
 
-class Exponential(Family):
-    """Rewards of density exp(-r / scale) / scale, of mean `scale`."""
+class Exponential(ParametricDistribution):
+    """Rewards of density exp(-r / scale) / scale.
 
-    _method = "exponential"
+    Args:
+        scale: the mean, at least 0: a number, [K] or [B, K].
+    """
 
     def __init__(self, scale: ArrayLike) -> None:
         (mean,) = check_parameters(scale=(scale, 0.0, MAX))
-        super().__init__((mean,), mean, mean, (0.0, np.inf))
+        super().__init__([mean], mean, mean, (0.0, np.inf))
+
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
+        return rng.exponential(parameters[0], size)
 
 
-class Gamma(Family):
-    """Rewards of density proportional to r^(shape - 1) exp(-r / scale)."""
+class Gamma(ParametricDistribution):
+    """Rewards of density proportional to r^(shape - 1) exp(-r / scale).
 
-    _method = "gamma"
+    Args:
+        shape: at least 0: a number, [K] or [B, K].
+        scale: at least 0.
+    """
 
     def __init__(self, shape: ArrayLike, scale: ArrayLike = 1.0) -> None:
         k, theta = check_parameters(shape=(shape, 0.0, MAX), scale=(scale, 0.0, MAX))
         super().__init__((k, theta), k * theta, np.sqrt(k) * theta, (0.0, np.inf))
 
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
+        shape, scale = parameters
+        return rng.gamma(shape, scale, size)
 
-class Poisson(Family):
-    """Counts n with probability exp(-rate) rate^n / n!."""
 
-    _method = "poisson"
+class Poisson(ParametricDistribution):
+    """Counts n with probability exp(-rate) rate^n / n!.
+
+    Args:
+        rate: the mean, from 0 to 1e18: a number, [K] or [B, K].
+    """
 
     def __init__(self, rate: ArrayLike) -> None:
         (mean,) = check_parameters(rate=(rate, 0.0, 1e18))
-        super().__init__((mean,), mean, np.sqrt(mean), (0.0, np.inf))
+        super().__init__([mean], mean, np.sqrt(mean), (0.0, np.inf))
+
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
+        return rng.poisson(parameters[0], size)
 
 
-class Geometric(Family):
-    """Counts n = 1, 2, ... of trials up to the first success, with p(n) = p (1 - p)^(n - 1)."""
+class Geometric(ParametricDistribution):
+    """Counts n = 1, 2, ... of trials up to the first success, with p(n) = p (1 - p)^(n - 1).
 
-    _method = "geometric"
+    Args:
+        probability: p, from 1e-12 to 1: a number, [K] or [B, K].
+    """
 
     def __init__(self, probability: ArrayLike) -> None:
         (p,) = check_parameters(probability=(probability, 1e-12, 1.0))
-        super().__init__((p,), 1.0 / p, np.sqrt(1.0 - p) / p, (1.0, np.inf))
+        super().__init__([p], 1.0 / p, np.sqrt(1.0 - p) / p, (1.0, np.inf))
+
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
+        return rng.geometric(parameters[0], size)
 
 
-class Uniform(Family):
-    """Rewards uniform from `low` to `high`."""
+class UniformReward(ParametricDistribution):
+    """Rewards uniform from `low` to `high`.
 
-    _method = "uniform"
+    Args:
+        low: a number, [K] or [B, K].
+        high: at least `low`.
+    """
 
     def __init__(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0) -> None:
         a, b = check_parameters(low=(low, -MAX, MAX), high=(high, -MAX, MAX))
@@ -175,12 +246,21 @@ class Uniform(Family):
             raise ValueError(f"high is {shown(high)}; expected at least low, {shown(low)}")
         super().__init__((a, b), (a + b) / 2.0, (b - a) / 12**0.5, (a, b))
 
+    def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
+        low, high = parameters
+        return rng.uniform(low, high, size)
 
-class Discrete(Law):
-    """Rewards of N values, [N], with probabilities [N], [K, N] or [B, K, N]."""
+
+class Discrete(RewardDistribution):
+    """Rewards of N values.
+
+    Args:
+        values: [N].
+        probabilities: [N], [K, N] or [B, K, N]; those of an arm sum to 1.
+    """
 
     def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
-        self._values = value = check_numbers("values", values, ndim=1).astype(np.float64)
+        value = check_numbers("values", values, ndim=1).astype(np.float64)
         p = np.array(probabilities, np.float64)
         if p.shape[-1:] != value.shape or (p < 0.0).any() or not np.allclose(p.sum(-1), 1.0):
             expected = f"{len(value)} floats of sum 1 for each arm"
@@ -188,9 +268,18 @@ class Discrete(Law):
         mean = p @ value
         variance = (p * (value - mean[..., np.newaxis]) ** 2).sum(-1)
         super().__init__(mean, np.sqrt(variance), (value, value))
+        self._values = value
         self._bounds = p.cumsum(-1)[..., :-1]
 
     def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
-        places = (np.arange(len(action)) if row is None else row, action)[2 - self.mean.ndim :]
-        above = rng.random((len(action), 1)) >= self._bounds[places]
+        above = rng.random((len(action), 1)) >= self._bounds_of(action, row)
         return np.asarray(self._values.take(np.count_nonzero(above, axis=1)))
+
+    def _bounds_of(self, action: Indices, row: Indices | None) -> Floats:
+        """Returns the cumulative probabilities for actions [B]: [B, N - 1], or [N - 1] for all."""
+        if self.mean.ndim == 0:
+            return self._bounds
+        if self.mean.ndim == 1:
+            return np.asarray(self._bounds[action])
+        rows = np.arange(len(action)) if row is None else row
+        return np.asarray(self._bounds[rows, action])

@@ -18,6 +18,7 @@ from bandit_envs.trajectories import REWARD_SPEC
 CLICK_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "reward")
 
 Features: TypeAlias = Array | list[Array]
+"""Features [..., n] in one array, or in several whose last dimensions make up n."""
 
 
 class RewardModel(abc.ABC):
@@ -58,32 +59,39 @@ class _LinearModel(RewardModel):
         """Returns [B], or [B, K] if arrays of `arm_features` are [B, K, n]."""
         users = global_features if isinstance(global_features, list) else [global_features]
         items = arm_features if isinstance(arm_features, list) else [arm_features]
-        is_table = items[0].ndim == 3
-        theta: Array = self._theta_float32  # so that a large batch of float32 need not be converted
-        for part in (*users, *items):
-            if part.dtype.char != "f":
-                theta = self._theta
-        score: Any = None
-        end = 0
-        for part in (*users, *items):
-            start, end = end, end + part.shape[-1]
-            if end > len(theta):
-                break
-            if part.ndim == 2:
-                product = part.dot(theta[start:end])
-                product = product[:, np.newaxis] if is_table else product
-            else:
-                rows, num_arms, count = part.shape
-                product = part.reshape(rows * num_arms, count).dot(theta[start:end])
-                product = product.reshape(rows, num_arms)
-            score = product if score is None else score + product
-        if end != len(theta):
-            num_global, num_arm = (sum(part.shape[-1] for part in side) for side in (users, items))
+        parts = [*users, *items]
+        if sum(part.shape[-1] for part in parts) != len(self._theta):
+            num_global = sum(part.shape[-1] for part in users)
+            num_arm = sum(part.shape[-1] for part in items)
             raise ValueError(
-                f"theta has {len(theta)} entries; expected one for each of {num_global} global "
-                f"and {num_arm} arm features"
+                f"theta has {len(self._theta)} entries; expected one for each of {num_global} "
+                f"global and {num_arm} arm features"
             )
-        return np.asarray(score)
+        is_float32 = all(part.dtype.char == "f" for part in parts)
+        theta = self._theta_float32 if is_float32 else self._theta
+        is_table = items[0].ndim == 3
+        products = []
+        start = 0
+        for part in parts:
+            end = start + part.shape[-1]
+            product = _multiply(part, theta[start:end])
+            if is_table and product.ndim == 1:  # of users: the same for all items
+                product = product[:, np.newaxis]
+            products.append(product)
+            start = end
+        score = products[0]
+        for product in products[1:]:
+            score = score + product
+        return score
+
+
+def _multiply(features: Array, weights: Array) -> Array:
+    """Returns the products of features [..., n] with weights [n]: [...]."""
+    if features.ndim == 2:
+        return np.asarray(features.dot(weights))
+    rows, num_arms, count = features.shape
+    products = features.reshape(rows * num_arms, count).dot(weights)  # faster than of 3 dimensions
+    return np.asarray(products.reshape(rows, num_arms))
 
 
 class LinearReward(_LinearModel):
@@ -91,8 +99,11 @@ class LinearReward(_LinearModel):
 
         R ~ N([global, arm] . theta, noise_std^2)
 
-    The weights `theta` [G + P] are of the user's features, then of the item's. Each reward draws
-    one float32 normal, even if `noise_std` is 0.
+    Each reward draws one float32 normal, even if `noise_std` is 0.
+
+    Args:
+        theta: the weights of the user's features, then of the item's: [G + P].
+        noise_std: the standard deviation of the noise, at least 0.
 
     Source: TF-Agents' `LinearNormalReward`; Li et al. (2010), section 3.1.
 
@@ -122,7 +133,10 @@ class LogisticReward(_LinearModel):
 
         P(R = 1) = 1 / (1 + exp(-[global, arm] . theta))
 
-    Each reward draws one uniform number; `theta` is as for `LinearReward`.
+    Each reward draws one uniform number.
+
+    Args:
+        theta: the weights of the user's features, then of the item's: [G + P].
 
     Source: Chapelle & Li, An empirical evaluation of Thompson sampling (2011), section 3.
 
@@ -148,8 +162,9 @@ class FunctionReward(RewardModel):
 
         R ~ N(function([global, arm]), noise_std^2)
 
-    The function takes features [..., G + P], the user's and then the item's, and returns [...]. If
-    `noise_std` is 0, nothing is drawn.
+    Args:
+        function: takes features [..., G + P], the user's and then the item's, and returns [...].
+        noise_std: the standard deviation of the noise; if it is 0, nothing is drawn.
 
     >>> reward = FunctionReward(lambda x: x.prod(axis=-1), noise_std=0.0)
     >>> reward.mean(np.array([[3.0]]), np.array([[[1.0], [2.0]]]))  # one user, two arms
@@ -179,8 +194,12 @@ class FunctionReward(RewardModel):
 class RowReward(RewardModel):
     """A function of TF-Agents' kind: it draws one reward from one feature vector.
 
-    It is called row by row, with a vector [G + P], the user's features and then the item's, which
-    it may keep or change. Its mean is unknown, and seeds do not reproduce its rewards.
+    It is called row by row. Its mean is unknown, and seeds do not reproduce its rewards.
+
+    Args:
+        function: takes a vector [G + P], the user's features and then the item's, which it may keep
+            or change, and returns a number.
+        name: what messages call it.
 
     >>> reward = RowReward(sum)
     >>> reward.draw(np.random.default_rng(), np.array([[1, 2]]), np.array([[3]]))
@@ -190,7 +209,8 @@ class RowReward(RewardModel):
     def __init__(self, function: Callable[[Array], Any], name: str = "function") -> None:
         if not callable(function):
             raise TypeError(f"{name} is {function!r}; expected a RewardModel or a function")
-        self._function, self._returned = function, f"{name} returned"
+        self._function = function
+        self._returned = f"{name} returned"
 
     def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
         features = np.concatenate((global_features, arm_features), axis=1)
@@ -215,7 +235,10 @@ def as_reward_model(
 
 
 class FlatReward(RewardModel):
-    """A `model` of two vectors, of the flattened leaves of a user's nest and of those of an item's.
+    """A reward model of nests: of the flattened leaves of a user's, and of those of an item's.
+
+    Args:
+        model: a model of the two vectors that the leaves make.
 
     >>> from bandit_envs.rewards import LinearReward
     >>> reward = FlatReward(LinearReward([1.0, 1.0, 10.0]))
@@ -225,7 +248,9 @@ class FlatReward(RewardModel):
 
     def __init__(self, model: RewardModel) -> None:
         self._model = model
-        self._features: Any = flat_leaves if isinstance(model, _LinearModel) else joined
+        # Linear models take several arrays, which saves the time of joining them.
+        is_linear = isinstance(model, _LinearModel)
+        self._features: Callable[[Nest, int], Any] = flat_leaves if is_linear else join_features
 
     @property
     def spec(self) -> ArraySpec:
@@ -233,37 +258,49 @@ class FlatReward(RewardModel):
 
     def mean(self, global_features: Nest, arm_features: Nest) -> Array:
         """Returns [B, K], for leaves [B, ...] and [B, K, ...]."""
-        return self._model.mean(self._features(global_features, 1), self._features(arm_features, 2))
+        users = self._features(global_features, 1)
+        items = self._features(arm_features, 2)
+        return self._model.mean(users, items)
 
     def draw(self, rng: Rng, global_features: Nest, arm_features: Nest) -> Array:
-        users, items = self._features(global_features, 1), self._features(arm_features, 1)
+        users = self._features(global_features, 1)
+        items = self._features(arm_features, 1)
         return self._model.draw(rng, users, items)
 
 
 class RowNestReward(RowReward):
-    """A function of TF-Agents' kind: it draws a reward from the nests of one user and one item."""
+    """A function of TF-Agents' kind: it draws a reward from the nests of one user and one item.
+
+    Args:
+        function: takes the nest of a user and that of an item, and returns a number.
+        name: what messages call it.
+    """
 
     _function: Callable[..., Any]
 
     def draw(self, rng: Rng, global_features: Nest, arm_features: Nest) -> Array:
-        nests = map_structure(np.copy, (global_features, arm_features))
+        users = map_structure(np.copy, global_features)
+        items = map_structure(np.copy, arm_features)
         rows = len(flatten(arm_features)[0])
-        inputs = [map_structure(lambda leaf: leaf[row], nests) for row in range(rows)]  # noqa: B023
-        drawn = [self._function(*each) for each in inputs]
+        drawn = [self._function(_row(users, row), _row(items, row)) for row in range(rows)]
         return check_array(self._returned, as_numbers(self._returned, drawn), (rows,))
+
+
+def _row(nest: Nest, row: int) -> Nest:
+    """Returns one row of every leaf."""
+    return map_structure(lambda leaf: leaf[row], nest)
 
 
 def flat_leaves(nest: Nest, dims: int) -> list[Array]:
     """Returns the leaves of a nest, flattened after the first `dims` dimensions."""
-    return [
-        leaf
-        if leaf.ndim == dims + 1
-        else leaf.reshape(*leaf.shape[:dims], math.prod(leaf.shape[dims:]))
-        for leaf in flatten(nest)
-    ]
+    leaves = []
+    for leaf in flatten(nest):
+        count = math.prod(leaf.shape[dims:])
+        leaves.append(leaf.reshape(*leaf.shape[:dims], count))
+    return leaves
 
 
-def joined(nest: Nest, dims: int) -> Array:
+def join_features(nest: Nest, dims: int) -> Array:
     """Returns the `flat_leaves` of a nest in one array."""
     flat = flat_leaves(nest, dims)
     return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=-1)

@@ -11,7 +11,7 @@ from bandit_envs.base.arrays import Rng
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_action, check_integer, shown
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.rewards import Law, as_law
+from bandit_envs.rewards import RewardDistribution, as_distribution
 from bandit_envs.specs import ArraySpec, Nest
 from bandit_envs.trajectories import TimeStep, no_reward
 from bandit_envs.wrappers.reward_wrappers import reward_spec_within
@@ -49,9 +49,9 @@ class DelayedRewards(Wrapper):
 
     Args:
         env: a bandit whose action is one array, as is its reward.
-        delay: an integer, or one for each action; or a law, or one for each action, as
-            `KArmedBandit` takes them. What a law draws is rounded up.
-        max_delay: by default, the largest delay; required if a law has none.
+        delay: an integer, or one for each action; or a distribution, or one for each action, as
+            `KArmedBandit` takes them. What a distribution draws is rounded up.
+        max_delay: by default, the largest delay; required if a distribution has none.
 
     Source: Joulani, Gyorgy & Szepesvari, Online learning under delayed feedback (2013); Vernade,
     Cappe & Perchet, Stochastic bandit models for delayed conversions (2017), for lost rewards.
@@ -70,7 +70,7 @@ class DelayedRewards(Wrapper):
         taken = env.action_spec()
         if not is_bandit(env) or not isinstance(taken, ArraySpec):
             raise TypeError(f"env is {env.name}; expected a bandit whose action is one array")
-        self._law = _as_law(delay)
+        self._law = _as_distribution(delay)
         arms = self._law.mean.shape
         if arms and (taken.shape or arms != (env.num_actions,)):
             raise ValueError(f"delay has shape {arms}; expected () or ({env.num_actions},)")
@@ -130,17 +130,17 @@ def max_delay_of(observation: Nest) -> int:
     return found["arrived"].shape[-1] - 1 if isinstance(found, dict) and "arrived" in found else -1
 
 
-class _Fixed(Law):
+class _Fixed(RewardDistribution):
     """A number for each arm, or one for all of them."""
 
     def draw(self, rng: Rng, action: Any, row: Any = None) -> NDArray[Any]:
         return self.mean.take(action) if self.mean.ndim else np.full(len(action), self.mean)
 
 
-def _as_law(delay: Any) -> Law:
+def _as_distribution(delay: Any) -> RewardDistribution:
     fixed = np.asarray(delay)
     if fixed.dtype.kind not in "iu":
-        return as_law("delay", delay)
+        return as_distribution("delay", delay)
     if (fixed < 0).any():
         raise ValueError(f"delay is {shown(delay)}; expected integers of at least 0")
     return _Fixed(fixed, 0.0, (fixed, fixed))

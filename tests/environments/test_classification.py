@@ -8,7 +8,7 @@ from bandit_envs.testing import EnvironmentContract
 
 CONTEXTS = np.arange(10.0)[:, np.newaxis]
 LABELS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
-LAW = rewards.Normal([[0.0, -1.0], [1.0, 3.0], [2.0, 0.5]], 0.5)
+LAW = rewards.NormalReward([[0.0, -1.0], [1.0, 3.0], [2.0, 0.5]], 0.5)
 
 
 class TestWithALaw(EnvironmentContract):
@@ -62,7 +62,7 @@ def test_the_right_label_pays_one():
         LAW,
         rewards.Bernoulli([[0.2, 0.9], [0.5, 0.1], [0.0, 1.0]]),
         rewards.Discrete([0.0, 5.0], [[[0.5, 0.5], [1.0, 0.0]]] * 3),
-        rewards.Corrupted(LAW, 0.25, rewards.Normal([[9.0, 8.0], [7.0, 6.0], [5.0, 4.0]])),
+        rewards.Corrupted(LAW, 0.25, rewards.NormalReward([[9.0, 8.0], [7.0, 6.0], [5.0, 4.0]])),
     ],
 )
 def test_rewards_follow_the_law_of_label_and_action(law):
@@ -70,8 +70,8 @@ def test_rewards_follow_the_law_of_label_and_action(law):
 
 
 def test_each_label_and_action_may_have_a_law_of_its_own():
-    normal, click = rewards.Normal(3.0, 0.5), rewards.Bernoulli(0.2)
-    table = [[normal, click], [click, rewards.Normal(-1.0, 2.0)], rewards.Poisson([2.0, 4.0])]
+    normal, click = rewards.NormalReward(3.0, 0.5), rewards.Bernoulli(0.2)
+    table = [[normal, click], [click, rewards.NormalReward(-1.0, 2.0)], rewards.Poisson([2.0, 4.0])]
     means, variances = [[3, 0.2], [0.2, -1], [2, 4]], [[0.25, 0.16], [0.16, 4], [2, 4]]
     check_law(table, np.array(means), np.sqrt(variances))
 
@@ -98,8 +98,8 @@ def check_law(law, means, stds):
         ((CONTEXTS, LABELS[:-1]), "labels"),
         ((CONTEXTS, LABELS - 1), "labels"),
         ((CONTEXTS, LABELS / 2), "labels"),
-        ((CONTEXTS, LABELS, rewards.Normal([0.0, 1.0])), "reward_distribution"),
-        ((CONTEXTS, LABELS, rewards.Normal([[0.0, 1.0]] * 2)), "reward_distribution"),
+        ((CONTEXTS, LABELS, rewards.NormalReward([0.0, 1.0])), "reward_distribution"),
+        ((CONTEXTS, LABELS, rewards.NormalReward([[0.0, 1.0]] * 2)), "reward_distribution"),
         ((CONTEXTS, LABELS, [LAW, LAW]), "reward_distribution"),
         ((CONTEXTS, LABELS, np.eye(3)), "reward_distribution"),
     ],

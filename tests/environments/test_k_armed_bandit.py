@@ -8,14 +8,14 @@ from bandit_envs.testing import EnvironmentContract
 
 class TestDefault(EnvironmentContract):
     def make_environment(self, seed):
-        return KArmedBandit(rewards.Normal([0.0, 2.0, -3.0], [1.0, 0.5, 2.0]), 4, seed=seed)
+        return KArmedBandit(rewards.NormalReward([0.0, 2.0, -3.0], [1.0, 0.5, 2.0]), 4, seed=seed)
 
 
 class TestMixedArms(EnvironmentContract):
     def make_environment(self, seed):
         arms = [
             rewards.Gamma(2.0),
-            rewards.Normal(1.0),
+            rewards.NormalReward(1.0),
             rewards.Corrupted(rewards.Bernoulli(0.5), 0.1, rewards.Poisson(9.0)),
         ]
         return KArmedBandit(arms, 3, horizon=4, seed=seed)
@@ -43,7 +43,7 @@ def test_rewards_have_the_expected_rewards_as_means(law):
     assert (env.optimal_action() == law.mean.reshape(-1, 2)[0].argmax()).all()
 
 
-class Twos(rewards.Law):
+class Twos(rewards.RewardDistribution):
     """A law of one's own, of two arms that always pay 2."""
 
     def __init__(self):
@@ -61,7 +61,7 @@ def test_a_law_of_ones_own_may_be_masked_though_its_means_are_integers():
 
 
 def test_one_law_of_one_arm_is_a_bandit_of_one_arm():
-    env = KArmedBandit(rewards.Normal(3.0), 2, seed=0)
+    env = KArmedBandit(rewards.NormalReward(3.0), 2, seed=0)
     env.reset()
     assert env.num_actions == 1
     assert env.expected_rewards().tolist() == [[3.0], [3.0]]
@@ -70,7 +70,7 @@ def test_one_law_of_one_arm_is_a_bandit_of_one_arm():
 
 def test_means_that_are_not_finite_are_unknown():
     stats = pytest.importorskip("scipy.stats")
-    env = KArmedBandit([stats.cauchy(), rewards.Normal(0.0)], 2, seed=0)
+    env = KArmedBandit([stats.cauchy(), rewards.NormalReward(0.0)], 2, seed=0)
     env.reset()
     assert np.isfinite(env.step([0, 0]).reward).all()
     with pytest.raises(NotImplementedError, match="finite mean"):
@@ -78,7 +78,7 @@ def test_means_that_are_not_finite_are_unknown():
 
 
 def test_bounded_rewards_can_be_rescaled_exactly():
-    env = RescaleReward(KArmedBandit(rewards.Uniform([0.0, 1.0], 3.0), seed=0), (0.0, 1.0))
+    env = RescaleReward(KArmedBandit(rewards.UniformReward([0.0, 1.0], 3.0), seed=0), (0.0, 1.0))
     env.reset()
     assert np.allclose(env.expected_rewards(), [[0.5, 2 / 3]])
 
@@ -96,4 +96,4 @@ def test_presets_are_those_of_rlberry():
 def test_rows_of_parameters_must_fit_the_batch():
     for shape in ((3, 2), (1, 2, 2)):
         with pytest.raises(ValueError, match="batch_size"):
-            KArmedBandit(rewards.Normal(np.zeros(shape)), 2)
+            KArmedBandit(rewards.NormalReward(np.zeros(shape)), 2)

@@ -189,7 +189,7 @@ def test_successive_elimination_errs_as_rarely_as_delta_says():
 
 def test_the_regret_of_explore_then_commit_is_that_of_its_formula():
     gap, m, steps, size = 0.5, 20, 200, 20_000
-    env = KArmedBandit(rewards.Normal([0.0, -gap], [1.0, 1.0]), size, seed=3)
+    env = KArmedBandit(rewards.NormalReward([0.0, -gap], [1.0, 1.0]), size, seed=3)
     policy = ExploreThenCommitPolicy(m, num_actions=2, batch_size=size, seed=4)
     chosen = []
     StepDriver(env, policy, [policy, lambda step: chosen.append(step.action)], steps).run()

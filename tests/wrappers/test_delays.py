@@ -187,7 +187,7 @@ def test_bad_arguments_are_refused(make, error, name):
 
 
 def test_a_law_of_negative_delays_is_refused_when_it_draws_one():
-    env = DelayedRewards(Coins(batch_size=100, seed=0), rewards.Normal(0.0), 5)
+    env = DelayedRewards(Coins(batch_size=100, seed=0), rewards.NormalReward(0.0), 5)
     env.reset()
     with pytest.raises(ValueError, match="delay"):
         env.step(np.zeros(100, int))

@@ -4,31 +4,34 @@ import numpy as np
 import pytest
 
 from bandit_envs import rewards
-from bandit_envs.rewards import as_law
+from bandit_envs.rewards import as_distribution
 
 N = 100_000
 
 LAWS = {
-    "normal": (rewards.Normal([1.0, -2.0], [0.5, 2.0]), [1.0, -2.0], [0.25, 4.0]),
-    "one std for all": (rewards.Normal([1.0, -2.0]), [1.0, -2.0], [1.0, 1.0]),
+    "normal": (rewards.NormalReward([1.0, -2.0], [0.5, 2.0]), [1.0, -2.0], [0.25, 4.0]),
+    "one std for all": (rewards.NormalReward([1.0, -2.0]), [1.0, -2.0], [1.0, 1.0]),
     "bernoulli": (rewards.Bernoulli([0.0, 0.3, 1.0]), [0.0, 0.3, 1.0], [0.0, 0.21, 0.0]),
     "beta": (rewards.Beta([2.0, 0.5], [3.0, 0.5]), [0.4, 0.5], [0.04, 0.125]),
     "exponential": (rewards.Exponential([0.5, 3.0]), [0.5, 3.0], [0.25, 9.0]),
     "gamma": (rewards.Gamma([2.0, 0.5], [3.0, 1.0]), [6.0, 0.5], [18.0, 0.5]),
     "poisson": (rewards.Poisson([0.2, 40.0]), [0.2, 40.0], [0.2, 40.0]),
-    "uniform": (rewards.Uniform([0.0, -1.0], [1.0, 5.0]), [0.5, 2.0], [1 / 12, 3.0]),
+    "uniform": (rewards.UniformReward([0.0, -1.0], [1.0, 5.0]), [0.5, 2.0], [1 / 12, 3.0]),
     "discrete": (
         rewards.Discrete([-1.0, 0.0, 4.0], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]),
         [0.5, 0.0],
         [4.25, 0.0],
     ),
     "corrupted": (
-        rewards.Corrupted(rewards.Normal([0.0, 1.0]), 0.25, rewards.Normal(8.0, 2.0)),
+        rewards.Corrupted(rewards.NormalReward([0.0, 1.0]), 0.25, rewards.NormalReward(8.0, 2.0)),
         [2.0, 2.75],
         [13.75, 0.75 + 1.0 + 0.1875 * 49],
     ),
     "mixed": (
-        as_law("arms", [rewards.Normal(3.0), rewards.Bernoulli(0.5), rewards.Normal(-1.0, 2.0)]),
+        as_distribution(
+            "arms",
+            [rewards.NormalReward(3.0), rewards.Bernoulli(0.5), rewards.NormalReward(-1.0, 2.0)],
+        ),
         [3.0, 0.5, -1.0],
         [1.0, 0.25, 4.0],
     ),
@@ -55,12 +58,14 @@ def test_draws_have_the_mean_and_the_variance_of_the_formulas(name):
 @pytest.mark.parametrize(
     "law",
     [
-        rewards.Normal([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], 0.0),
-        rewards.Normal([[1, 2], [3, 4], [5, 6]], [0.0, 0.0]),
-        rewards.Uniform([[1, 2], [3, 4], [5, 6]], [[1, 2], [3, 4], [5, 6]]),
+        rewards.NormalReward([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], 0.0),
+        rewards.NormalReward([[1, 2], [3, 4], [5, 6]], [0.0, 0.0]),
+        rewards.UniformReward([[1, 2], [3, 4], [5, 6]], [[1, 2], [3, 4], [5, 6]]),
         rewards.Discrete(np.arange(1.0, 7.0), np.eye(6).reshape(3, 2, 6)),
         rewards.Corrupted(
-            rewards.Normal(np.zeros(2), 0.0), 1.0, rewards.Normal([[1, 2], [3, 4], [5, 6]], 0)
+            rewards.NormalReward(np.zeros(2), 0.0),
+            1.0,
+            rewards.NormalReward([[1, 2], [3, 4], [5, 6]], 0),
         ),
     ],
 )
@@ -79,7 +84,9 @@ def test_discrete_rewards_come_with_their_probabilities():
 
 
 def test_a_proportion_of_rewards_is_corrupted():
-    law = rewards.Corrupted(rewards.Normal(np.zeros(3)), [0.0, 0.05, 1.0], rewards.Normal(1000.0))
+    law = rewards.Corrupted(
+        rewards.NormalReward(np.zeros(3)), [0.0, 0.05, 1.0], rewards.NormalReward(1000.0)
+    )
     rng = np.random.default_rng(0)
     shares = [np.mean(law.draw(rng, np.full(N, arm)) > 500) for arm in range(3)]
     assert shares[::2] == [0.0, 1.0]
@@ -89,12 +96,12 @@ def test_a_proportion_of_rewards_is_corrupted():
 def test_laws_of_scipy_are_accepted_as_they_are():
     stats = pytest.importorskip("scipy.stats")
     frozen = [stats.norm(1.0, 2.0), stats.gamma(3.0), rewards.Bernoulli(0.5), stats.poisson(4.0)]
-    law = as_law("arms", frozen)
+    law = as_distribution("arms", frozen)
     assert np.allclose(law.mean, [1.0, 3.0, 0.5, 4.0])
     assert np.allclose(law.std, [2.0, np.sqrt(3.0), 0.5, 2.0])
-    table = as_law("arms", stats.norm([[0.0, 5.0], [10.0, 15.0]], 1e-9))
+    table = as_distribution("arms", stats.norm([[0.0, 5.0], [10.0, 15.0]], 1e-9))
     assert np.allclose(table.draw(np.random.default_rng(0), np.array([1, 0])), [5.0, 10.0])
-    columns = as_law("arms", stats.norm([0.0, 5.0], 1e-9))
+    columns = as_distribution("arms", stats.norm([0.0, 5.0], 1e-9))
     assert np.allclose(columns.draw(np.random.default_rng(0), np.array([1, 0, 1])), [5.0, 0.0, 5.0])
     draws = [law.draw(np.random.default_rng(seed), np.arange(N) % 4) for seed in (0, 0, 1)]
     assert np.array_equal(draws[0], draws[1])
@@ -104,7 +111,7 @@ def test_laws_of_scipy_are_accepted_as_they_are():
 
 
 def test_mixed_arms_draw_only_what_is_chosen():
-    law = as_law("arms", [rewards.Normal(0.0), rewards.Poisson(3.0)])
+    law = as_distribution("arms", [rewards.NormalReward(0.0), rewards.Poisson(3.0)])
     rng, alone = np.random.default_rng(0), np.random.default_rng(0)
     drawn = law.draw(rng, np.ones(5, int))
     assert drawn.tolist() == alone.poisson(3.0, 5).tolist()
@@ -112,35 +119,43 @@ def test_mixed_arms_draw_only_what_is_chosen():
 
 
 def test_the_spec_has_the_bounds_of_all_arms():
-    law = as_law("arms", [rewards.Uniform(-1.0, 2.0), rewards.Beta(1.0, 1.0)])
+    law = as_distribution("arms", [rewards.UniformReward(-1.0, 2.0), rewards.Beta(1.0, 1.0)])
     assert law.spec.minimum == -1.0
     assert law.spec.maximum == 2.0
-    assert type(rewards.Normal(0.0).spec) is not type(law.spec)
+    assert type(rewards.NormalReward(0.0).spec) is not type(law.spec)
 
 
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda: rewards.Normal(0.0, -1.0), "std"),
-        (lambda: rewards.Normal(np.nan), "mean"),
-        (lambda: rewards.Normal("0"), "mean"),
-        (lambda: rewards.Normal([[0.0], [0.0, 1.0]]), "mean"),
-        (lambda: rewards.Normal(1e38), "mean"),
+        (lambda: rewards.NormalReward(0.0, -1.0), "std"),
+        (lambda: rewards.NormalReward(np.nan), "mean"),
+        (lambda: rewards.NormalReward("0"), "mean"),
+        (lambda: rewards.NormalReward([[0.0], [0.0, 1.0]]), "mean"),
+        (lambda: rewards.NormalReward(1e38), "mean"),
         (lambda: rewards.Bernoulli([0.5, 1.1]), "probability"),
         (lambda: rewards.Beta(0.0, 1.0), "alpha"),
         (lambda: rewards.Exponential(-1.0), "scale"),
         (lambda: rewards.Gamma(1.0, -1.0), "scale"),
         (lambda: rewards.Poisson(-1.0), "rate"),
-        (lambda: rewards.Uniform(1.0, [0.0, 2.0]), "high"),
+        (lambda: rewards.UniformReward(1.0, [0.0, 2.0]), "high"),
         (lambda: rewards.Discrete([1.0, 2.0], [0.5, 0.6]), "probabilities"),
         (lambda: rewards.Discrete([1.0, 2.0], [-0.5, 1.5]), "probabilities"),
         (lambda: rewards.Discrete([1.0, 2.0], [1.0]), "probabilities"),
-        (lambda: rewards.Corrupted(rewards.Normal(0.0), 1.5, rewards.Normal(0.0)), "proportion"),
-        (lambda: rewards.Corrupted(rewards.Normal(0.0), 0.5, 3.0), "other"),
-        (lambda: as_law("arms", []), "arms"),
-        (lambda: as_law("arms", "normal"), "arms"),
-        (lambda: as_law("arms", [rewards.Normal(0.0), 1.0]), r"arms\[1\]"),
-        (lambda: as_law("arms", [rewards.Normal(0.0), rewards.Normal([0.0, 1.0])]), r"arms\[1\]"),
+        (
+            lambda: rewards.Corrupted(rewards.NormalReward(0.0), 1.5, rewards.NormalReward(0.0)),
+            "proportion",
+        ),
+        (lambda: rewards.Corrupted(rewards.NormalReward(0.0), 0.5, 3.0), "other"),
+        (lambda: as_distribution("arms", []), "arms"),
+        (lambda: as_distribution("arms", "normal"), "arms"),
+        (lambda: as_distribution("arms", [rewards.NormalReward(0.0), 1.0]), r"arms\[1\]"),
+        (
+            lambda: as_distribution(
+                "arms", [rewards.NormalReward(0.0), rewards.NormalReward([0.0, 1.0])]
+            ),
+            r"arms\[1\]",
+        ),
     ],
 )
 def test_bad_parameters_are_refused_by_name(make, name):
