@@ -93,11 +93,11 @@ def check_parameters(**parameters: tuple[ArrayLike, float, float]) -> list[NDArr
     """Returns parameters, each given with its smallest and its largest value, as float64."""
     arrays: list[NDArray[Any]] = []
     for name, (value, low, high) in parameters.items():
-        array = as_numbers(f"{name} is", value)
+        array = as_numbers(f"{name} is", value).astype(np.float64)
         if not ((array >= low) & (array <= high)).all():
             expected = f"All parameters should be floats in [{low:g}, {high:g}]."
             raise ValueError(f"{name} is {shown(value)}. {expected}")
-        arrays.append(array.astype(np.float64))
+        arrays.append(array)
         try:
             np.broadcast_shapes(*(a.shape for a in arrays))
         except ValueError:
