@@ -2,15 +2,32 @@
 
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
+from bandit_envs.base.arrays import Array
+
 EXACT = (
-    *(int, str, bytes, type(None), type(Ellipsis), slice, range, set, frozenset, np.dtype),
-    *(type, types.FunctionType, types.ModuleType),
+    int,
+    str,
+    bytes,
+    type(None),
+    type(Ellipsis),
+    slice,
+    range,
+    set,
+    frozenset,
+    np.dtype,
+    type,
+    types.FunctionType,
+    types.ModuleType,
 )
 """Types whose `==` is exact."""
+
+
+Seen: TypeAlias = dict[tuple[int, int], tuple[object, object]]
+"""Pairs of objects that were compared, by their ids."""
 
 
 def require(condition: object, message: str) -> None:
@@ -19,7 +36,7 @@ def require(condition: object, message: str) -> None:
         raise AssertionError(message)
 
 
-def assert_identical(actual: Any, expected: Any, name: str = "value") -> None:
+def assert_identical(actual: object, expected: object, name: str = "value") -> None:
     """Checks that two objects are equal bit for bit.
 
     Types and dtypes count, 0.0 is not -0.0, and NaN is NaN. Arrays are compared by their bytes,
@@ -35,38 +52,51 @@ def assert_identical(actual: Any, expected: Any, name: str = "value") -> None:
     _compare(actual, expected, name, {})
 
 
-def _compare(actual: Any, expected: Any, name: str, seen: dict[tuple[int, int], Any]) -> None:
-    if actual is expected or (id(actual), id(expected)) in seen:
+def _compare(actual: object, expected: object, name: str, seen: Seen) -> None:
+    """Compares two objects, unless they are among the pairs that were `seen` before."""
+    pair = (id(actual), id(expected))
+    if actual is expected or pair in seen:
         return
-    seen[id(actual), id(expected)] = actual, expected  # kept alive, so that no id is used again
+    seen[pair] = (actual, expected)  # kept alive, so that no id is used again
     if type(actual) is not type(expected):
         kinds = f"{type(actual)}: {actual!r}; expected {type(expected)}: {expected!r}"
         raise AssertionError(f"{name} is {kinds}")
     if isinstance(actual, (np.ndarray, np.generic, float, complex)):
-        left, right = np.asarray(actual), np.asarray(expected)
-        if (left.dtype, left.shape) != (right.dtype, right.shape):
-            found, wanted = (f"{array.dtype!r} of shape {array.shape}" for array in (left, right))
-            raise AssertionError(f"{name} is {found}; expected {wanted}")
-        if left.dtype.hasobject:
-            _compare(left.tolist(), right.tolist(), name, seen)
-        elif left.tobytes() != right.tobytes():
-            differ = left[..., None].view("u1") != right[..., None].view("u1")
-            index = np.argwhere(differ)[0, :-1].tolist()
-            found, wanted = left[(*index,)], right[(*index,)]
-            raise AssertionError(f"{name}{index or ''} is {found}; expected {wanted}")
+        _compare_arrays(np.asarray(actual), np.asarray(expected), name, seen)
     elif isinstance(actual, EXACT):
         if actual != expected:
             raise AssertionError(f"{name} is {actual!r}; expected {expected!r}")
     else:
-        parts, others = _parts(actual, name), _parts(expected, name)
-        if parts.keys() != others.keys():
-            places = f"{', '.join(parts)}; expected {', '.join(others)}"
-            raise AssertionError(f"{name} has the parts {places}")
-        for place, part in parts.items():
-            _compare(part, others[place], name + place, seen)
+        _compare_parts(_parts(actual, name), _parts(expected, name), name, seen)
 
 
-def _parts(value: Any, name: str) -> dict[str, Any]:
+def _compare_arrays(actual: Array, expected: Array, name: str, seen: Seen) -> None:
+    """Compares the bytes of arrays, or the objects in them."""
+    if (actual.dtype, actual.shape) != (expected.dtype, expected.shape):
+        found = f"{actual.dtype!r} of shape {actual.shape}"
+        wanted = f"{expected.dtype!r} of shape {expected.shape}"
+        raise AssertionError(f"{name} is {found}; expected {wanted}")
+    if actual.dtype.hasobject:
+        _compare(actual.tolist(), expected.tolist(), name, seen)
+    elif actual.tobytes() != expected.tobytes():
+        differ = actual[..., None].view("u1") != expected[..., None].view("u1")
+        index = np.argwhere(differ)[0, :-1].tolist()
+        place = (*index,)
+        raise AssertionError(f"{name}{index or ''} is {actual[place]}; expected {expected[place]}")
+
+
+def _compare_parts(
+    actual: dict[str, object], expected: dict[str, object], name: str, seen: Seen
+) -> None:
+    """Compares the parts of two objects, by their places."""
+    if actual.keys() != expected.keys():
+        places = f"{', '.join(actual)}; expected {', '.join(expected)}"
+        raise AssertionError(f"{name} has the parts {places}")
+    for place, part in actual.items():
+        _compare(part, expected[place], name + place, seen)
+
+
+def _parts(value: object, name: str) -> dict[str, object]:
     """Returns the items of a container, or what pickle would save of another object."""
     if isinstance(value, dict):
         return {f"[{key!r}]": item for key, item in value.items()}

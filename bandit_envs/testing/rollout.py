@@ -2,21 +2,35 @@
 
 import contextlib
 import copy
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import functools
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandit_envs.base.arrays import Array, Mask
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import Stateful
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure, sample_spec_nest
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import TimeStep
 
+OF_ENVIRONMENTS = ("current_time_step", "get_info")
+OF_BANDITS = ("expected_rewards", "optimal_action", "optimal_reward")
+
 
 class Rollout(NamedTuple):
-    """A run: a reset and then steps. All but `returned` are copies, made at once."""
+    """A run: a reset and then steps. All but `returned` are copies, made at once.
+
+    Fields:
+        actions: of the steps.
+        returned: the time steps themselves, of the reset and of the steps.
+        time_steps: copies of these.
+        views: what `look` has seen at each of them.
+        states: what `get_state` has returned at each of them.
+    """
 
     actions: list[Nest]
     returned: list[TimeStep]
@@ -27,10 +41,15 @@ class Rollout(NamedTuple):
     def replay(self, environment: PyEnvironment, name: str, start: int = 0) -> None:
         """Requires the actions from number `start` on to repeat the rollout bit for bit."""
         for index in range(start, len(self.actions)):
-            place, time_step = f"step {index + 1} of {name}", environment.step(self.actions[index])
-            assert_identical(time_step, self.time_steps[index + 1], place)
-            assert_identical(look(environment), self.views[index + 1], f"what is seen at {place}")
+            self.replay_step(environment, name, index)
         assert_identical(environment.get_state(), self.states[-1], f"the last state of {name}")
+
+    def replay_step(self, environment: PyEnvironment, name: str, index: int) -> None:
+        """Requires the action of number `index` to repeat the rollout bit for bit."""
+        place = f"step {index + 1} of {name}"
+        time_step = environment.step(self.actions[index])
+        assert_identical(time_step, self.time_steps[index + 1], place)
+        assert_identical(look(environment), self.views[index + 1], f"what is seen at {place}")
 
 
 class ContractPart:
@@ -38,6 +57,7 @@ class ContractPart:
 
     num_steps: int = 12
     num_rewards: int = 4000
+    _shared_rollout: ClassVar[Rollout]
 
     def make_environment(self, seed: int) -> PyEnvironment:
         """Returns a new environment; two of them may differ in nothing but their `seed`."""
@@ -49,7 +69,8 @@ class ContractPart:
         It is uniform within the bounds of its spec, or from -1 to 1 without bounds, and over the
         available actions.
         """
-        spec, available = environment.action_spec(), availability(environment)
+        spec = environment.action_spec()
+        available = availability(environment)
         if available is None:
             return sample_spec_nest(rng, map_structure(_bounded, spec), (environment.batch_size,))
         keys = np.where(available, rng.random(available.shape), -1.0)
@@ -70,14 +91,30 @@ class ContractPart:
             rollout.states.append(environment.get_state())
         return rollout
 
+    def _rollout(self) -> Rollout:
+        """Returns the rollout of the environment of seed 1, which all tests of the class share."""
+        kind = type(self)
+        if "_shared_rollout" not in vars(kind):
+            kind._shared_rollout = self.roll_out(self.make_environment(1))
+        return kind._shared_rollout
 
-def require_refusal(environment: PyEnvironment, method: Any, argument: Any, name: str) -> None:
-    """Requires a method of the environment to refuse an argument and to change nothing."""
-    before = environment.get_state()
+
+def frozen(value: Any) -> Any:
+    """Returns a copy whose arrays are read-only for good: they rest on `bytes`."""
+    buffers: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(value, 5, buffer_callback=buffers.append)
+    return pickle.loads(pickled, buffers=[buffer.raw().tobytes() for buffer in buffers])
+
+
+def require_refusal(
+    owner: Stateful, method: Callable[[Any], Any], argument: Any, name: str
+) -> None:
+    """Requires a method of an environment or a policy to refuse an argument and change nothing."""
+    before = owner.get_state()
     try:
         method(argument)
     except (TypeError, ValueError):
-        assert_identical(environment.get_state(), before, f"the state after {name}")
+        assert_identical(owner.get_state(), before, f"the state after {name}")
     else:
         raise AssertionError(f"{name} was accepted")
 
@@ -88,20 +125,24 @@ def _bounded(spec: ArraySpec) -> ArraySpec:
     return BoundedArraySpec(spec.shape, spec.dtype, 0 if spec.dtype.kind in "bu" else -1, 1)
 
 
-def availability(environment: PyEnvironment) -> NDArray[np.bool_] | None:
+def availability(environment: PyEnvironment) -> Mask | None:
     """Returns which actions the observation, with or without wrappers, makes available: [B, K]."""
-    bandits: tuple[Any, ...] = environment, environment.unwrapped
-    if not is_bandit(environment) or not bandits[1]._takes_indices:
+    bandit: Any = environment.unwrapped
+    if not is_bandit(environment) or not bandit._takes_indices:
         return None
-    seen = ((bandit.current_time_step().observation, bandit.num_actions) for bandit in bandits)
-    return next((mask for pair in seen if (mask := available_actions(*pair)) is not None), None)
+    wrapped: Any = environment
+    for shown in (wrapped, bandit):
+        mask = available_actions(shown.current_time_step().observation, shown.num_actions)
+        if mask is not None:
+            return mask
+    return None
 
 
 def look(environment: PyEnvironment) -> dict[str, Any]:
     """Returns what each method that shows something returns now, unless it is unknown."""
-    of_bandits = ("expected_rewards", "optimal_action", "optimal_reward")
+    names = OF_ENVIRONMENTS + OF_BANDITS if is_bandit(environment) else OF_ENVIRONMENTS
     seen: dict[str, Any] = {}
-    for name in ("current_time_step", "get_info", *(of_bandits if is_bandit(environment) else ())):
+    for name in names:
         with contextlib.suppress(NotImplementedError):
             seen[name] = getattr(environment, name)()
     return seen
@@ -111,13 +152,22 @@ def bad_actions(spec: Nest, action: Nest) -> Iterator[tuple[str, Any]]:
     """Yields descriptions of mistakes, and actions that make them; `action` makes none."""
     yield "an object", object()
     yield "a dict around it", {"action": action}
-    found: dict[str, Any] = {}
-    map_structure(lambda leaf, array: found.update(_bad_leaves(leaf, array)), spec, action)
-    for what in found:
-        yield what, map_structure(lambda s, a, w=what: _bad_leaves(s, a).get(w, a), spec, action)
+    mistakes: dict[str, None] = {}
+    map_structure(
+        lambda leaf, array: mistakes.update(dict.fromkeys(_bad(leaf, array))), spec, action
+    )
+    for mistake in mistakes:
+        yield mistake, map_structure(functools.partial(_bad_leaf, mistake), spec, action)
 
 
-def _bad_leaves(spec: ArraySpec, array: NDArray[Any]) -> dict[str, Any]:
+def _bad_leaf(mistake: str, spec: ArraySpec, array: Array) -> Any:
+    """Returns an array with a mistake, or the array itself if it cannot have this one."""
+    return _bad(spec, array).get(mistake, array)
+
+
+def _bad(spec: ArraySpec, array: Array) -> dict[str, Any]:
+    """Returns what does not fit a spec, by descriptions of the mistakes in it."""
+    kind = spec.dtype.kind
     bad: dict[str, Any] = {
         "a dimension too many": array[..., np.newaxis],
         "a row too many": np.concatenate([array, array[:1]]),
@@ -127,18 +177,23 @@ def _bad_leaves(spec: ArraySpec, array: NDArray[Any]) -> dict[str, Any]:
         "a ragged list": [[0], [0, 1]],
         "complex numbers": array.astype(complex),
     }
-    kind = spec.dtype.kind
     if kind != "b":
         bad["booleans"] = array.astype(bool)
     if kind != "f":
         bad["floats"] = array.astype(float)
     if kind in "iuf" and array.size and isinstance(spec, BoundedArraySpec):
-        low, high = (np.ravel(bound)[-1].item() for bound in (spec.minimum, spec.maximum))
-        wraps = 2**32 + int(array.flat[-1])  # is a good action if it is cut to 32 bits
-        outside = (np.nan, np.inf, -np.inf) if kind == "f" else (low - 1, high + 1, wraps, 2**64)
-        for value in outside:
-            if not low <= value <= high:
-                changed = array.astype(object)
-                changed.flat[-1] = value
-                bad[str(value)] = np.array(changed.tolist())
+        for value in _out_of_bounds(spec, array):
+            changed = array.astype(object)
+            changed.flat[-1] = value
+            bad[str(value)] = np.array(changed.tolist())
     return bad
+
+
+def _out_of_bounds(spec: BoundedArraySpec, array: Array) -> list[float]:
+    """Returns numbers that are out of the bounds of the last entry of an array."""
+    low = np.ravel(spec.minimum)[-1].item()
+    high = np.ravel(spec.maximum)[-1].item()
+    wraps = 2**32 + int(array.flat[-1])  # is a good action if it is cut to 32 bits
+    integers = [low - 1, high + 1, wraps, 2**64]
+    values = [np.nan, np.inf, -np.inf] if spec.dtype.kind == "f" else integers
+    return [value for value in values if not low <= value <= high]

@@ -12,22 +12,21 @@ from bandit_envs.sampling import BatchFunction, Catalog, Integers, Normal
 from bandit_envs.testing import EnvironmentContract
 
 ARGUMENTS = {
-    "testbed": {"k": 4, "batch_size": 3, "horizon": 3},
-    "ranking": {"num_items": 6, "num_slots": 3, "dim": 2, "batch_size": 3},
-    "per_arm": {"global_dim": 2, "arm_dim": 3, "max_num_actions": 4, "batch_size": 3},
+    "testbed": {"k": 4},
+    "ranking": {"num_items": 6, "num_slots": 3, "dim": 2},
+    "per_arm": {"global_dim": 2, "arm_dim": 3, "max_num_actions": 4},
 }
 """Arguments of the environments by id, where the defaults are large or missing."""
 
+FEW_REWARDS = 400
+MANY_REWARDS = 2000
 
-DIMENSIONS = "context_dim", "num_actions"
 
-
-def add_contract(name, make, slow):
+def add_contract(name, make, num_rewards, slow):
     """Puts a class of tests into this module, where other processes find it."""
 
     class Contract(EnvironmentContract):
         num_steps = 7
-        num_rewards = 2000 if slow else 400
 
         def make_environment(self, seed):
             try:
@@ -37,8 +36,15 @@ def add_contract(name, make, slow):
             environment.seed(seed)
             return environment
 
+    Contract.num_rewards = num_rewards
     Contract.__name__ = Contract.__qualname__ = f"Test {name}"
     globals()[Contract.__name__] = pytest.mark.slow(Contract) if slow else Contract
+
+
+def maker(entry, **sizes):
+    """Returns a function that makes the environment of an entry of the registry."""
+    arguments = {"seed": 0, **ARGUMENTS.get(entry.id, {}), **sizes}
+    return lambda: entry.make(**arguments)
 
 
 def test_every_environment_has_a_contract():
@@ -57,8 +63,13 @@ def test_it_has_the_rows_the_horizon_and_the_name_that_are_asked_for(name):
 @pytest.mark.parametrize(
     ("name", "parameter"),
     [
-        *(("adversarial", "period"), ("adversarial", "num_actions"), ("structured", "arm_dim")),
-        *((f"{law}_linear", key) for law in ("drifting", "piecewise") for key in DIMENSIONS),
+        ("adversarial", "period"),
+        ("adversarial", "num_actions"),
+        ("structured", "arm_dim"),
+        ("drifting_linear", "context_dim"),
+        ("drifting_linear", "num_actions"),
+        ("piecewise_linear", "context_dim"),
+        ("piecewise_linear", "num_actions"),
     ],
 )
 def test_a_wrong_parameter_of_a_preset_is_named(name, parameter):
@@ -67,9 +78,14 @@ def test_a_wrong_parameter_of_a_preset_is_named(name, parameter):
             ENVIRONMENTS[name].make(**{parameter: value})
 
 
+drawn = set()  # classes whose rewards are drawn by default; presets of one class draw slowly
 for entry in ENVIRONMENTS.values():
-    arguments = {"seed": 0, **ARGUMENTS.get(entry.id, {})}
-    add_contract(entry.id, lambda make=entry.make, arguments=arguments: make(**arguments), False)
+    num_rewards = 0 if entry.environment in drawn else FEW_REWARDS
+    drawn.add(entry.environment)
+    add_contract(entry.id, maker(entry, batch_size=4, horizon=3), num_rewards, slow=False)
+    for size in (1, 50):
+        make = maker(entry, batch_size=size)
+        add_contract(f"{entry.id}, a stream of {size}", make, MANY_REWARDS, slow=True)
 
 
 for arguments in (
@@ -79,7 +95,7 @@ for arguments in (
     {"k": 1, "reward_std": 0.0, "horizon": 1},
 ):
     name = f"testbed {', '.join(arguments) or 'of the book'}"
-    add_contract(name, lambda arguments=arguments: KArmedTestbed(**arguments), True)
+    add_contract(name, lambda arguments=arguments: KArmedTestbed(**arguments), MANY_REWARDS, True)
 
 
 # What functions of TF-Agents' kind draw cannot be replayed, so these draw nothing.
@@ -117,8 +133,10 @@ NUMBERS = {"all items": None, "two items": two, "some items": Integers(1, 0, 5)}
 for kind, number, horizon in itertools.product(KINDS, NUMBERS, (None, 2)):
 
     def make(kind=kind, number=number, horizon=horizon):
+        users, items, law = KINDS[kind]
         return StationaryStochasticPerArmPyEnvironment(
-            *KINDS[kind][:2], 3, KINDS[kind][2], NUMBERS[number], 3, horizon=horizon
+            users, items, 3, law, NUMBERS[number], 3, horizon=horizon
         )
 
-    add_contract(f"per-arm {kind}, {number}, horizon {horizon}", make, True)
+    name = f"per-arm {kind}, {number}, horizon {horizon}"
+    add_contract(name, make, MANY_REWARDS, slow=True)

@@ -1,11 +1,11 @@
 """The part of the contract on expected rewards, for bandits that know theirs."""
 
 import unittest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.arrays import sum_over_slots
+from bandit_envs.base.arrays import Array, sum_over_slots
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest
 from bandit_envs.testing.comparison import assert_identical, require
@@ -16,18 +16,34 @@ MIN_REWARDS = 100
 """The smallest group of rewards whose mean is tested: of fewer, the spread is uncertain."""
 
 
+class Draws(NamedTuple):
+    """Rewards that were drawn, in n steps of B rows.
+
+    Fields:
+        errors: rewards less their expected rewards, [n, B] or [n, B, R].
+        means: the expected rewards, of the same shape.
+        actions: [n, B]; 0 where actions are not indices.
+    """
+
+    errors: Array
+    means: Array
+    actions: Array
+
+
 class BanditContract(ContractPart):
     """What a bandit says about its rewards agrees with itself and with the rewards."""
 
     def test_optimal_actions_have_the_largest_expected_reward(self) -> None:
-        environment, rollout, indexed = self._rollout_with("optimal_action")
+        environment, rollout, indexed = self._bandit_rollout("optimal_action")
         spec = add_outer_dims_nest(environment.action_spec(), (environment.batch_size,))
         for index, view in enumerate(rollout.views):
-            name, most = f"optimal_action() after {index} steps", view["optimal_reward"]
+            name = f"optimal_action() after {index} steps"
+            most = view["optimal_reward"]
             fits = check_arrays_nest(view["optimal_action"], spec)
             require(fits, f"{name} is {view['optimal_action']}; expected {spec}")
             if indexed:
-                means, shape = view["expected_rewards"], (len(most), environment.num_actions)
+                means = view["expected_rewards"]
+                shape = (len(most), environment.num_actions)
                 require(means.shape == shape, f"expected_rewards() has shape {means.shape}")
                 assert_identical(means.max(axis=1), most, f"the largest expected reward at {name}")
             environment.set_state(rollout.states[index])
@@ -37,9 +53,10 @@ class BanditContract(ContractPart):
                 require(close, f"{name} earns {reward} on average; expected {most}")
 
     def test_info_describes_the_last_step(self) -> None:
-        _, rollout, indexed = self._rollout_with("optimal_action")
+        _, rollout, indexed = self._bandit_rollout("optimal_action")
         for index, action in enumerate(rollout.actions):
-            name, expected = f"get_info() after {index + 1} steps", dict(rollout.views[index])
+            name = f"get_info() after {index + 1} steps"
+            expected = dict(rollout.views[index])
             info = rollout.views[index + 1]["get_info"]
             if rollout.time_steps[index + 1].is_first().all():
                 require(info is None, f"{name} is {info}; expected None after a reset")
@@ -47,13 +64,15 @@ class BanditContract(ContractPart):
             if indexed:
                 rows = np.arange(len(action))
                 expected["expected_reward"] = expected["expected_rewards"][rows, action]
-            for key in set(expected) & {"expected_reward", "optimal_reward", "optimal_action"}:
-                assert_identical(info.get(key), expected[key], f"{name}[{key!r}]")
-            reward, most = info["expected_reward"], info["optimal_reward"]
-            require((reward - most <= 1e-5 * (1.0 + np.abs(most))).all(), f"{name} is {info}")
+            for key in ("expected_reward", "optimal_reward", "optimal_action"):
+                if key in expected:
+                    assert_identical(info.get(key), expected[key], f"{name}[{key!r}]")
+            most = info["optimal_reward"]
+            surplus = info["expected_reward"] - most
+            require((surplus <= 1e-5 * (1.0 + np.abs(most))).all(), f"{name} is {info}")
 
     def test_unavailable_actions_are_refused_and_have_no_expected_reward(self) -> None:
-        environment, rollout, _ = self._rollout_with("current_time_step")
+        environment, rollout, _ = self._bandit_rollout("current_time_step")
         for index, action in enumerate(rollout.actions):
             environment.set_state(rollout.states[index])
             available = availability(environment)
@@ -74,43 +93,65 @@ class BanditContract(ContractPart):
         weighted by the expected rewards, finds rewards that went to other rows. The expected reward
         of a slate is that of the sum over its slots.
         """
-        environment, _, indexed = self._rollout_with("expected_rewards", "optimal_action")
-        rng, rows = np.random.default_rng(0), np.arange(environment.batch_size)
-        found: list[tuple[Any, ...]] = []
-        while len(found) * len(rows) < self.num_rewards:
+        environment, _, indexed = self._bandit_rollout("expected_rewards", "optimal_action")
+        draws = self._draw_rewards(environment, indexed)
+        groups = {
+            "all": draws.errors,
+            "all, weighted by their means,": draws.errors * (draws.means - draws.means.mean()),
+        }
+        for row in range(draws.errors.shape[1]):
+            groups[f"row {row}"] = draws.errors[:, row]
+        for action in np.unique(draws.actions):
+            groups[f"action {action}"] = draws.errors[draws.actions == action]
+        largest = 1.0 + np.abs(draws.errors).max()
+        rounding = 1e-6 * (1.0 + np.abs(draws.means).max()) * largest
+        num_numbers = draws.errors.shape[2:]  # of a reward: none, or those of a vector
+        for name, group in groups.items():
+            values = group.reshape(-1, *num_numbers)
+            if len(values) < MIN_REWARDS:
+                continue
+            # Rewards that are rarely other than 0 may all be 0 in a group: hence the spread of all.
+            spread = np.maximum(values.std(axis=0), draws.errors.std())
+            bound = STANDARD_ERRORS * spread / np.sqrt(len(values)) + rounding
+            means = values.mean(axis=0)
+            found = f"{means} above the expected on average, over {len(values)}"
+            close = (np.abs(means) <= bound).all()
+            require(close, f"rewards of {name} are {found}; expected at most {bound}")
+
+    def _draw_rewards(self, environment: Any, indexed: bool) -> Draws:
+        """Draws `num_rewards` rewards or a few more, with what is expected of each."""
+        rng = np.random.default_rng(0)
+        rows = np.arange(environment.batch_size)
+        errors: list[Array] = []
+        means: list[Array] = []
+        actions: list[Array] = []
+        while len(errors) * len(rows) < self.num_rewards:
             action = self.draw_action(rng, environment)
             mean = environment.expected_rewards()[rows, action] if indexed else None
             time_step = environment.step(action)
-            if not time_step.is_first().all():
-                reward = time_step.reward
-                if mean is None:
-                    mean, action = environment.get_info()["expected_reward"], 0 * rows
-                    reward = sum_over_slots(reward)
-                found.append((reward - mean.astype(float), mean, action))
-        if not found:
+            if time_step.is_first().all():
+                continue
+            reward = time_step.reward
+            if mean is None:
+                mean = environment.get_info()["expected_reward"]
+                action = np.zeros(len(rows))
+                reward = sum_over_slots(reward)
+            errors.append(reward - mean.astype(float))
+            means.append(mean)
+            actions.append(action)
+        if not errors:
             raise unittest.SkipTest("num_rewards is 0")
-        errors, means, actions = (np.array(column, float) for column in zip(*found))
-        groups = {"all": errors, "all, weighted by their means,": errors * (means - means.mean())}
-        groups |= {f"row {row}": errors[:, row] for row in range(errors.shape[1])}
-        groups |= {f"action {action}": errors[actions == action] for action in np.unique(actions)}
-        rounding = 1e-6 * (1.0 + np.abs(means).max()) * (1.0 + np.abs(errors).max())
-        for name, group in groups.items():
-            values = group.reshape(-1, *errors.shape[2:])
-            # Rewards that are rarely other than 0 may all be 0 in a group: hence the spread of all.
-            spread = np.maximum(values.std(axis=0), errors.std())
-            bound = STANDARD_ERRORS * spread / np.sqrt(len(values)) + rounding
-            above = f"{values.mean(axis=0)} above the expected on average, over {len(values)}"
-            close = len(values) < MIN_REWARDS or (np.abs(values.mean(axis=0)) <= bound).all()
-            require(close, f"rewards of {name} are {above}; expected at most {bound}")
+        return Draws(np.array(errors, float), np.array(means, float), np.array(actions))
 
-    def _rollout_with(self, *known: str) -> tuple[Any, Rollout, bool]:
+    def _bandit_rollout(self, *known: str) -> tuple[Any, Rollout, bool]:
         """Returns an environment, its rollout, and whether each action has an expected reward.
 
         The test is skipped if the environment is not a bandit, or knows none of the methods.
         """
         environment = self.make_environment(1)
         bandit: Any = environment.unwrapped
-        rollout = self.roll_out(environment)
+        rollout = self._rollout()
+        environment.set_state(rollout.states[-1])
         view = rollout.views[0]
         if not is_bandit(environment) or view.keys().isdisjoint(known):
             raise unittest.SkipTest(f"{bandit.name} has no {' or '.join(known)}")
