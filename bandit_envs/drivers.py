@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.policies import DelayedLearning, Policy
@@ -104,13 +104,13 @@ class StepDriver(Stateful):
 
     def get_state(self) -> Any:
         states = tuple(part.get_state() for part in self._parts)
-        return SavedState(type(self).__name__, self._sizes(), states)
+        return SavedState(type(self).__name__, self._state_key(), states)
 
     def set_state(self, state: Any) -> None:
         for part, part_state in zip(self._parts, self._restored(state)):
             part.set_state(part_state)
 
-    def _sizes(self) -> dict[str, int | None]:
+    def _state_key(self) -> dict[str, int | None]:
         return {"parts": len(self._parts)}
 
     def _check_content(self, content: Any) -> None:
@@ -120,4 +120,4 @@ class StepDriver(Stateful):
 
 def _check(good: bool, name: str, value: Any, expected: str) -> None:
     if not good:
-        raise TypeError(f"{name} is {shown(value)}; expected {expected}")
+        raise TypeError(f"{name} is {short_repr(value)}; expected {expected}")

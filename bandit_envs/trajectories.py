@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import read_only
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
+from bandit_envs.arrays import read_only
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 REWARD_SPEC = ArraySpec((), np.float32, "reward")
 """The default spec of a reward: one float32."""

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_envs.base.checks import check_distinct, check_integer, check_number, check_positive
+from bandit_envs.base.checks import check_integer, check_number, check_positive
+from bandit_envs.base.slates import check_distinct
 
 
 @given(st.integers(-(2**63) + 1, 2**63 - 1), st.integers(-5, 5))

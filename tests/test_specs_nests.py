@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bandit_envs.nests import map_structure
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,
     add_outer_dims_nest,
     assert_arrays_nest,
     check_arrays_nest,
-    map_structure,
     sample_spec_nest,
 )
 from bandit_envs.testing import assert_identical

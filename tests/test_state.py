@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_envs.base.state import Stateful, generator, split_seed
+from bandit_envs.base.state import Stateful
+from bandit_envs.seeding import generator, split_seed
 from bandit_envs.testing import assert_identical
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_envs.adapters.spaces import Adapter
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import Seed, generator
+from bandit_envs.seeding import Seed, generator
 
 
 class GymEnv(Adapter, gym.Env):

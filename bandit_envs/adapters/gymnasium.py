@@ -21,8 +21,8 @@ from bandit_envs.adapters.spaces import Adapter, ending, slates
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import Seed
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
+from bandit_envs.seeding import Seed
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
 

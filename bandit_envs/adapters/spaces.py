@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import sum_over_slots
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.checks import check_action, shown
+from bandit_envs.base.checks import check_action, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import Seed, generator
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, SlateSpec, is_discrete
+from bandit_envs.base.slates import sum_over_slots
+from bandit_envs.nests import Nest
+from bandit_envs.seeding import Seed, generator
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec, is_discrete
 from bandit_envs.trajectories import TimeStep
 
 
@@ -75,7 +76,9 @@ def to_arrays(spec: Nest, element: Any, batch_size: int) -> Nest:
             return {key: to_arrays(leaf, element[key], batch_size) for key, leaf in spec.items()}
     elif isinstance(element, (list, tuple)) and len(element) == len(spec):
         return type(spec)([to_arrays(leaf, part, batch_size) for leaf, part in zip(spec, element)])
-    raise TypeError(f"action is {shown(element)}; expected the structure of {shown(spec)}")
+    raise TypeError(
+        f"action is {short_repr(element)}; expected the structure of {short_repr(spec)}"
+    )
 
 
 def ending(step_type: Any, discount: Any) -> tuple[Any, Any]:
@@ -112,14 +115,14 @@ class Adapter:
     ) -> None:
         super().__init__()
         if not isinstance(env, PyEnvironment):
-            raise TypeError(f"env is {shown(env)}; expected a PyEnvironment")
+            raise TypeError(f"env is {short_repr(env)}; expected a PyEnvironment")
         if self._row is not None and env.batch_size != 1:
             raise ValueError(f"env has batch_size {env.batch_size}; expected 1")
         spec, action_spec = env.reward_spec(), env.action_spec()
         self._sums = isinstance(action_spec, SlateSpec) and len(getattr(spec, "shape", ())) == 1
         if not isinstance(spec, ArraySpec) or (spec.shape and not self._sums):
             expected = "one number a row, as LinearScalarization makes of vectors"
-            raise ValueError(f"env has reward_spec {shown(spec)}; expected {expected}")
+            raise ValueError(f"env has reward_spec {short_repr(spec)}; expected {expected}")
         modes = (None, *self.metadata["render_modes"])
         if render_mode not in modes:
             raise ValueError(f"render_mode is {render_mode!r}; expected one of {modes}")

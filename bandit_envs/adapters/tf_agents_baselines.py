@@ -15,9 +15,9 @@ from numpy.typing import DTypeLike
 from tf_agents.environments import py_environment, tf_py_environment
 
 from bandit_envs.adapters.tf_agents_environment import STEPPING, TFAgentsEnvironment, is_endless
-from bandit_envs.base.arrays import Array
+from bandit_envs.arrays import Array
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.specs import Nest, flatten, map_structure
+from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.trajectories import no_reward
 
 AnyEnvironment: TypeAlias = (

@@ -15,14 +15,14 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs import environments
 from bandit_envs.adapters.tf_agents_environment import TFAgentsBanditEnvironment
-from bandit_envs.base.arrays import Array
-from bandit_envs.base.state import Seed
+from bandit_envs.arrays import Array
 from bandit_envs.datasets import load_movielens, ratings_matrix
 from bandit_envs.environments.ranking import ClickModel, FeedbackModel
+from bandit_envs.nests import Nest
 from bandit_envs.rewards.actions import ActionRewards
 from bandit_envs.rewards.contextual import RewardFunction
 from bandit_envs.sampling import SamplingFunction
-from bandit_envs.specs import Nest
+from bandit_envs.seeding import Seed
 
 DropIn = TypeVar("DropIn", bound=type)
 

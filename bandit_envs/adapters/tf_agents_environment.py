@@ -29,8 +29,9 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import Seed
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.seeding import Seed
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 STEPPING = threading.RLock()
 """Held during the steps of adapted bandits: graphs step and read them in several threads."""

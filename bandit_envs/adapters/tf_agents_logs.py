@@ -20,7 +20,7 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.logged import BanditLog, LogRecorder
-from bandit_envs.specs import Nest, map_structure
+from bandit_envs.nests import Nest, map_structure
 from bandit_envs.trajectories import PolicyInfo, StepType, Trajectory
 
 SAMPLING = bernoulli.BernoulliThompsonSamplingPolicy, linear.LinearThompsonSamplingPolicy

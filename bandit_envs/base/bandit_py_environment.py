@@ -10,26 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs import rendering
-from bandit_envs.base.arrays import check_array, check_result, read_only
-from bandit_envs.base.checks import (
-    check_action,
-    check_available,
-    check_distinct,
-    check_indices,
-    check_integer,
-)
+from bandit_envs.arrays import check_array, check_result, read_only
+from bandit_envs.base.checks import check_action, check_available, check_indices, check_integer
+from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
-from bandit_envs.base.state import Memo, Seed, Transient, check_fields
+from bandit_envs.base.slates import check_distinct
+from bandit_envs.base.state import check_fields
+from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
+from bandit_envs.seeding import Seed
 from bandit_envs.specs import (
     ArraySpec,
     BoundedArraySpec,
-    Nest,
     SlateSpec,
     add_outer_dims_nest,
     assert_arrays_nest,
-    flatten,
-    map_structure,
-    read_only_nest,
 )
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, restart
 
@@ -139,7 +133,7 @@ class BanditPyEnvironment(PyEnvironment):
     independent_rows: ClassVar[bool] = False
     """Whether each row is an independent run; if not, rows are users of one shared problem."""
 
-    trusted: ClassVar[bool] = False
+    skips_nan_check: ClassVar[bool] = False
     """Whether steps trust `_observe` never to return NaN; subclasses inherit it."""
 
     def __init__(
@@ -185,7 +179,7 @@ class BanditPyEnvironment(PyEnvironment):
         self._observation_spec = observation_spec
         self._mean_memo, self._mask_memo = Memo(), Memo()
         self._optimum_memo, self._info_memo = Memo(), Memo()
-        self._render_window = Transient()
+        self._window = rendering.Window()
 
     @property
     def num_actions(self) -> int:
@@ -249,10 +243,10 @@ class BanditPyEnvironment(PyEnvironment):
         return read_only_nest(info)  # type: ignore[no-any-return]
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
-        return rendering.render(self._rendered_arms(row), mode, self._render_window)
+        return self._window.show(self._rendered_arms(row), mode)
 
     def close(self) -> None:
-        rendering.close(self._render_window)
+        self._window.close()
 
     @abc.abstractmethod
     def _initial_state(self, rng: np.random.Generator) -> Any:
@@ -385,7 +379,7 @@ class BanditPyEnvironment(PyEnvironment):
         steps += 1
         ends = self._horizon is None or steps >= self._horizon
         observation = self._observe(next_state)
-        if observation is not before.observation and not self.trusted:
+        if observation is not before.observation and not self.skips_nan_check:
             self._check_observation(self._observation_spec, observation)
         fields = self._step_types[ends], reward, self._step_discounts, observation
         time_step = new_tuple(TimeStep, fields)
@@ -474,8 +468,8 @@ class BanditPyEnvironment(PyEnvironment):
             raise ValueError(f"{self._name} has no state yet; call reset() first")
         return bandit
 
-    def _sizes(self) -> dict[str, int | None]:
-        return {**super()._sizes(), "num_actions": self._num_actions, "horizon": self._horizon}
+    def _state_key(self) -> dict[str, int | None]:
+        return {**super()._state_key(), "num_actions": self._num_actions, "horizon": self._horizon}
 
     def _check_content(self, content: Any) -> None:
         super()._check_content(content)

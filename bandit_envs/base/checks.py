@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import as_numbers
+from bandit_envs.arrays import as_numbers
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 MAX_PARAMETER = 1e37
@@ -28,13 +28,13 @@ MAX_REWARD = 1e100
 INTP, UINTP = np.dtype(np.intp), np.dtype(np.uintp)
 
 
-def shown(value: Any, width: int = 160) -> str:
+def short_repr(value: Any, width: int = 160) -> str:
     """Returns the `repr` of a value for a message, cut to a readable length."""
     text = repr(value)
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def listed(names: str | Sequence[str]) -> list[str]:
+def as_list(names: str | Sequence[str]) -> list[str]:
     """Returns one name, or several, as a list."""
     return [names] if isinstance(names, str) else list(names)
 
@@ -46,10 +46,10 @@ def check_integer(name: str, value: Any, minimum: int = -(2**63), maximum: int =
             raise TypeError
         integer = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {shown(value)}; expected an integer") from None
+        raise TypeError(f"{name} is {short_repr(value)}; expected an integer") from None
     if not minimum <= integer <= maximum:
         expected = f"at least {minimum}" if integer < minimum else f"at most {maximum}"
-        raise ValueError(f"{name} is {shown(integer)}; expected {expected}")
+        raise ValueError(f"{name} is {short_repr(integer)}; expected {expected}")
     return integer
 
 
@@ -62,7 +62,7 @@ def check_number(
             raise TypeError  # float() would take "1", True and numbers with an imaginary part
         number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} is {shown(value)}; expected a number") from None
+        raise TypeError(f"{name} is {short_repr(value)}; expected a number") from None
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
@@ -96,7 +96,7 @@ def check_parameters(**parameters: tuple[ArrayLike, float, float]) -> list[NDArr
         array = as_numbers(f"{name} is", value).astype(np.float64)
         if not ((array >= low) & (array <= high)).all():
             expected = f"All parameters should be floats in [{low:g}, {high:g}]."
-            raise ValueError(f"{name} is {shown(value)}. {expected}")
+            raise ValueError(f"{name} is {short_repr(value)}. {expected}")
         arrays.append(array)
         try:
             np.broadcast_shapes(*(a.shape for a in arrays))
@@ -156,29 +156,6 @@ def check_available(action: NDArray[np.intp], available: NDArray[np.bool_]) -> N
     """Returns `action` [B, ...]; ValueError if its row of `available` [B, K] does not allow it."""
     rows = np.arange(len(action)).reshape(-1, *(1,) * (action.ndim - 1))
     _require("action", action, available[rows, action], "expected one that is available in its row")
-    return action
-
-
-def check_distinct(action: NDArray[np.intp], num_items: int) -> NDArray[np.intp]:
-    """Returns slates [B, S] of items from 0 to `num_items` - 1; ValueError if one repeats one."""
-    size, num_slots = action.shape
-    if num_slots <= 32:  # for more, the pairs are so many that what follows is faster
-        half = max(num_slots // 2, 1)
-        circle = np.empty((num_slots + half, size), np.uint8 if num_items <= 256 else np.uint32)
-        circle[:num_slots] = action.T
-        circle[num_slots:] = circle[:half]
-        # Row i has the slots that are i + 1 places further in the circle: all pairs up to S // 2.
-        width, step = circle.strides
-        others = np.ndarray((half, action.size), circle.dtype, circle, width, (width, step))
-        is_same = others == circle[:num_slots].reshape(-1)
-        if not is_same.item(is_same.argmax()):
-            return action
-    is_shown = np.zeros(size * num_items, np.bool_)
-    is_shown[action + np.arange(0, size * num_items, num_items)[:, np.newaxis]] = True
-    if np.count_nonzero(is_shown) < action.size:
-        row = int(is_shown.reshape(size, num_items).sum(axis=1).argmin())
-        found = f"action[{row}] is {action[row].tolist()}, which shows an item twice"
-        raise ValueError(f"{found}; expected distinct items")
     return action
 
 

@@ -8,19 +8,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bandit_envs.base.arrays import read_only
+from bandit_envs.arrays import read_only
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed, Stateful, check_fields, generator
-from bandit_envs.specs import (
-    ArraySpec,
-    Nest,
-    add_outer_dims_nest,
-    assert_arrays_nest,
-    flatten,
-    map_structure,
-    read_only_nest,
-    value_range,
-)
+from bandit_envs.base.state import Stateful, check_fields
+from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
+from bandit_envs.seeding import Seed, generator
+from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest, value_range
 from bandit_envs.trajectories import DISCOUNT_SPEC, REWARD_SPEC, TimeStep, time_step_spec
 
 Self = TypeVar("Self", bound="PyEnvironment")
@@ -203,7 +196,7 @@ class PyEnvironment(Stateful, abc.ABC):
         self._state = new_tuple(EnvironmentState, (self._state.rng, time_step, latent))
         return read_only_time_step(time_step)
 
-    def _sizes(self) -> dict[str, int | None]:
+    def _state_key(self) -> dict[str, int | None]:
         return {"batch_size": self._batch_size}
 
     def _check_content(self, content: Any) -> None:

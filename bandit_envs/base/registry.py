@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from bandit_envs.base.checks import shown
+from bandit_envs.base.checks import short_repr
 
 EntryType = TypeVar("EntryType", bound="Entry")
 signature = functools.cache(inspect.signature)
@@ -100,13 +100,15 @@ class Entry:
         module, colon, path = name.partition(":")
         if not colon:
             hint = near_miss(name, table) or f"expected one of {', '.join(table)}"
-            raise ValueError(f"{cls.what} is {shown(name)}; {hint}")
+            raise ValueError(f"{cls.what} is {short_repr(name)}; {hint}")
         if module in table and "=" in path:
-            problem = f"in a table, name is {shown(module)}, and parameters are keys of their own"
-            raise ValueError(f"{cls.what} is {shown(name)}; {problem}")
+            problem = (
+                f"in a table, name is {short_repr(module)}, and parameters are keys of their own"
+            )
+            raise ValueError(f"{cls.what} is {short_repr(name)}; {problem}")
         if module.endswith(".py"):
             dotted = module.removesuffix(".py").replace("/", ".")
-            raise ValueError(f"{cls.what} is {shown(name)}; did you mean {dotted}:{path}?")
+            raise ValueError(f"{cls.what} is {short_repr(name)}; did you mean {dotted}:{path}?")
         try:
             found = operator.attrgetter(path)(importlib.import_module(module))
             if not (isinstance(found, type) and issubclass(found, cls.kinds)):
@@ -114,7 +116,7 @@ class Entry:
                 raise TypeError(f"it is not a subclass of {expected}")
         except (Exception, SystemExit) as error:  # a user's module raises whatever it likes
             problem = f"cannot be used: {error}{raised_at(error, module)}"
-            raise ValueError(f"{cls.what} is {shown(name)}, which {problem}") from error
+            raise ValueError(f"{cls.what} is {short_repr(name)}, which {problem}") from error
         return cls.of_class(name, found)
 
 

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
-
-Result = TypeVar("Result")
+from typing import Any, NamedTuple
 
 
 class SavedState(NamedTuple):
@@ -33,7 +28,7 @@ class Stateful:
 
         It can be pickled, and written with `save_state`.
         """
-        return SavedState(type(self).__name__, self._sizes(), copy.deepcopy(self._state))
+        return SavedState(type(self).__name__, self._state_key(), copy.deepcopy(self._state))
 
     def set_state(self, state: Any) -> None:
         """Returns to a `state` of `get_state`: from there on, everything repeats bit for bit.
@@ -43,7 +38,7 @@ class Stateful:
         """
         self._state = self._restored(state)
 
-    def _sizes(self) -> dict[str, int | None]:
+    def _state_key(self) -> dict[str, int | None]:
         """Returns the numbers that the object and its saved states must share."""
         return {}
 
@@ -51,7 +46,7 @@ class Stateful:
         """Returns a copy of the content of a saved state, or raises and changes nothing."""
         if not isinstance(state, SavedState):
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
-        expected = type(self).__name__, self._sizes()
+        expected = type(self).__name__, self._state_key()
         if (state.owner, state.sizes) != expected:
             found = f"state belongs to a {state.owner} with {state.sizes}"
             raise ValueError(f"{found}; expected a {expected[0]} with {expected[1]}")
@@ -64,60 +59,6 @@ class Stateful:
 
     def _check_content(self, content: Any) -> None:
         """Raises an exception if `content` does not fit the object."""
-
-
-class Transient:
-    """Holds a value that is not part of the state: copies and pickles of the holder are empty."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value: Any = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()
-
-
-class Memo(Transient):
-    """Holds the last result of a pure function of a state."""
-
-    __slots__ = ()
-
-    def of(self, state: Any, function: Callable[[Any], Result]) -> Result:
-        """Returns `function(state)`, computed only if `state` is not the same object as before."""
-        if self.value is None or self.value[0] is not state:
-            self.value = state, function(state)
-        result: Result = self.value[1]
-        return result
-
-
-Seed = Any
-"""Whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy."""
-
-
-def generator(seed: Seed) -> np.random.Generator:
-    """Returns the generator of a seed; it shares its stream with a Generator or a RandomState."""
-    if isinstance(seed, np.random.RandomState):
-        return np.random.Generator(seed._bit_generator)
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"seed is {seed!r}; expected a non-negative integer or a NumPy source of randomness"
-        ) from error
-
-
-def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
-    """Returns a generator for the constants of a problem, and a seed for its environment.
-
-    `seed` stays as it is, and the position of a generator counts.
-    """
-    rng = generator(copy.deepcopy(seed))
-    sequence: Any = rng.bit_generator._seed_seq  # type: ignore[attr-defined]  # before NumPy 1.25
-    if isinstance(seed, np.random.Generator | np.random.BitGenerator | np.random.RandomState):
-        sequence = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
-    constants, draws = sequence.spawn(2)
-    return np.random.default_rng(constants), draws
 
 
 def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> Any:

@@ -7,7 +7,7 @@ import pkgutil
 import sys
 from collections.abc import Sequence
 
-from bandit_envs.base.checks import shown
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import closest
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.policies.registry import POLICIES
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if unknown:
             hint = _hint(unknown[0], options)
-            raise ValueError(f"{options.command} does not take {shown(unknown[0])}; {hint}")
+            raise ValueError(f"{options.command} does not take {short_repr(unknown[0])}; {hint}")
         function = pkgutil.resolve_name(options.func)
         return int(function(options))
     except ModuleNotFoundError as error:

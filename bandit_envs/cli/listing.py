@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from bandit_envs.base.checks import shown
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import Entry, near_miss
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry, find_environment
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
@@ -32,7 +32,7 @@ def _find(name: str) -> Entry:
             return find_environment(name)
         return PolicyEntry.find(name, POLICIES)
     hint = near_miss(name, [*ENVIRONMENTS, *POLICIES]) or "list shows all ids"
-    raise ValueError(f"no id is {shown(name)}; {hint}")
+    raise ValueError(f"no id is {short_repr(name)}; {hint}")
 
 
 def _describe_all() -> str:

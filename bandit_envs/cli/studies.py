@@ -13,7 +13,7 @@ import numpy as np
 
 from bandit_envs import metrics
 from bandit_envs import studies as bandit_studies
-from bandit_envs.base.checks import shown
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import near_miss
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import ERR, OUT, StepProgress, new_table
@@ -109,7 +109,7 @@ def _published(name: str) -> dict[str, Any]:
     names = [file.stem for file in GALLERY.glob("*.toml")]
     if name not in names:
         hint = near_miss(name, sorted(names)) or "reproduce --list shows them"
-        raise ValueError(f"the gallery has no {shown(name)}; {hint}")
+        raise ValueError(f"the gallery has no {short_repr(name)}; {hint}")
     return parse_toml((GALLERY / f"{name}.toml").read_text("utf-8"))
 
 

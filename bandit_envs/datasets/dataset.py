@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS
-from bandit_envs.base.checks import listed
+from bandit_envs.arrays import NUMBERS
+from bandit_envs.base.checks import as_list
 
 
 class Dataset(NamedTuple):
@@ -38,7 +38,7 @@ def from_columns(
         label: the column of the labels, which are numbered in sorted order.
         features: the column or columns to use as features; all others by default.
     """
-    names = [name for name in columns if name != label] if features is None else listed(features)
+    names = [name for name in columns if name != label] if features is None else as_list(features)
     for name in (label, *names):
         if name not in columns:
             found = ", ".join(map(str, columns))
@@ -65,7 +65,7 @@ def one_hot(columns: NDArray[Any]) -> NDArray[np.float32]:
 
 def from_frame(frame: Any, label: str, features: str | Sequence[str] | None = None) -> Dataset:
     """Makes a data set of a pandas DataFrame, as `from_columns` does."""
-    used = frame if features is None else frame.filter([label, *listed(features)])
+    used = frame if features is None else frame.filter([label, *as_list(features)])
     missing = np.argwhere((used.isna() | used.isin([np.inf, -np.inf])).to_numpy())
     if len(missing):
         row, column = missing[0]

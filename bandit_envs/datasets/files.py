@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.checks import check_numbers, shown
+from bandit_envs.base.checks import check_numbers, short_repr
 from bandit_envs.datasets.cells import Cells
 from bandit_envs.datasets.dataset import Dataset, one_hot
 from bandit_envs.rewards import Discrete
@@ -172,7 +172,7 @@ def ratings_matrix(table: ArrayLike) -> NDArray[np.float64]:
     """
     rows = check_numbers("table", table, ndim=2)
     if rows.shape[1] != 3 or not len(rows) or not np.isfinite(rows).all():
-        raise ValueError(f"table is {shown(table)}; expected rows of user, item and rating")
+        raise ValueError(f"table is {short_repr(table)}; expected rows of user, item and rating")
     places = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in rows.T[:2]]
     ratings = np.zeros([place.max() + 1 for place in places])
     ratings[tuple(places)] = rows[:, 2]

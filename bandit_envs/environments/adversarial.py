@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.specs import BoundedArraySpec

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.base.checks import check_integer, check_parameters, check_positive
-from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.k_armed_bandit import KArmedBandit
 from bandit_envs.rewards.arms import Bernoulli
+from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import ArraySpec
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
-from bandit_envs.base.checks import check_numbers, check_table, shown
+from bandit_envs.base.checks import check_numbers, check_table, short_repr
 from bandit_envs.rewards import RewardDistribution, as_distribution
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
@@ -66,7 +66,7 @@ class ClassificationBandit(BanditPyEnvironment):
         if len(classes) != len(features):
             raise ValueError(f"labels has length {len(classes)}; expected {len(features)}")
         if classes.dtype.kind not in "iu" or classes.min() < 0:
-            raise ValueError(f"labels is {shown(labels)}; expected integers from 0")
+            raise ValueError(f"labels is {short_repr(labels)}; expected integers from 0")
         num_labels = int(classes.max()) + 1
         self._contexts = features
         self._labels: Indices = classes.astype(np.intp)

@@ -8,9 +8,10 @@ import typing
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, best_slate
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_parameters, check_table
+from bandit_envs.base.slates import best_slate
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import SlateSpec
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Floats, Rng, read_only
+from bandit_envs.arrays import Array, Floats, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.sampling import SamplingFunction, as_sampler
 from bandit_envs.specs import add_outer_dims_nest
@@ -22,7 +22,7 @@ ITEMS = "global_sampling_fn", "item_sampling_fn"
 class ContextualBandit(BanditPyEnvironment):
     """A bandit whose state is its observation, which `_initial_state` draws anew for each step."""
 
-    trusted = True  # the samplers check the contexts
+    skips_nan_check = True  # the samplers check the contexts
     _contexts: UsersAndItems  # of classes that draw nothing else
 
     def _initial_state(self, rng: Rng) -> Any:
@@ -73,7 +73,7 @@ class LinearBandit(BanditPyEnvironment):
     Its states have them as fields `context` and `weights`. Time goes on through `reset`.
     """
 
-    trusted = True  # the samplers check the contexts
+    skips_nan_check = True  # the samplers check the contexts
 
     def __init__(
         self, contexts: SamplingFunction, weights: SamplingFunction, **options: Any

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_parameters
-from bandit_envs.base.state import Seed
 from bandit_envs.environments.contextual import CONTEXT, LinearBandit
 from bandit_envs.rewards import arms
 from bandit_envs.sampling import Normal, SamplingFunction
+from bandit_envs.seeding import Seed
 
 
 class DriftingLinearState(NamedTuple):

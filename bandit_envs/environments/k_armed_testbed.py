@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
-from bandit_envs.base.state import Seed
 from bandit_envs.rendering import Arms
+from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 
 

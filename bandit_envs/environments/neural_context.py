@@ -7,15 +7,15 @@ import typing
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array
+from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import Options
-from bandit_envs.base.checks import check_integer, shown
-from bandit_envs.base.state import split_seed
+from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.environments.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
 )
 from bandit_envs.rewards import FunctionReward
 from bandit_envs.sampling import Normal, UnitSphere
+from bandit_envs.seeding import split_seed
 
 FUNCTIONS = "square", "quadratic", "cosine"
 
@@ -55,7 +55,7 @@ class NeuralContextBandit(StationaryStochasticPerArmPyEnvironment):
     ) -> None:
         if function not in FUNCTIONS:
             expected = ", ".join(FUNCTIONS)
-            raise ValueError(f"function is {shown(function)}; expected one of {expected}")
+            raise ValueError(f"function is {short_repr(function)}; expected one of {expected}")
         rng, options["seed"] = split_seed(options.get("seed"))
         size = check_integer("dim", dim, minimum=1)
         if function == "quadratic":

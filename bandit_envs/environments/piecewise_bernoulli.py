@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import check_integer, check_number, check_table
-from bandit_envs.base.state import Seed
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling.durations import Durations
+from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 
 PROBLEMS = (

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
-from bandit_envs.base.state import Seed
 from bandit_envs.environments.contextual import WEIGHTS, LinearBandit
 from bandit_envs.sampling import Durations, Normal, SamplingFunction, as_sampler
+from bandit_envs.seeding import Seed
 
 ADDITIVE = "additive_sampling_fn"
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, best_slate, cast, chosen
+from bandit_envs.arrays import Array, Floats, Indices, Rng, cast, take_actions
 from bandit_envs.base.checks import check_integer, check_number, check_table
-from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.base.slates import best_slate
 from bandit_envs.environments.contextual import ITEMS, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LogisticReward, RewardModel
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling import Normal, SamplingFunction
+from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import SlateSpec
 
 
@@ -86,7 +87,7 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         return self._relevances(state["global"], state["per_arm"])
 
     def _click_probabilities(self, state: Observation, action: Indices) -> Floats:
-        items = chosen(state["per_arm"], action)
+        items = take_actions(state["per_arm"], action)
         return np.asarray(self._looks * self._relevances(state["global"], items))
 
     def _relevances(self, users: Array, items: Array) -> Floats:

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, best_slate, chosen, sigmoid
+from bandit_envs.arrays import Array, Floats, Indices, Rng, sigmoid, take_actions
 from bandit_envs.base.checks import check_integer, check_number, check_table
-from bandit_envs.base.state import Seed, split_seed
+from bandit_envs.base.slates import best_slate
 from bandit_envs.environments.contextual import ITEMS, ContextualBandit, Observation, UsersAndItems
+from bandit_envs.nests import Nest
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling import Normal, SamplingFunction
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, SlateSpec
+from bandit_envs.seeding import Seed, split_seed
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec
 
 SCORES = "scores_weight_matrix"
 
@@ -121,7 +123,7 @@ class RankingPyEnvironment(ContextualBandit):
 
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Nest:
         taste = self._taste(state)
-        scores = _products(chosen(state["per_arm"], action), taste)
+        scores = _products(take_actions(state["per_arm"], action), taste)
         if self._has_ghosts:
             scores = np.concatenate([scores, taste], axis=1)
             weights = sigmoid(scores + rng.standard_normal(scores.shape))
@@ -140,7 +142,7 @@ class RankingPyEnvironment(ContextualBandit):
 
     def _expected_reward(self, state: Observation, action: Indices) -> Array:
         taste = self._taste(state)
-        scores = _products(chosen(state["per_arm"], action), taste)
+        scores = _products(take_actions(state["per_arm"], action), taste)
         if self._has_ghosts:
             return _ghost_click_probability(scores, taste)
         return np.asarray(scores.max(axis=1) >= self._threshold, np.float64)

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import Options
 from bandit_envs.base.checks import check_integer, check_table
-from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.environments.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
 )
 from bandit_envs.rewards import FunctionReward
 from bandit_envs.sampling import Catalog
+from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import ArraySpec
 
 

@@ -7,7 +7,7 @@ import typing
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import check_integer, check_numbers
-from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import CONTEXT, ContextualBandit
+from bandit_envs.nests import Nest
 from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
 from bandit_envs.sampling import BatchFunction, ContextSampler, Normal
-from bandit_envs.specs import Nest
+from bandit_envs.seeding import Seed, split_seed
 
 
 class StationaryStochasticPyEnvironment(ContextualBandit):

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Array, Indices, Rng, chosen
+from bandit_envs.arrays import Array, Indices, Rng, take_actions
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
 from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
+from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import BoundedArraySpec
 
 COUNT = "num_actions_fn"
@@ -103,7 +103,7 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
         return available_actions(state, self.num_actions)
 
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Array:
-        items = chosen(state["per_arm"], action)
+        items = take_actions(state["per_arm"], action)
         return self._reward_model.draw(rng, state["global"], items)
 
 

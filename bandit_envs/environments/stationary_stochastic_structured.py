@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Indices, Rng, chosen
+from bandit_envs.arrays import Array, Indices, Rng, take_actions
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed, split_seed
 from bandit_envs.environments.contextual import NAMES, ContextualBandit, UsersAndItems
+from bandit_envs.nests import Nest, map_structure
 from bandit_envs.rewards import FlatReward, LinearReward, RowNestReward, as_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
-from bandit_envs.specs import Nest, map_structure
+from bandit_envs.seeding import Seed, split_seed
 
 
 class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
@@ -70,7 +70,7 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))
 
     def _draw_rewards(self, rng: Rng, state: dict[str, Nest], action: Indices) -> Array:
-        items = map_structure(lambda leaf: chosen(leaf, action), state["per_arm"])
+        items = map_structure(lambda leaf: take_actions(leaf, action), state["per_arm"])
         return self._reward_model.draw(rng, state["global"], items)
 
 

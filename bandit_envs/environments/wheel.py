@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_parameters
-from bandit_envs.base.state import Seed
+from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 
 NUM_ACTIONS = 5
@@ -51,7 +51,7 @@ class WheelPyEnvironment(BanditPyEnvironment):
     array([ True])
     """
 
-    trusted = True  # its contexts are finite numbers
+    skips_nan_check = True  # its contexts are finite numbers
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,

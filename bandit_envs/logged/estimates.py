@@ -9,9 +9,9 @@ import warnings
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer, check_number
-from bandit_envs.base.state import Seed, generator
+from bandit_envs.seeding import Seed, generator
 
 LARGE_WEIGHT, SMALL_SAMPLE, FAR, TOLERANCE = 100.0, 100.0, 4.0, 1e-6
 BLOCK = 2048  # rows that stay in the processor's cache

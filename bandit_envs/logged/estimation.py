@@ -9,16 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats, Rng
+from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.logged import estimators
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.models import RewardRegression
+from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.policies.draws import draw_indices, normalized
-from bandit_envs.specs import ArraySpec, map_structure
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 LOGGING, EVALUATED = -3.0, 3.0  # how much the policies prefer good actions

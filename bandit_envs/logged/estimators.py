@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Floats, as_numbers, check_array
-from bandit_envs.base.checks import check_number, shown
+from bandit_envs.arrays import Floats, as_numbers, check_array
+from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.logged.estimates import BLOCK, Estimate
 from bandit_envs.logged.log import BanditLog, check_distributions, check_each, column
 from bandit_envs.trajectories import SlateProbabilities
@@ -259,7 +259,7 @@ class SlateEstimator:
 
     def _table(self, name: str, of_slates: SlateProbabilities, shape: tuple[int, ...]) -> Floats:
         if not isinstance(of_slates, SlateProbabilities):
-            raise TypeError(f"{name} is {shown(of_slates)}; expected SlateProbabilities")
+            raise TypeError(f"{name} is {short_repr(of_slates)}; expected SlateProbabilities")
         label, given = f"{name}.{self._kind}", getattr(of_slates, self._kind)
         if given is None:
             raise ValueError(f"{label} is None; {type(self).__name__} needs it")

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import shown
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.specs import Nest
+from bandit_envs.nests import Nest
 
 OBP_KEYS = {"n_rounds", "n_actions", "context", "action", "reward", "pscore"}
 OBP_OPTIONAL = {"pi_b", "expected_reward", "action_context", "position"}
@@ -103,7 +103,9 @@ def _refuse(log: BanditLog, *names: str) -> None:
 def _features(array: Any, ndim: int) -> NDArray[Any]:
     if isinstance(array, np.ndarray) and array.ndim == ndim and array.dtype.kind in "biuf":
         return array
-    raise ValueError(f"observation has {shown(array)}; expected numbers with {ndim} dimensions")
+    raise ValueError(
+        f"observation has {short_repr(array)}; expected numbers with {ndim} dimensions"
+    )
 
 
 def _documents(log: BanditLog, *refused: str) -> Iterator[Document]:

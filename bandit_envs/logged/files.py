@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import as_numbers
-from bandit_envs.base.checks import listed
+from bandit_envs.arrays import as_numbers
+from bandit_envs.base.checks import as_list
 from bandit_envs.base.saving import atomic_write, load_state, save_state
 from bandit_envs.logged.log import COLUMNS, BanditLog, check_each, concatenate
-from bandit_envs.specs import Nest, flatten, map_structure
+from bandit_envs.nests import Nest, flatten, map_structure
 
 KEY = "bandit_envs.log"
 SUFFIXES = ".npz", ".csv", ".parquet"
@@ -105,7 +105,7 @@ def from_frame(
             raise ValueError("features is None, and frame was not made by to_frame()")
         layout = {**frame.attrs[KEY], "rows": len(frame)}
         return _nested(layout, {name: frame[name].to_numpy() for name in frame})
-    chosen = listed(features)
+    chosen = as_list(features)
     for name in (action, reward, propensity, *chosen):
         if name not in frame:
             raise ValueError(f"frame has no column {name!r}; it has {list(frame)[:20]}")

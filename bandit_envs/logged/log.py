@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.base.arrays import NUMBERS, Array, Floats, as_numbers, check_array
+from bandit_envs.arrays import NUMBERS, Array, Floats, as_numbers, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import check_integer, shown
-from bandit_envs.specs import Nest, flatten, map_structure
+from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.nests import Nest, flatten, map_structure
 
 COLUMNS = {
     "action": ("iu", np.int64, 1),
@@ -103,7 +103,9 @@ class BanditLog:
         optional = [*COLUMNS][3:]
         for name in names:
             if name not in optional:
-                raise ValueError(f"name is {shown(name)}; expected one of {', '.join(optional)}")
+                raise ValueError(
+                    f"name is {short_repr(name)}; expected one of {', '.join(optional)}"
+                )
         return self._like(self.observation, {**self._columns, **dict.fromkeys(names)})
 
     def __len__(self) -> int:

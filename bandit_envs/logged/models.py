@@ -9,12 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Floats, Indices
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_integer
-from bandit_envs.base.state import Seed, generator
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.nests import flatten, map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.specs import flatten, map_structure
+from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import restart
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
-from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.logged.files import read_log, write_log
 from bandit_envs.logged.log import BanditLog, joined
-from bandit_envs.specs import Nest
+from bandit_envs.nests import Nest
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
@@ -55,7 +55,7 @@ class LogRecorder:
         self._num_actions = check_integer("num_actions", num_actions, minimum=1)
         self._chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
         if env is not None and not (isinstance(env, PyEnvironment) and is_bandit(env)):
-            raise TypeError(f"env is {shown(env)}; expected a bandit, or a wrapper of one")
+            raise TypeError(f"env is {short_repr(env)}; expected a bandit, or a wrapper of one")
         self._env = env
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
@@ -71,7 +71,7 @@ class LogRecorder:
         chance: Any = getattr(info, "log_probability", None)
         if np.shape(chance) != np.shape(action):
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
-            raise ValueError(f"policy_info is {shown(info)}; expected {expected}")
+            raise ValueError(f"policy_info is {short_repr(info)}; expected {expected}")
         if max_delay_of(trajectory.observation) > 0:
             raise ValueError("rewards are delayed, so they belong to earlier actions")
         choice = None if self._env is None else self._env._last_choice()

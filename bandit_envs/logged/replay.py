@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats, Indices, Mask, Rng, read_only
+from bandit_envs.arrays import Floats, Indices, Mask, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import shown
-from bandit_envs.base.state import Seed
+from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.nests import flatten, map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.specs import ArraySpec, flatten, map_structure
+from bandit_envs.seeding import Seed
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory
 
 
@@ -50,7 +51,7 @@ class ReplayEnvironment(BanditPyEnvironment):
 
     def __init__(self, log: BanditLog, batch_size: int = 1, **options: Any) -> None:
         if not isinstance(log, BanditLog) or not len(log):
-            raise ValueError(f"log is {shown(log)}; expected a BanditLog with rows")
+            raise ValueError(f"log is {short_repr(log)}; expected a BanditLog with rows")
         self._log, self._observations = log, log.seen()
         self._acceptance = log.propensity.min() / log.propensity
         spec = map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.seen())

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import sum_over_slots
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.metrics.bandits import (
     AverageRewardMetric,
     ConstraintViolationMetric,

@@ -9,7 +9,7 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Policy, Sizes

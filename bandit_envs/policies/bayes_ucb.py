@@ -7,12 +7,12 @@ import typing
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats
+from bandit_envs.arrays import Floats
+from bandit_envs.nests import map_structure
 from bandit_envs.policies.beta_laws import UNKNOWN, Tails, lower_bounds, upper_quantiles
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Actions, Parts
 from bandit_envs.policies.thompson import BetaPolicy
-from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

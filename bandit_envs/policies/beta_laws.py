@@ -8,7 +8,7 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats, Rng
+from bandit_envs.arrays import Floats, Rng
 
 BLOCK = 8192  # how many numbers are drawn at once: their arrays stay in the cache
 LENGTH = 34.0  # an integral over a density ends where its logarithm has fallen by this

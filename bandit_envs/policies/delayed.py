@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful
+from bandit_envs.nests import map_structure
 from bandit_envs.policies.policy import Policy
-from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
@@ -66,7 +66,7 @@ class DelayedLearning(Stateful):
             self.policy.learn_rows(parts)
         self._state = steps
 
-    def _sizes(self) -> dict[str, int | None]:
+    def _state_key(self) -> dict[str, int | None]:
         return {"batch_size": self._env.batch_size, "max_delay": self._length - 1}
 
 

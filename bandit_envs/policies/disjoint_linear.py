@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats
+from bandit_envs.arrays import Floats
+from bandit_envs.nests import Nest
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.linear import (
     EpsilonGreedyRegression,
@@ -18,7 +19,6 @@ from bandit_envs.policies.linear import (
 )
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
-from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Mask, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 
 NO_ROWS = np.zeros(0, np.intp)
 

@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats, Mask
+from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.checks import check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Sizes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats, Mask, Rng
+from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy

@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
 from bandit_envs.policies.policy import Policy, Sizes
 from bandit_envs.trajectories import TimeStep, Trajectory

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats, Mask, Rng
+from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.policies.draws import argmax, draw_indices, normalized
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.trajectories import TimeStep

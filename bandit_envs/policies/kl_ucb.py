@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.averages import AverageIndexPolicy, Averages
 from bandit_envs.policies.policy import Sizes

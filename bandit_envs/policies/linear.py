@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import NUMBERS, Floats, Rng, as_numbers
+from bandit_envs.arrays import NUMBERS, Floats, Rng, as_numbers
 from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_number, check_positive
+from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Parts, Policy, Sizes
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.rewards.contextual import join_features
-from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -153,8 +154,8 @@ class LinearPolicy(RegressionPolicy):
     def sizes(cls, env: Any) -> dict[str, Any]:
         return {"observation_spec": env.observation_spec(), "batch_size": env.batch_size}
 
-    def _sizes(self) -> dict[str, int | None]:
-        return {**super()._sizes(), "global_dim": self._global_dim, "arm_dim": self._arm_dim}
+    def _state_key(self) -> dict[str, int | None]:
+        return {**super()._state_key(), "global_dim": self._global_dim, "arm_dim": self._arm_dim}
 
     def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
         try:

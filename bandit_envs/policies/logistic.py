@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats, sigmoid
+from bandit_envs.arrays import Floats, sigmoid
+from bandit_envs.nests import Nest
 from bandit_envs.policies.disjoint_linear import ContextPolicy
 from bandit_envs.policies.policy import Sizes
 from bandit_envs.policies.ridge import add_rows
 from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
-from bandit_envs.specs import Nest
 from bandit_envs.trajectories import TimeStep
 
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance

@@ -12,12 +12,20 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats, Mask, Rng, as_numbers, check_array
+from bandit_envs.arrays import Floats, Mask, Rng, as_numbers, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
-from bandit_envs.base.checks import MAX_REWARD, check_indices, check_integer, check_rewards, shown
-from bandit_envs.base.state import Memo, Seed, Stateful, Transient, check_fields, generator
+from bandit_envs.base.checks import (
+    MAX_REWARD,
+    check_indices,
+    check_integer,
+    check_rewards,
+    short_repr,
+)
+from bandit_envs.base.memo import Memo, Transient
+from bandit_envs.base.state import Stateful, check_fields
+from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.draws import draw_indices, normalized
-from bandit_envs.specs import Nest, map_structure
+from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
@@ -116,7 +124,7 @@ class Policy(Stateful, abc.ABC):
             if np.allclose(restricted.sum(axis=1), 1.0):
                 return restricted
         expected = f"probabilities of shape {self._table_shape}, which sum to 1 in each row"
-        raise ValueError(f"_probabilities returned {shown(table)}; expected {expected}")
+        raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
 
     def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
         """Returns `probabilities(time_step)[rows, action]` for actions [B], mostly faster: [B]."""
@@ -139,7 +147,7 @@ class Policy(Stateful, abc.ABC):
         """
         self._check_rows("time_step", time_step, TimeStep)
         if not isinstance(rng, np.random.Generator):
-            raise TypeError(f"rng is {shown(rng)}; expected a numpy.random.Generator")
+            raise TypeError(f"rng is {short_repr(rng)}; expected a numpy.random.Generator")
         counts, rows = np.zeros(self._table_shape), np.arange(self.batch_size)
         for _ in range(check_integer("samples", samples, minimum=1)):
             counts[rows, self._choose(rng, time_step)] += 1.0
@@ -236,7 +244,7 @@ class Policy(Stateful, abc.ABC):
         if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
             return mask
         expected = f"expected shape {self._table_shape} and at least one action in each row"
-        raise ValueError(f"observation makes actions {shown(mask)} available; {expected}")
+        raise ValueError(f"observation makes actions {short_repr(mask)} available; {expected}")
 
     def _choose(self, rng: Rng, time_step: TimeStep) -> Actions:
         """Returns what `_select` chose; TypeError or ValueError if it is not integers [B]."""
@@ -258,7 +266,7 @@ class Policy(Stateful, abc.ABC):
             return indices, reward  # vectors and nests: nothing is learned from them
         return indices, check_rewards(reward, self.batch_size, *self.reward_range)
 
-    def _sizes(self) -> dict[str, int | None]:
+    def _state_key(self) -> dict[str, int | None]:
         return {"num_actions": self.num_actions, "batch_size": self.batch_size}
 
     def _check_content(self, content: Any) -> None:
@@ -270,7 +278,7 @@ class Policy(Stateful, abc.ABC):
 
     def _check_rows(self, name: str, value: Any, kind: type[Any]) -> None:
         if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
-            raise TypeError(f"{name} is {shown(value)}; expected a {kind.__name__}")
+            raise TypeError(f"{name} is {short_repr(value)}; expected a {kind.__name__}")
         shape, expected = np.shape(value.step_type), self._table_shape[:1]
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")

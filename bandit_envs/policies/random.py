@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats, Rng
-from bandit_envs.base.state import Seed
+from bandit_envs.arrays import Floats, Rng
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.policy import Actions, Policy
+from bandit_envs.seeding import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 

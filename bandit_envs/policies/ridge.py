@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats
+from bandit_envs.arrays import Floats
 from bandit_envs.policies.policy import Actions
 
 

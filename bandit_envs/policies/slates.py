@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Floats, Rng
+from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
-    check_distinct,
     check_indices,
     check_integer,
     check_number,
     check_numbers,
     check_rewards,
 )
+from bandit_envs.base.slates import check_distinct
+from bandit_envs.nests import Nest
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
 from bandit_envs.policies.policy import Sizes
-from bandit_envs.specs import Nest
 from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
 
 Slates = NDArray[np.intp]
@@ -62,8 +62,8 @@ class SlatePolicy(IndexPolicy):
     def _choose(self, rng: Rng, time_step: TimeStep) -> Slates:
         return self._select(rng, self._state.learned, time_step)
 
-    def _sizes(self) -> dict[str, int | None]:
-        return {**super()._sizes(), "num_slots": self._num_slots}
+    def _state_key(self) -> dict[str, int | None]:
+        return {**super()._state_key(), "num_slots": self._num_slots}
 
 
 class RandomSlatePolicy(SlatePolicy):

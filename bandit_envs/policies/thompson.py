@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from bandit_envs.base.arrays import Floats, Rng
+from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 from bandit_envs.policies.beta_laws import draw_beta_odds
 from bandit_envs.policies.draws import argmax_random_ties

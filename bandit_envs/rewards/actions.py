@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, as_numbers, check_array, chosen
-from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_parameters, shown
+from bandit_envs.arrays import Array, Floats, Indices, Rng, as_numbers, check_array, take_actions
+from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_parameters, short_repr
 from bandit_envs.specs import ArraySpec
 
 
@@ -76,7 +76,7 @@ class LinearActionReward(ActionRewardModel):
 
     def draw(self, rng: Rng, context: Array, action: Indices) -> Array:
         # From the means, so that without noise a reward equals its mean exactly.
-        means = chosen(self.mean(context), action)
+        means = take_actions(self.mean(context), action)
         rewards: Array = rng.standard_normal(means.shape, np.float32)
         rewards *= self._noise_std
         rewards += means
@@ -103,7 +103,7 @@ class RowActionReward(ActionRewardModel):
         self, functions: Sequence[Callable[[Array], Any]], context: Array, name: str = "functions"
     ) -> None:
         if not isinstance(functions, Sequence) or not all(map(callable, functions)):
-            raise TypeError(f"{name} is {shown(functions)}; expected functions, or a model")
+            raise TypeError(f"{name} is {short_repr(functions)}; expected functions, or a model")
         self._functions = tuple(functions)
         self._name = name
         shape = np.shape(functions[0](context.copy())) if functions else ()

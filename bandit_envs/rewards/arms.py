@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng, chosen, read_only
-from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, check_parameters, shown
+from bandit_envs.arrays import Array, Floats, Indices, Rng, read_only, take_actions
+from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, check_parameters, short_repr
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
@@ -111,7 +111,7 @@ def _at_actions(table: Array, action: Indices, row: Indices | None) -> Array:
         return table
     if table.ndim == 1:
         return np.asarray(table.take(action))
-    return chosen(table, action) if row is None else np.asarray(table[row, action])
+    return take_actions(table, action) if row is None else np.asarray(table[row, action])
 
 
 class NormalReward(ParametricDistribution):
@@ -243,7 +243,9 @@ class UniformReward(ParametricDistribution):
     def __init__(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0) -> None:
         a, b = check_parameters(low=(low, -MAX, MAX), high=(high, -MAX, MAX))
         if (b < a).any():
-            raise ValueError(f"high is {shown(high)}; expected at least low, {shown(low)}")
+            raise ValueError(
+                f"high is {short_repr(high)}; expected at least low, {short_repr(low)}"
+            )
         super().__init__((a, b), (a + b) / 2.0, (b - a) / 12**0.5, (a, b))
 
     def _draw(self, rng: Rng, size: int, parameters: list[Array]) -> Array:
@@ -264,7 +266,7 @@ class Discrete(RewardDistribution):
         p = np.array(probabilities, np.float64)
         if p.shape[-1:] != value.shape or (p < 0.0).any() or not np.allclose(p.sum(-1), 1.0):
             expected = f"{len(value)} floats of sum 1 for each arm"
-            raise ValueError(f"probabilities is {shown(probabilities)}; expected {expected}")
+            raise ValueError(f"probabilities is {short_repr(probabilities)}; expected {expected}")
         mean = p @ value
         variance = (p * (value - mean[..., np.newaxis]) ** 2).sum(-1)
         super().__init__(mean, np.sqrt(variance), (value, value))

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Rng, as_numbers, check_array, sigmoid
+from bandit_envs.arrays import Array, Rng, as_numbers, check_array, sigmoid
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, flatten, map_structure
+from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
 
 CLICK_SPEC = BoundedArraySpec((), np.float32, 0.0, 1.0, "reward")

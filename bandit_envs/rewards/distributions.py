@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.checks import check_parameters, shown
+from bandit_envs.arrays import Array, Indices, Rng
+from bandit_envs.base.checks import check_parameters, short_repr
 from bandit_envs.rewards.arms import Bernoulli, ParametricDistribution, RewardDistribution
 
 
@@ -129,7 +129,9 @@ def as_distribution(name: str, arms: Any) -> RewardDistribution:
     if all(callable(getattr(arms, method, None)) for method in ("mean", "std", "rvs")):
         return _SciPyDistribution(arms)
     if not isinstance(arms, Sequence) or isinstance(arms, str) or not arms:
-        raise TypeError(f"{name} is {shown(arms)}; expected a distribution, or a sequence of them")
+        raise TypeError(
+            f"{name} is {short_repr(arms)}; expected a distribution, or a sequence of them"
+        )
     distributions = [as_distribution(f"{name}[{arm}]", each) for arm, each in enumerate(arms)]
     for arm, each in enumerate(distributions):
         shape = each.mean.shape

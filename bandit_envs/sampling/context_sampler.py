@@ -10,9 +10,10 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from bandit_envs.base.arrays import NUMBERS, Array, Rng, as_numbers, cast, check_array
-from bandit_envs.base.checks import check_integer, shown
-from bandit_envs.specs import ArraySpec, Nest, flatten, map_structure
+from bandit_envs.arrays import NUMBERS, Array, Rng, as_numbers, cast, check_array
+from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.specs import ArraySpec
 
 
 class ContextSampler(abc.ABC):
@@ -25,13 +26,13 @@ class ContextSampler(abc.ABC):
         dtype: their dtype.
     """
 
-    trusted: ClassVar[bool] = False
+    skips_nan_check: ClassVar[bool] = False
     """Whether `sample` trusts this class, but not its subclasses, to draw what the spec says."""
 
     def __init__(self, dim: int, dtype: DTypeLike = np.float32) -> None:
         self._dim = check_integer("dim", dim, minimum=0)
         self._spec = ArraySpec((self._dim,), dtype)
-        self._is_checked = not vars(type(self)).get("trusted", False)
+        self._is_checked = not vars(type(self)).get("skips_nan_check", False)
         if self._spec.dtype.kind not in NUMBERS:
             raise TypeError(f"dtype is {self._spec.dtype}; expected real numbers")
 
@@ -102,8 +103,9 @@ class RowFunction(ContextSampler):
             context = function()
         except TypeError as error:
             raise TypeError(
-                f"{name} is {shown(function)}; expected a ContextSampler or a function without "
-                f"arguments; wrap a function (rng, size) as BatchFunction(function, dim): {error}"
+                f"{name} is {short_repr(function)}; expected a ContextSampler or a function "
+                "without arguments; wrap a function (rng, size) as "
+                f"BatchFunction(function, dim): {error}"
             ) from error
         self._returned = f"{name} returned"
         first = as_numbers(self._returned, context)
@@ -141,7 +143,7 @@ class SamplerNest:
         for sampler in flatten(samplers):
             if not isinstance(sampler, ContextSampler):
                 expected = "expected a nest of ContextSamplers, or a function without arguments"
-                raise TypeError(f"{name} has {shown(sampler)}; {expected}")
+                raise TypeError(f"{name} has {short_repr(sampler)}; {expected}")
         self.spec = map_structure(lambda sampler: sampler.spec, samplers)
 
     def sample(self, rng: Rng, size: tuple[int, ...], name: str) -> Nest:

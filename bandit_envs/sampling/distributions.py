@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.base.arrays import Array, Indices, Rng, check_array
+from bandit_envs.arrays import Array, Indices, Rng, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
 from bandit_envs.sampling.context_sampler import ContextSampler
 
@@ -24,7 +24,7 @@ class Normal(ContextSampler):
     (2, 5, 3)
     """
 
-    trusted = True
+    skips_nan_check = True
 
     def __init__(self, dim: int, loc: float = 0.0, scale: float = 1.0) -> None:
         super().__init__(dim)
@@ -48,7 +48,7 @@ class Uniform(ContextSampler):
     ((1000, 3), True)
     """
 
-    trusted = True
+    skips_nan_check = True
 
     def __init__(self, dim: int, low: float, high: float) -> None:
         super().__init__(dim)
@@ -72,7 +72,7 @@ class UnitSphere(ContextSampler):
     ((1000, 3), True)
     """
 
-    trusted = True
+    skips_nan_check = True
 
     def __init__(self, dim: int) -> None:
         super().__init__(check_integer("dim", dim, minimum=1))
@@ -94,7 +94,7 @@ class Integers(ContextSampler):
     (-10, 9)
     """
 
-    trusted = True
+    skips_nan_check = True
 
     def __init__(self, dim: int, low: int, high: int) -> None:
         super().__init__(dim, np.int32)
@@ -133,7 +133,7 @@ class Catalog(ContextSampler):
            [1., 1., 1., 1.]])
     """
 
-    trusted = True
+    skips_nan_check = True
 
     def __init__(self, features: ArrayLike) -> None:
         table = check_numbers("features", features, ndim=2)

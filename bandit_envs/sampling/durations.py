@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Rng
+from bandit_envs.arrays import Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.sampling.context_sampler import ContextSampler
 

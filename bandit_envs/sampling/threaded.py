@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Rng
-from bandit_envs.base.checks import check_integer, shown
+from bandit_envs.arrays import Array, Rng
+from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.sampling.context_sampler import ContextSampler, RowFunction
 
 MIN_NUMBERS = 100_000
@@ -36,7 +36,7 @@ class Threaded(ContextSampler):
 
     def __init__(self, sampler: ContextSampler, threads: int | None = None) -> None:
         if not isinstance(sampler, ContextSampler) or isinstance(sampler, RowFunction):
-            raise TypeError(f"sampler is {shown(sampler)}; expected one that draws from `rng`")
+            raise TypeError(f"sampler is {short_repr(sampler)}; expected one that draws from `rng`")
         super().__init__(sampler.spec.shape[0], sampler.spec.dtype)
         self._sampler = sampler
         found = os.cpu_count() or 1 if threads is None else threads

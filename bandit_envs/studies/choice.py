@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bandit_envs.base.checks import shown
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import Entry, raised_at
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
@@ -44,10 +44,12 @@ class Choice:
         for key, value in given.items():
             name, default = f"{self.entries.what} {self.name}: {key}", allowed[key].default
             if not isinstance(value, (int, float, str, list)):
-                raise ValueError(f"{name} is {shown(value)}; expected a number, string or list")
+                raise ValueError(
+                    f"{name} is {short_repr(value)}; expected a number, string or list"
+                )
             if isinstance(default, (list, tuple)) and not isinstance(value, list):
                 expected = f"a list; in a study file, a list in a list, as [{written(default)}]"
-                raise ValueError(f"{name} is {shown(value)}; expected {expected}")
+                raise ValueError(f"{name} is {short_repr(value)}; expected {expected}")
         object.__setattr__(self, "parameters", given)
 
     @property
@@ -70,7 +72,7 @@ class Choice:
                 parameters = parse_toml(f"parameters = {{{values}}}")["parameters"]
             except (ValueError, RecursionError) as error:
                 raise ValueError(
-                    f"{what} is {shown(item)}; expected name:key=value,key=value with values "
+                    f"{what} is {short_repr(item)}; expected name:key=value,key=value with values "
                     f'such as 0.1, true, "text" or [1, 2]: {str(error).partition(" (at")[0]}'
                 ) from error
             yield cls(name, parameters)
@@ -82,7 +84,7 @@ class Choice:
                 parameters = dict(zip(item, combination))
                 yield cls(parameters.pop("name"), parameters)
         else:
-            raise ValueError(f"{what} is {shown(item)}; expected a table with a name")
+            raise ValueError(f"{what} is {short_repr(item)}; expected a table with a name")
 
     def parts(self, without: str = "") -> list[str]:
         """Returns the parts of a label, such as `ε-greedy` and `ε=0.1`, without one parameter."""

@@ -16,8 +16,8 @@ from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import OUT, new_table
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.logged import BanditLog
+from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.specs import map_structure
 from bandit_envs.studies.choice import Choice, PolicyChoice, printable
 from bandit_envs.studies.figures import estimates_figure, weights_figure
 from bandit_envs.studies.results import csv_rows

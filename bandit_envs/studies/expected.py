@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bandit_envs.base.checks import check_integer, check_number, shown
+from bandit_envs.base.checks import check_integer, check_number, short_repr
 from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
 from bandit_envs.studies.choice import PolicyChoice, printable
 from bandit_envs.studies.study import Study, Task, check_keys
@@ -142,4 +142,4 @@ def _with_error(value: float, error: float) -> str:
 
 
 def _error(what: str, value: Any, expected: str) -> ValueError:
-    return ValueError(f"expected: {what} is {shown(value)}; expected {expected}")
+    return ValueError(f"expected: {what} is {short_repr(value)}; expected {expected}")

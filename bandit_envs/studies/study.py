@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.checks import check_integer, check_number, shown
+from bandit_envs.base.checks import check_integer, check_number, short_repr
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, QUANTITIES, Quantity
@@ -99,11 +99,11 @@ class Study:
         values["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"), {})
         levels, over = values["quantiles"], values["over"]
         if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
-            raise ValueError(f"quantiles is {shown(levels)}; expected two numbers from 0 to 1")
+            raise ValueError(f"quantiles is {short_repr(levels)}; expected two numbers from 0 to 1")
         values["quantiles"] = sorted(check_number("quantiles", level, 0.0, 1.0) for level in levels)
         is_table = isinstance(over, Mapping) and len(over) < 2
         if not is_table or not all(isinstance(numbers, list) for numbers in over.values()):
-            raise ValueError(f"over is {shown(over)}; expected one name with numbers")
+            raise ValueError(f"over is {short_repr(over)}; expected one name with numbers")
         over = {printable(k): [check_number("over", v) for v in over[k]] for k in over}
         lengths = {**over, **({"policy": policy} if values["paired"] else {})}
         for key, items in lengths.items():
@@ -159,7 +159,7 @@ class Study:
 def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
     what = kind.entries.what
     if not isinstance(items, list) or not items:
-        raise ValueError(f"{what} is {shown(items)}; expected [[{what}]] tables")
+        raise ValueError(f"{what} is {short_repr(items)}; expected [[{what}]] tables")
     choices = tuple(itertools.chain.from_iterable(map(kind.expand, items)))
     met = set()
     for choice in choices:
@@ -185,7 +185,7 @@ def check_keys(what: str, table: Mapping[str, Any], kind: Any) -> None:
     for key in [*table, *required]:
         if key not in fields or key not in table:
             problem = "has an unknown key" if key in table else "needs a value for"
-            raise ValueError(f"{what} {problem} {shown(key)}; expected {', '.join(fields)}")
+            raise ValueError(f"{what} {problem} {short_repr(key)}; expected {', '.join(fields)}")
 
 
 def _names(what: str, names: Any, allowed: Iterable[str], reasons: Any) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ def _names(what: str, names: Any, allowed: Iterable[str], reasons: Any) -> tuple
     if unknown := [name for name in given if given is not names or name not in allowed]:
         hint = reasons.get(str(unknown[0])) or near_miss(unknown[0], allowed)
         expected = f"expected a list of {', '.join(allowed)}"
-        raise ValueError(f"{what} is {shown(names)}; {expected}{hint and f'; {hint}'}")
+        raise ValueError(f"{what} is {short_repr(names)}; {expected}{hint and f'; {hint}'}")
     return tuple(dict.fromkeys(names))
 
 

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, sum_over_slots
+from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.rollout import ContractPart, Rollout, availability, require_refusal

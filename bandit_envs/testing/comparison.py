@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array
+from bandit_envs.arrays import Array
 
 EXACT = (
     int,

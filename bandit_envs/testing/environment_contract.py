@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.checks import shown
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import SavedState
-from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest, flatten, map_structure
+from bandit_envs.nests import flatten, map_structure
+from bandit_envs.specs import add_outer_dims_nest, check_arrays_nest
 from bandit_envs.testing.bandit_contract import BanditContract
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.rollout import Rollout, bad_actions, frozen, look, require_refusal
@@ -167,7 +168,7 @@ class EnvironmentContract(BanditContract):
             bad.append(state._replace(sizes={}))
             bad.append(state._replace(content=None))
         for wrong in bad:
-            name = f"a bad state, {shown(wrong)},"
+            name = f"a bad state, {short_repr(wrong)},"
             require_refusal(environment, environment.set_state, wrong, name)
 
     def test_actions_are_checked_and_copied(self) -> None:

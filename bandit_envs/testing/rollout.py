@@ -9,11 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Mask
+from bandit_envs.arrays import Array, Mask
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure, sample_spec_nest
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, sample_spec_nest
 from bandit_envs.testing.comparison import assert_identical
 from bandit_envs.trajectories import TimeStep
 

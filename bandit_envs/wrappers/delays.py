@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.arrays import Rng
+from bandit_envs.arrays import Rng
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.checks import check_action, check_integer, shown
+from bandit_envs.base.checks import check_action, check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.nests import Nest
 from bandit_envs.rewards import RewardDistribution, as_distribution
-from bandit_envs.specs import ArraySpec, Nest
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, no_reward
 from bandit_envs.wrappers.reward_wrappers import reward_spec_within
 from bandit_envs.wrappers.wrapper import Wrapper, with_entries
@@ -142,5 +143,5 @@ def _as_distribution(delay: Any) -> RewardDistribution:
     if fixed.dtype.kind not in "iu":
         return as_distribution("delay", delay)
     if (fixed < 0).any():
-        raise ValueError(f"delay is {shown(delay)}; expected integers of at least 0")
+        raise ValueError(f"delay is {short_repr(delay)}; expected integers of at least 0")
     return _Fixed(fixed, 0.0, (fixed, fixed))

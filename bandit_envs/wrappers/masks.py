@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Indices, Mask
+from bandit_envs.arrays import Array, Indices, Mask
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_available, check_indices, check_integer, check_number
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest
+from bandit_envs.nests import Nest
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
 from bandit_envs.wrappers.wrapper import RankingWrapper, with_entries
 

@@ -5,16 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import check_array
+from bandit_envs.arrays import check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.specs import (
-    ArraySpec,
-    Nest,
-    add_outer_dims_nest,
-    assert_arrays_nest,
-    map_structure,
-)
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest
 from bandit_envs.wrappers.wrapper import Wrapper
 
 

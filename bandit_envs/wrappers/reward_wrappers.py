@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, Floats, sigmoid
+from bandit_envs.arrays import Array, Floats, sigmoid
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_numbers, check_positive
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec

@@ -7,7 +7,7 @@ import abc
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.base.arrays import Array
+from bandit_envs.arrays import Array
 from bandit_envs.base.checks import check_table
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec

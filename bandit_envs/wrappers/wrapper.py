@@ -6,11 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bandit_envs.base.arrays import Array, check_result, read_only
+from bandit_envs.arrays import Array, check_result, read_only
 from bandit_envs.base.bandit_py_environment import Bandit, is_bandit
+from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
-from bandit_envs.base.state import Memo, Seed
-from bandit_envs.specs import ArraySpec, Nest, read_only_nest
+from bandit_envs.nests import Nest, read_only_nest
+from bandit_envs.seeding import Seed
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, no_reward
 
 

@@ -9,7 +9,8 @@ import pytest
 from bandit_envs import RandomPolicy, RandomSlatePolicy, StepDriver, environments
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
-from bandit_envs.specs import SlateSpec, flatten
+from bandit_envs.nests import flatten
+from bandit_envs.specs import SlateSpec
 
 entries = pytest.mark.parametrize("entry", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
 

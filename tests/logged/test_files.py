@@ -29,7 +29,7 @@ from bandit_envs.logged import (
     write_log,
     write_vw,
 )
-from bandit_envs.specs import map_structure
+from bandit_envs.nests import map_structure
 from bandit_envs.trajectories import restart
 from tests.datasets.test_files import DECISIONS, ITEMS
 from tests.logged.logs import drawn, logs, small_log

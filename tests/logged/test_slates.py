@@ -12,7 +12,7 @@ from bandit_envs.logged import (
     SlateProbabilities,
     SlateStandardIPS,
 )
-from bandit_envs.specs import map_structure
+from bandit_envs.nests import map_structure
 
 K, S = 4, 3
 ATTRACTIONS, LOOKS = np.array([0.5, 0.4, 0.3, 0.2]), np.array([0.9, 0.6, 0.3])

@@ -31,6 +31,7 @@ from bandit_envs import (
     UCB1TunedPolicy,
     rewards,
 )
+from bandit_envs.nests import map_structure
 from bandit_envs.policies.beta_laws import (
     UNKNOWN,
     Tails,
@@ -40,7 +41,6 @@ from bandit_envs.policies.beta_laws import (
     upper_quantiles,
 )
 from bandit_envs.policies.kl_ucb import BELOW_1, kl_upper_bounds
-from bandit_envs.specs import map_structure
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 K, B = 4, 4

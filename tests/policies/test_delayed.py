@@ -22,8 +22,8 @@ from bandit_envs import (
     save_state,
 )
 from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.nests import map_structure
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.specs import map_structure
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import SlateProbabilities, restart, termination
 

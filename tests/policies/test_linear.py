@@ -15,9 +15,10 @@ from bandit_envs import (
     StepDriver,
 )
 from bandit_envs.base.saving import load_state, save_state
+from bandit_envs.nests import map_structure
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
-from bandit_envs.specs import ArraySpec, map_structure
+from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 

@@ -22,8 +22,9 @@ from bandit_envs import RandomPolicy, RandomSlatePolicy, StepDriver
 from bandit_envs import environments as environments_package
 from bandit_envs import policies as policies_package
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
+from bandit_envs.nests import flatten
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
-from bandit_envs.specs import SlateSpec, flatten
+from bandit_envs.specs import SlateSpec
 from bandit_envs.trajectories import Trajectory
 
 NUM_STEPS = 1000

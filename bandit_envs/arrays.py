@@ -30,7 +30,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def chosen(values: Array, action: Indices) -> Array:
+def take_actions(values: Array, action: Indices) -> Array:
     """Returns the entries of `values` [B, K, ...] at each row's `action` [B] or [B, S]."""
     size, width, *rest = values.shape
     offsets = _row_offsets(size, width)
@@ -48,22 +48,6 @@ def _row_offsets(size: int, width: int) -> Indices:
 def sigmoid(scores: Array) -> Floats:
     """Returns 1 / (1 + exp(-scores)), without overflow or loss of the smallest values."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))
-
-
-def sum_over_slots(reward: NDArray[Any]) -> NDArray[Any]:
-    """Returns the rewards of slates [B]: the sums of vectors [B, S] that have one for each slot."""
-    return np.asarray(reward.reshape(len(reward), -1).sum(axis=1))
-
-
-def best_slate(values: Array, weights: Array) -> Indices:
-    """Returns the items with the largest of `values` [B, K]: [B, S].
-
-    The best item gets the slot with the largest of `weights` [S], or the first of these.
-    """
-    items = (-values).argsort(axis=1, kind="stable")[:, : len(weights)]
-    slate = np.empty_like(items)
-    slate[:, (-weights).argsort(kind="stable")] = items
-    return slate
 
 
 def as_numbers(what: str, value: Any, kinds: str = NUMBERS) -> NDArray[Any]:

@@ -1,0 +1,36 @@
+"""Seeds, and the generators that they give."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+Seed = Any
+"""Whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy."""
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """Returns the generator of a seed; it shares its stream with a Generator or a RandomState."""
+    if isinstance(seed, np.random.RandomState):
+        return np.random.Generator(seed._bit_generator)
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"seed is {seed!r}; expected a non-negative integer or a NumPy source of randomness"
+        ) from error
+
+
+def split_seed(seed: Seed) -> tuple[np.random.Generator, np.random.SeedSequence]:
+    """Returns a generator for the constants of a problem, and a seed for its environment.
+
+    `seed` stays as it is, and the position of a generator counts.
+    """
+    rng = generator(copy.deepcopy(seed))
+    sequence: Any = rng.bit_generator._seed_seq  # type: ignore[attr-defined]  # before NumPy 1.25
+    if isinstance(seed, np.random.Generator | np.random.BitGenerator | np.random.RandomState):
+        sequence = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
+    constants, draws = sequence.spawn(2)
+    return np.random.default_rng(constants), draws
