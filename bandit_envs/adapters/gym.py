@@ -8,15 +8,23 @@ from typing import Any
 import gym
 import numpy as np
 
-from bandit_envs.adapters.spaces import Adapter
+from bandit_envs.adapters.adapter import RowAdapter
+from bandit_envs.adapters.spaces import DistinctItems
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.seeding import Seed, generator
 
 
-class GymEnv(Adapter, gym.Env):
+class SlateSpace(DistinctItems, gym.spaces.MultiDiscrete):
+    """The space of slates, which are distinct items."""
+
+
+class GymEnv(RowAdapter, gym.Env):
     """An environment with a batch of one, in gym's interface; see `Adapter`.
 
     `done` is terminated or truncated; `info` has `TimeLimit.truncated` if it is truncated.
+
+    Args:
+        env, expected_rewards: as for `RowAdapter`.
 
     Source: gym's `Env`.
 
@@ -28,12 +36,14 @@ class GymEnv(Adapter, gym.Env):
     """
 
     _spaces = gym.spaces
+    _slates = SlateSpace
 
     def __init__(self, env: PyEnvironment, expected_rewards: bool = False) -> None:
         super().__init__(env, None, expected_rewards)
 
-    def seed(self, seed: Seed = None) -> Any:
-        return self._env.seed(seed)
+    def seed(self, seed: Seed = None) -> list[Any]:
+        """Starts a new run with the generator of a seed; the next `step` resets."""
+        return self._start_anew(seed)
 
     def reset(
         self, *, seed: Seed = None, return_info: bool = False, options: dict[str, Any] | None = None
@@ -72,7 +82,11 @@ class RandomizedEnv(gym.Env):
     [7]
     """
 
-    def __init__(self, np_random: Any = None, seed: Any = None) -> None:
+    def __init__(
+        self,
+        np_random: np.random.RandomState | np.random.Generator | None = None,
+        seed: Seed = None,
+    ) -> None:
         if np_random is not None and seed is not None:
             raise ValueError("np_random and seed are both given; expected at most one of them")
         self._rng = np.random.RandomState() if np_random is None else np_random
@@ -82,11 +96,11 @@ class RandomizedEnv(gym.Env):
             self.seed(seed)
 
     @property
-    def np_random(self) -> Any:
+    def np_random(self) -> np.random.RandomState | np.random.Generator:
         """The generator of every draw."""
         return self._rng
 
-    def seed(self, seed: Any = None) -> list[Any]:
+    def seed(self, seed: Seed = None) -> list[Any]:
         """Seeds the generator and returns the list of seeds used; None is fresh entropy."""
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
@@ -99,7 +113,7 @@ class RandomizedEnv(gym.Env):
         return [seed]
 
     def reset(
-        self, *, seed: Any = None, return_info: bool = False, options: dict[str, Any] | None = None
+        self, *, seed: Seed = None, return_info: bool = False, options: dict[str, Any] | None = None
     ) -> Any:
         """Seeds the generator, if there is a `seed`. An override calls it first."""
         if seed is not None:

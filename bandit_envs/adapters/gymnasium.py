@@ -14,26 +14,35 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
 
 from bandit_envs import environments
-from bandit_envs.adapters.spaces import Adapter, ending, slates
+from bandit_envs.adapters.adapter import Adapter, RowAdapter
+from bandit_envs.adapters.spaces import DistinctItems
+from bandit_envs.arrays import Array, Mask
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
+from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry, find_environment
+from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
 
 
-@batch_space.register(slates(gymnasium.spaces))
-def _batch_of_slates(space: Any, n: int = 1) -> Any:
-    return type(space)(np.tile(space.nvec, (n, 1)))
+class SlateSpace(DistinctItems, gymnasium.spaces.MultiDiscrete):  # type: ignore[misc]
+    """The space of slates, which are distinct items."""
 
 
-class GymnasiumEnv(Adapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
+@batch_space.register(SlateSpace)
+def _batch_of_slates(space: SlateSpace, n: int = 1) -> SlateSpace:
+    return SlateSpace(np.tile(space.nvec, (n, 1)))
+
+
+class GymnasiumEnv(RowAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """An environment with a batch of one, in Gymnasium's interface; see `Adapter`.
+
+    Args:
+        env, render_mode, expected_rewards: as for `RowAdapter`.
 
     >>> from bandit_envs import KArmedTestbed
     >>> env = GymnasiumEnv(KArmedTestbed(k=3, horizon=100), expected_rewards=True)
@@ -43,17 +52,22 @@ class GymnasiumEnv(Adapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """
 
     _spaces = gymnasium.spaces
+    _slates = SlateSpace
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
-        return self._shown(super().reset(seed=seed, options=options))
+        result = super().reset(seed=seed, options=options)
+        self._show()
+        return result
 
     def step(self, action: Any) -> Any:
-        return self._shown(super().step(action))
+        result = super().step(action)
+        self._show()
+        return result
 
-    def _shown(self, result: Any) -> Any:
+    def _show(self) -> None:
+        """Shows the environment, if the render mode is to show every step."""
         if self.render_mode == "human":
             self.render()
-        return result
 
 
 class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
@@ -76,9 +90,12 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
     (2,)
     """
 
-    metadata: Any = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's name
+        "render_modes": ["rgb_array", "ansi"],
+        "render_fps": 4,
+    }
     _spaces = gymnasium.spaces
-    _row = None
+    _slates = SlateSpace
     close = VectorEnv.close
 
     def __init__(
@@ -99,57 +116,87 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
         self._needs_no_reset = is_bandit(env) and env.horizon is None
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
-        """Starts a new episode in all rows; in none if the "reset_mask" of `options` is False."""
-        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
-        if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or mask.any() != mask.all():
-            expected = f"{self.num_envs} booleans, all alike, because rows are reset together"
-            raise ValueError(f"options['reset_mask'] is {mask}; expected {expected}")
-        if mask.all():
-            return super().reset(seed=seed)
-        self._seed(seed)
-        return self._observed(self._env.current_time_step()), self._info()
+        """Starts a new episode, or a new run if there is a `seed`; returns observations and infos.
+
+        Nothing is reset or seeded if the "reset_mask" of `options` is False in every row.
+        """
+        mask = self._checked_mask((options or {}).get("reset_mask"))
+        if not mask.all():
+            return self._observed(self._env.current_time_step()), self._infos()
+        if seed is not None:  # what goes on through resets, such as time, starts anew as well
+            self._start_anew(seed)
+        return self._observed(self._env.reset()), self._infos()
 
     def step(self, actions: Any) -> Any:
-        is_over = self._has_ended(self._env.current_time_step())
-        if is_over and self._mode is AutoresetMode.DISABLED:
+        """Returns observations, rewards, terminations, truncations and infos of all rows."""
+        has_ended = self._has_ended(self._env.current_time_step())
+        if has_ended and self._mode is AutoresetMode.DISABLED:
             raise ResetNeeded("the episode has ended; call reset() first")
-        time_step = self._env.reset() if is_over else self._take(actions)
-        rewards = self._paid(time_step).astype(np.float64)
-        terminations, truncations = ending(time_step.step_type, time_step.discount)
+        time_step = self._env.reset() if has_ended else self._take(actions)
+        rewards = self._rewards(time_step).astype(np.float64)
+        last = time_step.is_last()
+        terminations = last & (time_step.discount == 0.0)
+        truncations = last & ~terminations
         infos: dict[str, Any] = {}
-        if self._mode is AutoresetMode.SAME_STEP and time_step.is_last().any():
-            infos = self._final(time_step)
+        if self._mode is AutoresetMode.SAME_STEP and last.any():
+            infos = self._final_infos(time_step)
             if self._has_ended(time_step):
                 time_step = self._env.reset()
         elif self._mode is AutoresetMode.NEXT_STEP and self._needs_no_reset:
-            terminations[:] = False
-        infos |= self._info()
+            terminations = np.zeros_like(terminations)
+        infos |= self._infos()
         return self._observed(time_step), rewards, terminations, truncations, infos
 
-    def render(self) -> Any:
-        rows, mode = range(self.num_envs), self.render_mode
-        return None if mode is None else tuple(self._env.render(mode, row) for row in rows)
+    def render(self) -> tuple[Any, ...] | None:
+        """Returns what `render` of the environment returns for each row; None without a mode."""
+        if self.render_mode is None:
+            return None
+        return tuple(self._env.render(self.render_mode, row) for row in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         self._env.close()
 
+    def _checked_mask(self, mask: Any) -> Mask:
+        """Returns a mask of rows to reset, by default all; ValueError if they are not all alike."""
+        checked = np.asarray(np.ones(self.num_envs, np.bool_) if mask is None else mask)
+        is_mask = checked.dtype == np.bool_ and checked.shape == (self.num_envs,)
+        if not is_mask or checked.any() != checked.all():
+            expected = f"{self.num_envs} booleans, all alike, because rows are reset together"
+            raise ValueError(f"options['reset_mask'] is {checked}; expected {expected}")
+        return checked
+
     def _has_ended(self, time_step: TimeStep) -> bool:
-        if self._needs_no_reset or not (last := time_step.is_last()).any():
+        """Whether an episode that needs a reset has ended; in all rows, or NotImplementedError."""
+        last = time_step.is_last()
+        if self._needs_no_reset or not last.any():
             return False
         if not last.all():
             raise NotImplementedError("some rows have ended, but rows are reset together")
         return True
 
-    def _info(self) -> dict[str, Any]:
-        return self._masked(self._means())
+    def _observed(self, time_step: TimeStep) -> Any:
+        return self._batch_of(self.observation_space, time_step.observation)
 
-    def _final(self, time_step: TimeStep) -> dict[str, Any]:
+    def _batch_of(self, space: Any, arrays: Nest) -> Any:
+        """Copies arrays [B, ...] into an element of the batched space."""
+        if isinstance(arrays, dict):
+            return {key: self._batch_of(space[key], leaf) for key, leaf in arrays.items()}
+        if isinstance(arrays, (list, tuple)):
+            return tuple(self._batch_of(space[i], leaf) for i, leaf in enumerate(arrays))
+        return np.array(arrays, space.dtype)
+
+    def _infos(self) -> dict[str, Any]:
+        return self._with_masks(self._means())
+
+    def _final_infos(self, time_step: TimeStep) -> dict[str, Any]:
+        """Returns what infos tell of the end of an episode."""
         final = np.empty(self.num_envs, dtype=object)
         for row in range(self.num_envs):
-            final[row] = self._copied(self.single_observation_space, time_step.observation, row)
-        return self._masked({"final_obs": final, "final_info": self._info()})
+            final[row] = self._row_of(self.single_observation_space, time_step.observation, row)
+        return self._with_masks({"final_obs": final, "final_info": self._infos()})
 
-    def _masked(self, infos: dict[str, Any]) -> dict[str, Any]:
+    def _with_masks(self, infos: dict[str, Any]) -> dict[str, Any]:
+        """Adds what Gymnasium wants beside each info: which rows have it, here all."""
         return infos | {f"_{key}": np.ones(self.num_envs, np.bool_) for key in infos}
 
 
@@ -157,12 +204,13 @@ class _ObservedTestbed(environments.KArmedTestbed):
     """The testbed, with 0 or the best arm as its observation."""
 
     def __init__(self, k: int = 10, observe_best_arm: bool = False, **kwargs: Any) -> None:
-        super().__init__(k, **{"dtype": np.float64, **kwargs})
+        kwargs.setdefault("dtype", np.float64)
+        super().__init__(k, **kwargs)
         largest = k - 1 if observe_best_arm else 0
         self._observation_spec = BoundedArraySpec((), np.int32, 0, largest, "observation")
         self._nothing = None if observe_best_arm else np.zeros(self._batch_size, np.int32)
 
-    def _observe(self, state: NDArray[Any]) -> NDArray[Any]:
+    def _observe(self, state: Array) -> Array:
         return self._find_optimum(state)[0] if self._nothing is None else self._nothing
 
 
@@ -174,6 +222,8 @@ class KArmedTestbed(GymnasiumEnv):
     state of `env` is that of the last reset.
 
     Args:
+        k: the number of arms.
+        render_mode, expected_rewards: as for `RowAdapter`.
         **kwargs: `observe_best_arm`, to observe the best arm in place of 0; and the arguments of
             `bandit_envs.KArmedTestbed`, with float64 as the default `dtype`.
 
@@ -187,17 +237,23 @@ class KArmedTestbed(GymnasiumEnv):
     n_steps = 1000
 
     def __init__(
-        self, k: int = 10, render_mode: Any = None, expected_rewards: bool = False, **kwargs: Any
+        self,
+        k: int = 10,
+        render_mode: str | None = None,
+        expected_rewards: bool = False,
+        **kwargs: Any,
     ) -> None:
         env = _ObservedTestbed(k, horizon=sys.maxsize, **kwargs)
         super().__init__(env, render_mode, expected_rewards)
         self.k = env.num_actions
-        self._is_slow = render_mode or expected_rewards or kwargs.keys() & {"drift_std", "dtype"}
-        self._values: list[float] = []
+        is_other_law = not kwargs.keys().isdisjoint({"drift_std", "dtype"})
+        self._is_slow = render_mode is not None or expected_rewards or is_other_law
+        self._values: list[float] = []  # the means, if a step draws by itself
 
     @property
     def env(self) -> Any:
-        self._is_slow, self._values = True, []
+        self._is_slow = True
+        self._values = []
         return super().env
 
     def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
@@ -214,11 +270,15 @@ class KArmedTestbed(GymnasiumEnv):
         return super().step(action)
 
 
-def make_env(environment: str, **kwargs: Any) -> Any:
+def make_env(environment: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
     """Returns the environment of an id, for `gymnasium.make`."""
+    _check_own(kwargs)
     if environment == "testbed":
         return KArmedTestbed(**kwargs)
-    return _make(GymnasiumEnv, environment, 1, sys.maxsize, kwargs)
+    names = kwargs.keys() & {"render_mode", "expected_rewards"}
+    options = {name: kwargs.pop(name) for name in names}
+    env = _make_environment(environment, batch_size=1, horizon=sys.maxsize, arguments=kwargs)
+    return GymnasiumEnv(env, **options)
 
 
 make_env.metadata = GymnasiumEnv.metadata  # type: ignore[attr-defined]  # Gymnasium looks for it
@@ -226,10 +286,14 @@ make_env.metadata = GymnasiumEnv.metadata  # type: ignore[attr-defined]  # Gymna
 
 def make_vector_env(
     environment: str, num_envs: int = 1, max_episode_steps: int | None = None, **kwargs: Any
-) -> Any:
+) -> GymnasiumVectorEnv:
     """Returns the vectorized environment of an id, for `gymnasium.make_vec`."""
+    _check_own(kwargs)
+    names = kwargs.keys() & {"autoreset_mode", "render_mode", "expected_rewards"}
+    options = {name: kwargs.pop(name) for name in names}
     steps = sys.maxsize if max_episode_steps is None else max_episode_steps
-    return _make(GymnasiumVectorEnv, environment, num_envs, steps, kwargs)
+    env = _make_environment(environment, batch_size=num_envs, horizon=steps, arguments=kwargs)
+    return GymnasiumVectorEnv(env, **options)
 
 
 def register(id: str, environment: str, max_episode_steps: int = 1000) -> None:  # noqa: A002
@@ -252,17 +316,51 @@ def register(id: str, environment: str, max_episode_steps: int = 1000) -> None: 
     )
 
 
-def _make(adapter: Any, name: str, num_envs: int, horizon: int, kwargs: dict[str, Any]) -> Any:
-    arguments: dict[str, Any] = {"seed": 0, **kwargs}
-    names = arguments.keys() & {"autoreset_mode", "render_mode", "expected_rewards"}
-    options = {key: arguments.pop(key) for key in names}
+def _check_own(arguments: dict[str, Any]) -> None:
+    """Raises TypeError for an argument that Gymnasium has under another name."""
+    theirs = {"horizon": "max_episode_steps", "batch_size": "num_envs, of gymnasium.make_vec"}
+    for name, expected in theirs.items():
+        if name in arguments:
+            raise TypeError(f"{name} is not a parameter of an id; expected {expected}")
+
+
+def _make_environment(
+    name: str, batch_size: int, horizon: int, arguments: dict[str, Any]
+) -> PyEnvironment:
+    """Returns the environment of an entry of the registry, from parameters of an id."""
     entry = find_environment(name)
-    of_class = inspect.signature(entry.environment).parameters.keys() - entry.parameters().keys()
-    make: Any = entry.environment if arguments.keys() & (of_class - {"seed"}) else entry.make
-    make = _ObservedTestbed if name == "testbed" else make
-    env = make(batch_size=num_envs, horizon=horizon, **arguments)
+    make: Any = _ObservedTestbed if name == "testbed" else _maker(entry, arguments)
+    arguments.setdefault("seed", 0)
+    env: PyEnvironment = make(batch_size=batch_size, horizon=horizon, **arguments)
     env.seed()
-    return adapter(env, **options)
+    return env
+
+
+def _maker(entry: EnvironmentEntry, arguments: dict[str, Any]) -> Any:
+    """Returns the preset of an entry, or its class if the arguments have some of the class alone.
+
+    TypeError if these are some of the arguments that the class needs, but not all.
+    """
+    of_class = inspect.signature(entry.environment).parameters
+    others = arguments.keys() - entry.parameters().keys() - entry.supplied
+    alone = [argument for argument in arguments if argument in others & of_class.keys()]
+    if not alone:
+        return entry.make
+    supplied = arguments.keys() | entry.supplied | {"batch_size"}
+    missing = [
+        name
+        for name, parameter in of_class.items()
+        if parameter.default is parameter.empty
+        and parameter.kind is not parameter.VAR_KEYWORD
+        and name not in supplied
+    ]
+    if missing:
+        raise TypeError(
+            f"{', '.join(alone)} belongs to {entry.environment.__name__}, which also needs "
+            f"{', '.join(missing)}; expected these too, or only parameters of the preset: "
+            f"{', '.join(entry.parameters())}"
+        )
+    return entry.environment
 
 
 for _entry in ENVIRONMENTS.values():

@@ -3,21 +3,32 @@
 # rlberry has no types: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 
+from __future__ import annotations
+
 import copy
 from typing import Any
 
 import rlberry.spaces
 from rlberry.envs.interface import Model
 
-from bandit_envs.adapters.spaces import Adapter
+from bandit_envs.adapters.adapter import Adapter, RowAdapter
+from bandit_envs.adapters.spaces import DistinctItems
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.seeding import Seed
 
 
-class RlberryEnv(Adapter, Model):
+class SlateSpace(DistinctItems, rlberry.spaces.MultiDiscrete):
+    """The space of slates, which are distinct items."""
+
+
+class RlberryEnv(RowAdapter, Model):
     """A copy of an environment with a batch of one, as a model of rlberry.
 
     rlberry's managers make several models from one environment and run them at the same time. Its
     bandit agents never call `reset`: the first `step` does, and they need one without a horizon.
+
+    Args:
+        env, render_mode, expected_rewards: as for `RowAdapter`.
 
     Source: rlberry's `Model`.
 
@@ -30,6 +41,7 @@ class RlberryEnv(Adapter, Model):
     """
 
     _spaces = rlberry.spaces
+    _slates = SlateSpace
     rng = Adapter.np_random  # `sample` has its own
 
     def __init__(
@@ -37,18 +49,24 @@ class RlberryEnv(Adapter, Model):
     ) -> None:
         super().__init__(copy.deepcopy(env), render_mode, expected_rewards)
         self.name = env.name
+        self._was_reset = False
         self._twin: RlberryEnv | None = None
         self._sampling_rng = self.seeder.spawn().rng
 
-    def reseed(self, seed_seq: Any = None) -> None:
-        """Seeds the environment, `sample` and the spaces.
+    def reseed(self, seed_seq: Seed = None) -> None:
+        """Seeds the environment, `sample` and the spaces, and starts everything anew.
 
         An integer, or a sequence of them, repeats a run; each call with a SeedSequence or Seeder
         spawns another stream of it, and one with None another stream of the last.
         """
         super().reseed(seed_seq)
-        self._env.seed(self.seeder.rng)
+        self._start_anew(self.seeder.rng)
+        self._was_reset = False
         self._sampling_rng = self.seeder.spawn().rng
+
+    def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
+        self._was_reset = True
+        return super().reset(seed=seed, options=options)
 
     def step(self, action: Any) -> Any:
         if not self._was_reset:

@@ -27,6 +27,7 @@ from tf_agents.environments import py_environment
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
+from bandit_envs.adapters.restart import start_anew
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
@@ -88,10 +89,7 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
 
         What goes on through resets, such as drifting weights, starts anew as well.
         """
-        used = self._env.seed(seed)  # refuses a bad seed before anything changes
-        rng = self._env.np_random
-        self._env.set_state(self._start)
-        self._env.seed(rng)
+        used = start_anew(self._env, self._start, seed)
         self._current_time_step = self._known_time_step()
         return used
 

@@ -11,6 +11,8 @@ from gym.utils.env_checker import check_env
 
 from bandit_envs import KArmedTestbed
 from bandit_envs.adapters.gym import GymEnv
+from bandit_envs.environments.registry import find_environment
+from bandit_envs.testing import assert_identical
 from bandit_envs.wrappers import AddActionMask, AffineReward, ClipReward
 
 from . import examples
@@ -66,6 +68,17 @@ def test_seeding_repeats_the_stream(seed):
     env.reset()
     assert env.step(0)[1] == core.step([0]).reward[0]
     assert env.np_random is env.env.np_random
+
+
+def test_seeding_repeats_what_goes_on_through_resets():
+    env = GymEnv(find_environment("piecewise_linear").make(interval=3, batch_size=1))
+    runs = []
+    for _ in range(2):
+        env.seed(7)
+        env.reset()
+        runs.append([env.step(0)[:2] for _ in range(7)])
+        env.reset()
+    assert_identical(runs[0], runs[1])
 
 
 @pytest.mark.parametrize(

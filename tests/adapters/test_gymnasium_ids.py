@@ -133,18 +133,32 @@ def test_bad_numbers_for_an_id_are_refused(options):
             gymnasium.make_vec(id_, **options)
 
 
+WHEEL = "bandit_envs/Wheel-v0"
+
+
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
 @pytest.mark.parametrize(
     ("id_", "options", "message"),
     [
-        (TESTBED, {"horizon": 3}, "horizon"),
-        (PER_ARM, {"batch_size": 3}, "batch_size"),
+        (TESTBED, {"horizon": 3}, "horizon is not .* expected max_episode_steps"),
+        (PER_ARM, {"batch_size": 3}, "batch_size is not .* expected num_envs"),
         (PER_ARM, {"max_num_action": 3}, "'max_num_action'"),
+        (
+            PER_ARM,
+            {"reward_fn": sum},
+            "reward_fn belongs to Stationary.*, which also needs global_",
+        ),
     ],
 )
 def test_parameters_that_do_not_fit_are_named(make, id_, options, message):
     with pytest.raises(TypeError, match=message):
         make(id_, **options)
+
+
+@pytest.mark.parametrize("id_", [TESTBED, PER_ARM, WHEEL])
+def test_an_environment_of_an_id_takes_a_name(id_):
+    assert gymnasium.make(id_, name="x").unwrapped.env.name == "x"
+    assert gymnasium.make_vec(id_, name="x").unwrapped.env.name == "x"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from bandit_envs.adapters.gymnasium import GymnasiumEnv, GymnasiumVectorEnv
+from bandit_envs.testing import assert_identical
 from bandit_envs.wrappers import AffineReward
 
 from .examples import ACTION, B, Countdown, K, Slates, TwoRewards, k_armed, per_arm
@@ -22,27 +23,13 @@ def some_actions(steps):
     return np.random.default_rng(0).integers(K, size=(steps, B))
 
 
-def assert_same(one, other):
-    """Checks that nests of arrays, and dicts of them, are equal, down to their dtypes."""
-    assert type(one) is type(other)
-    if isinstance(one, dict):
-        assert one.keys() == other.keys()
-        for key in one:
-            assert_same(one[key], other[key])
-    elif isinstance(one, tuple) or (isinstance(one, np.ndarray) and one.dtype == object):
-        for left, right in zip(one, other, strict=True):
-            assert_same(left, right)
-    else:
-        np.testing.assert_array_equal(one, other, strict=True)
-
-
 @pytest.mark.parametrize("make", [k_armed, per_arm])
 def test_with_next_step_a_trajectory_is_that_of_the_core(make):
     env, core = GymnasiumVectorEnv(make(horizon=3), expected_rewards=True), make(horizon=3, seed=2)
     observations, infos = env.reset(seed=2)
     time_step = core.reset()
     for actions in some_actions(20):
-        assert_same(observations, copy.deepcopy(time_step.observation))
+        assert_identical(observations, copy.deepcopy(time_step.observation))
         np.testing.assert_array_equal(infos["expected_rewards"], core.expected_rewards())
         np.testing.assert_array_equal(infos["best_arm"], core.optimal_action())
         observations, rewards, terminations, truncations, infos = env.step(actions)
@@ -63,7 +50,7 @@ def test_without_a_horizon_no_step_is_lost(make, mode):
     for actions in some_actions(10):
         observations, rewards, terminations, truncations, infos = env.step(actions)
         time_step = core.step(actions)
-        assert_same(observations, copy.deepcopy(time_step.observation))
+        assert_identical(observations, copy.deepcopy(time_step.observation))
         np.testing.assert_array_equal(rewards, time_step.reward)
         # In NEXT_STEP, the step after a termination would have to be one without a reward.
         np.testing.assert_array_equal(terminations, [mode is not NEXT_STEP] * B)
@@ -81,15 +68,15 @@ def test_rows_end_and_restart_as_those_of_gymnasiums_own(mode, start):
     assert env.action_space == reference.action_space
     assert env.observation_space == reference.observation_space
     assert env.metadata["autoreset_mode"] is reference.metadata["autoreset_mode"] is mode
-    assert_same(env.reset(), reference.reset())
+    assert_identical(env.reset(), reference.reset())
     env.action_space.seed(0)
     for _ in range(12):
         actions = env.action_space.sample()
         returned = env.step(actions)
-        assert_same(returned, reference.step(actions))
+        assert_identical(returned, reference.step(actions))
         if mode is DISABLED and (returned[2] | returned[3]).all():
             options = [{"reset_mask": np.ones(4, np.bool_)} for _ in range(2)]
-            assert_same(env.reset(options=options[0]), reference.reset(options=options[1]))
+            assert_identical(env.reset(options=options[0]), reference.reset(options=options[1]))
             assert list(options[0]) == ["reset_mask"]  # the caller's own
 
 
@@ -132,7 +119,7 @@ def test_with_disabled_nothing_is_stepped_before_all_rows_are_reset():
     assert truncations.all()
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(actions)
-    assert_same(env.reset(options={"reset_mask": np.zeros(B, np.bool_)})[0], observations)
+    assert_identical(env.reset(options={"reset_mask": np.zeros(B, np.bool_)})[0], observations)
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(actions)
     env.reset(options={"reset_mask": truncations})
@@ -228,7 +215,7 @@ def test_what_is_returned_is_the_callers_own():
     other.step([0] * B)
     for array in (*returned, *infos.values()):
         array[...] = 1
-    assert_same(env.step([1] * B), other.step([1] * B))
+    assert_identical(env.step([1] * B), other.step([1] * B))
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, DISABLED])

@@ -18,9 +18,12 @@ from rlberry.wrappers import RescaleRewardWrapper
 
 from bandit_envs import BernoulliPyEnvironment, KArmedTestbed
 from bandit_envs.adapters.rlberry import RlberryEnv
+from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearReward
+from bandit_envs.testing import assert_identical
 from bandit_envs.wrappers import AddActionMask, AffineReward, RescaleReward
 
+from ..statistical import is_near
 from ..wrappers.examples import Payer
 from .examples import THETA, Countdown, per_arm
 
@@ -133,6 +136,17 @@ def test_a_seed_sequence_or_a_seeder_is_spawned_from():
     assert len(drawn) == 6
 
 
+@pytest.mark.parametrize("name", ["drifting_linear", "piecewise_linear", "adversarial"])
+def test_reseeding_with_an_integer_repeats_what_goes_on_through_resets(name):
+    model = RlberryEnv(find_environment(name).make(batch_size=1))
+    runs = []
+    for _ in range(2):
+        model.reseed(42)
+        runs.append([model.step(0)[:2] for _ in range(6)])
+        model.reset()
+    assert_identical(runs[0], runs[1])
+
+
 def test_reseeding_reaches_the_spaces():
     model, samples = make_per_arm(), []
     for _ in range(2):
@@ -180,8 +194,7 @@ def test_samples_are_steps_from_the_state_that_is_given():
     state = model.env.get_state()
     model.reset()  # other arms
     rewards = np.array([[model.sample(state, arm)[1] for _ in range(400)] for arm in range(3)])
-    # Within 5 standard errors; the rewards' standard deviation is 1.
-    assert np.all(np.abs(rewards.mean(axis=1) - info["expected_rewards"]) < 5 / np.sqrt(400))
+    assert is_near(rewards.T, info["expected_rewards"], std=1.0)
     observation, _, terminated, truncated, info = model.sample(state, 0)
     assert model.observation_space.contains(observation)
     assert (terminated, truncated) == (True, False)
