@@ -70,25 +70,6 @@ def test_a_policy_that_could_learn_and_is_no_observer_is_warned_about(recwarn):
         StepDriver(env, epsilon_greedy(), [policy]).run()
 
 
-class Diary(RandomPolicy):
-    """Learns a list that grows."""
-
-    def _initial(self):
-        return []
-
-    def _learn(self, learned, trajectory):
-        return [*learned, trajectory.reward]
-
-
-def test_a_policy_whose_knowledge_grows_is_warned_about_until_it_has_learned(recwarn):
-    env, policy = KArmedTestbed(K, batch_size=B, seed=0), Diary(num_actions=K, batch_size=B)
-    with pytest.warns(UserWarning, match="not among the observers"):
-        StepDriver(env, policy).run()
-    StepDriver(env, policy, [policy]).run()
-    StepDriver(env, policy).run()
-    assert not recwarn.list
-
-
 def test_two_runs_of_n_steps_equal_one_of_2n(horizon):
     twice, once = Run(13, horizon=horizon), Run(26, horizon=horizon)
     twice.driver.run()

@@ -143,18 +143,12 @@ class Pairs(BanditPyEnvironment):
 class Always(Policy):
     """Chooses one action again and again, whatever it pays."""
 
-    def __init__(self, action=0, **sizes):
+    def __init__(self, action=0, **options):
         self._action = action
-        super().__init__(**sizes)
-
-    def _initial(self):
-        return None
+        super().__init__(**options)
 
     def _select(self, rng, learned, time_step):
         return np.full(self.batch_size, self._action)
-
-    def _learn(self, learned, trajectory):
-        return None
 
 
 def test_a_policy_that_learns_nothing_takes_any_rewards():

@@ -74,7 +74,7 @@ class EstimatePolicy(Policy):
     _estimator: ClassVar[estimators.Estimator]
 
     @classmethod
-    def sizes(cls, env: Any) -> dict[str, Any]:
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
         return {"num_actions": 1, "batch_size": env.batch_size}
 
     def action(self, time_step: TimeStep) -> Any:

@@ -108,7 +108,7 @@ class MatchedRows:
         """Learns from the rows that matched in the last step."""
         matched = self._env.get_info()["matched"]
         if matched.any():
-            self._policy.learn_rows([(trajectory, matched)])
+            self._policy.learn(trajectory, matched)
 
 
 class ReplayResult(NamedTuple):

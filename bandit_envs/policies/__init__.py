@@ -11,6 +11,7 @@ from bandit_envs.policies.averages import MOSSPolicy as MOSSPolicy
 from bandit_envs.policies.averages import UCB1TunedPolicy as UCB1TunedPolicy
 from bandit_envs.policies.averages import UCBPolicy as UCBPolicy
 from bandit_envs.policies.bayes_ucb import BayesUCBPolicy as BayesUCBPolicy
+from bandit_envs.policies.beta_greedy import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies.delayed import DelayedLearning as DelayedLearning
 from bandit_envs.policies.disjoint_linear import (
     DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
@@ -48,7 +49,6 @@ from bandit_envs.policies.slates import PBMUCBPolicy as PBMUCBPolicy
 from bandit_envs.policies.slates import RandomSlatePolicy as RandomSlatePolicy
 from bandit_envs.policies.slates import SlatePolicy as SlatePolicy
 from bandit_envs.policies.slates import TopKLinUCBPolicy as TopKLinUCBPolicy
-from bandit_envs.policies.thompson import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies.thompson import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
 from bandit_envs.policies.thompson import (
     DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,

@@ -6,10 +6,11 @@ import math
 import typing
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_positive
-from bandit_envs.policies.policy import Policy, Sizes
+from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 SMALLEST = 1e-9
@@ -34,9 +35,9 @@ class Exp3Policy(Policy):
     reward_range = 0.0, 1.0
     _shared = 1e-300  # what every weight gets at a step; this little only keeps it above 0
 
-    def __init__(self, gamma: float, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, gamma: float, **options: typing.Unpack[PolicyOptions]) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _initial(self) -> Floats:
         """Returns the weights, whose sum in every row is 1; updated in place."""
@@ -76,19 +77,19 @@ class Exp3SPolicy(Exp3Policy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, gamma: float, alpha: float, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, gamma: float, alpha: float, **options: typing.Unpack[PolicyOptions]) -> None:
         alpha = check_positive("alpha", alpha, maximum=1.0)
-        super().__init__(gamma, **sizes)
+        super().__init__(gamma, **options)
         self._shared = math.e * alpha / self.num_actions
 
 
 class Estimates(typing.NamedTuple):
-    """Estimated losses and what follows from them, updated in place, and the steps so far."""
+    """Estimated losses and what follows from them; updated in place, but for the steps."""
 
     losses: Floats  # L, the sum of the estimated losses, [B, K]; less the smallest of the row
     shifts: Floats  # x, below 0, [B, 1]
     probabilities: Floats  # [B, K]
-    steps: int
+    steps: NDArray[np.int64]  # how many rewards each row has learned from, [B]
 
 
 class TsallisINFPolicy(Policy):
@@ -113,7 +114,8 @@ class TsallisINFPolicy(Policy):
     def _initial(self) -> Estimates:
         uniform = np.full(self._table_shape, 1.0 / self.num_actions)
         shifts = np.full((self.batch_size, 1), -math.sqrt(self.num_actions))
-        return Estimates(np.zeros(self._table_shape), shifts, uniform, 0)
+        steps = np.zeros(self.batch_size, int)
+        return Estimates(np.zeros(self._table_shape), shifts, uniform, steps)
 
     def _probabilities(self, learned: Estimates, time_step: TimeStep) -> Floats:
         return learned.probabilities
@@ -130,14 +132,14 @@ class TsallisINFPolicy(Policy):
         smallest = losses.min(axis=1, keepdims=True)
         losses -= smallest
         shifts -= smallest
-        self._balance(learned, self._rate / math.sqrt(steps + 2))
+        self._balance(learned, self._rate / np.sqrt(steps + 2)[:, np.newaxis])
         return learned._replace(steps=steps + 1)
 
     def _baseline(self, learned: Estimates) -> Floats:
         """Returns B(a), which estimated losses are compared with: [B, K]."""
         return np.zeros(self._table_shape)
 
-    def _balance(self, learned: Estimates, eta: float) -> None:
+    def _balance(self, learned: Estimates, eta: Floats) -> None:
         """Finds x and the probabilities, by Newton's method from the last x."""
         losses, x, probabilities, _ = learned
         ones = np.ones((self.num_actions, 1))
@@ -173,5 +175,5 @@ class ReducedVarianceTsallisINFPolicy(TsallisINFPolicy):
     _rate = 4.0
 
     def _baseline(self, learned: Estimates) -> Floats:
-        eta_squared = self._rate**2 / (learned.steps + 1)
+        eta_squared = self._rate**2 / (learned.steps + 1)[:, np.newaxis]
         return np.where(learned.probabilities >= eta_squared, 0.5, 0.0)

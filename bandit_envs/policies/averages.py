@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import abc
-import math
 import typing
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Policy, Sizes
+from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class Averages(typing.NamedTuple):
-    """What was seen of every action, [B, K] and updated in place, and the steps so far."""
+    """What was seen of every action; [B, K] and updated in place, but for the steps."""
 
     counts: Floats  # N, how often the action was chosen
     sums: Floats  # of its rewards
     values: Floats  # Q, their mean
     variances: Floats  # their mean squared distance from it
     inverses: Floats  # 1 / N, infinite for an action never chosen
-    steps: int
+    steps: NDArray[np.int64]  # how many rewards each row has learned from, [B]
 
 
 class AveragePolicy(Policy):
@@ -33,7 +33,7 @@ class AveragePolicy(Policy):
     def _initial(self) -> typing.Any:
         counts, sums, values, variances = np.zeros((4, *self._table_shape))
         inverses = np.full(self._table_shape, np.inf)
-        return Averages(counts, sums, values, variances, inverses, 0)
+        return Averages(counts, sums, values, variances, inverses, np.zeros(self.batch_size, int))
 
     def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
         chosen, reward = self._row_offsets + trajectory.action, trajectory.reward
@@ -54,21 +54,22 @@ class AverageIndexPolicy(IndexPolicy, AveragePolicy):
     """
 
     @abc.abstractmethod
-    def _indices(self, learned: typing.Any, t: int, time_step: TimeStep) -> Floats:
-        """Returns the index of every action at step t, at least 2: [B, K]."""
+    def _indices(self, learned: typing.Any, t: Any, time_step: TimeStep) -> Floats:
+        """Returns the index of every action at step t [B, 1], at least 2: [B, K]."""
 
     def _scores(self, learned: typing.Any, time_step: TimeStep) -> Floats:
         # At the first step all indices are infinite, if only ln t is not 0.
-        return self._indices(learned, max(learned.steps + 1, 2), time_step)
+        t = np.maximum(learned.steps + 1, 2)[:, np.newaxis]
+        return self._indices(learned, t, time_step)
 
 
 class ConfidenceBounds(typing.NamedTuple):
-    """Q, N and 1 / sqrt(N), each [B, K] and updated in place, and the steps so far."""
+    """Q, N and 1 / sqrt(N), each [B, K] and updated in place, and the steps of each row, [B]."""
 
     values: Floats
     counts: NDArray[np.int64]
     widths: Floats
-    steps: int
+    steps: NDArray[np.int64]
 
 
 class UCBPolicy(AverageIndexPolicy):
@@ -85,16 +86,19 @@ class UCBPolicy(AverageIndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, c: float, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, c: float, **options: typing.Unpack[PolicyOptions]) -> None:
         self._c = check_positive("c", c, maximum=MAX_PARAMETER)
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _initial(self) -> typing.Any:
         shape = self._table_shape
-        return ConfidenceBounds(np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), 0)
+        steps = np.zeros(self.batch_size, int)
+        return ConfidenceBounds(
+            np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), steps
+        )
 
-    def _indices(self, learned: ConfidenceBounds, t: int, time_step: TimeStep) -> Floats:
-        bounds = learned.widths * (self._c * math.sqrt(math.log(t)))
+    def _indices(self, learned: ConfidenceBounds, t: Any, time_step: TimeStep) -> Floats:
+        bounds = learned.widths * (self._c * np.sqrt(np.log(t)))
         bounds += learned.values
         return bounds
 
@@ -123,8 +127,8 @@ class UCB1TunedPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
-        ratio = learned.inverses * math.log(t)
+    def _indices(self, learned: Averages, t: Any, time_step: TimeStep) -> Floats:
+        ratio = learned.inverses * np.log(t)
         bounds = np.sqrt(2.0 * ratio)
         bounds += learned.variances
         np.minimum(bounds, 0.25, out=bounds)
@@ -151,13 +155,13 @@ class MOSSPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, horizon: int | None = None, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, horizon: int | None = None, **options: typing.Unpack[PolicyOptions]) -> None:
         if horizon is not None:
             horizon = check_integer("horizon", horizon, minimum=1)
         self._horizon = horizon
-        super().__init__(**sizes)
+        super().__init__(**options)
 
-    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: Averages, t: Any, time_step: TimeStep) -> Floats:
         steps = t if self._horizon is None else self._horizon
         bounds = np.log(learned.inverses * (steps / self.num_actions))
         np.maximum(bounds, 0.0, out=bounds)
@@ -182,9 +186,9 @@ class BoltzmannPolicy(AveragePolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, temperature: float, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, temperature: float, **options: typing.Unpack[PolicyOptions]) -> None:
         self._temperature = check_positive("temperature", temperature, MIN_STD, MAX_PARAMETER)
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _probabilities(self, learned: Averages, time_step: TimeStep) -> Floats:
         values = learned.values

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, Rng
 from bandit_envs.nests import Nest
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.linear import (
@@ -18,7 +18,7 @@ from bandit_envs.policies.linear import (
     shape_of_joined,
 )
 from bandit_envs.policies.ridge import RidgeModels
-from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
+from bandit_envs.policies.thompson import ThompsonSamplingPolicy, draw_normal
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -38,10 +38,15 @@ class ContextPolicy(RegressionPolicy):
         return {}
 
     def _features(self, observation: Nest) -> Floats:
-        return as_finite(self._joined(_context_of(observation), self._spec))
+        return self._contexts(observation, self.batch_size)
+
+    def _contexts(self, observation: Nest, size: int) -> Floats:
+        return as_finite(self._joined(_context_of(observation), self._spec, size))
 
     def _samples(self, trajectory: Trajectory) -> tuple[NDArray[Any], Floats, NDArray[Any]]:
-        return trajectory.action, self._features(trajectory.observation), trajectory.reward
+        size = len(trajectory.action)
+        contexts = self._contexts(trajectory.observation, size)
+        return trajectory.action, contexts, trajectory.reward
 
     def _means(self, theta: Floats, features: Floats) -> Floats:
         return np.asarray(features @ theta.T)
@@ -87,7 +92,7 @@ class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):
         return means + widths
 
 
-class DisjointLinearThompsonSamplingPolicy(DisjointLinearPolicy, NormalThompsonSamplingPolicy):
+class DisjointLinearThompsonSamplingPolicy(DisjointLinearPolicy, ThompsonSamplingPolicy):
     """Draws a linear model for every row and action and chooses the action that looks best.
 
         argmax_a  theta'[a] . x,    theta'[a] ~ N(theta[a], alpha^2 A[a]^-1)
@@ -102,6 +107,9 @@ class DisjointLinearThompsonSamplingPolicy(DisjointLinearPolicy, NormalThompsonS
     >>> DisjointLinearThompsonSamplingPolicy(observation_spec=spec, num_actions=4).num_actions
     4
     """
+
+    def _draw_values(self, rng: Rng, learned: RidgeModels, time_step: TimeStep) -> Floats:
+        return draw_normal(rng, *self._posterior(learned, time_step))
 
 
 class DisjointLinearEpsilonGreedyPolicy(EpsilonGreedyRegression, DisjointLinearPolicy):

@@ -9,7 +9,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.checks import check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Sizes
+from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -35,9 +35,9 @@ class ExploreThenCommitPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, m: int, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, m: int, **options: typing.Unpack[PolicyOptions]) -> None:
         self._m = check_integer("m", m, minimum=1)
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _initial(self) -> Exploration:
         return Exploration(*np.zeros((2, *self._table_shape)))
@@ -79,9 +79,9 @@ class SuccessiveEliminationPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, delta: float, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, delta: float, **options: typing.Unpack[PolicyOptions]) -> None:
         self._delta = check_positive("delta", delta, 1e-100, 1.0)
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _initial(self) -> Candidates:
         shape = self._table_shape

@@ -12,7 +12,7 @@ from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Actions, Sizes
+from bandit_envs.policies.policy import Actions, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -49,7 +49,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
         epsilon: float,
         initial_value: float = 0.0,
         step_size: float | None = None,
-        **sizes: typing.Unpack[Sizes],
+        **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
         bounds = -MAX_PARAMETER, MAX_PARAMETER
@@ -57,7 +57,7 @@ class EpsilonGreedyPolicy(IndexPolicy):
         if step_size is not None:
             step_size = check_positive("step_size", step_size, maximum=1.0)
         self._step_size = step_size
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _initial(self) -> ActionValues:
         values = np.full(self._table_shape, self._initial_value)
@@ -75,7 +75,6 @@ class EpsilonGreedyPolicy(IndexPolicy):
         if tied.size:
             actions = actions.copy()
             actions[tied] = argmax_random_ties(rng, learned.values[tied])
-        self._chosen_by.value = self._state, time_step, actions, tied, learned.values
         return actions
 
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
@@ -118,9 +117,9 @@ class DecayingEpsilonGreedyPolicy(EpsilonGreedyPolicy):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, c: float, d: float, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, c: float, d: float, **options: typing.Unpack[PolicyOptions]) -> None:
         c, d = check_positive("c", c, maximum=MAX_PARAMETER), check_positive("d", d, 1e-9, 1.0)
-        super().__init__(0.0, **sizes)
+        super().__init__(0.0, **options)
         self._first_epsilon = c * self.num_actions / d**2
 
     def _exploration(self, learned: ActionValues) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import typing
 from typing import Any
 
@@ -12,18 +11,18 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Sizes
+from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 NEVER = 1e250  # 1 / N of an action never chosen, or so long ago that N is 0 but for rounding
 
 
 class Discounted(typing.NamedTuple):
-    """Discounted statistics: the mean and 1 / N, [B, K] and updated in place; n, the sum of N."""
+    """Discounted statistics, updated in place but for the total."""
 
-    values: Floats
-    inverses: Floats
-    total: float
+    values: Floats  # the mean reward, [B, K]
+    inverses: Floats  # 1 / N, [B, K]
+    total: Floats  # n, the sum of N over actions, [B]
 
 
 class DiscountedUCBPolicy(IndexPolicy):
@@ -46,18 +45,21 @@ class DiscountedUCBPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, gamma: float, xi: float = 0.5, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(
+        self, gamma: float, xi: float = 0.5, **options: typing.Unpack[PolicyOptions]
+    ) -> None:
         self._gamma = check_positive("gamma", gamma, 1e-9, 1.0)
         self._xi = check_positive("xi", xi, 1e-9, MAX_PARAMETER)
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _initial(self) -> Discounted:
         shape = self._table_shape
-        return Discounted(np.zeros(shape), np.full(shape, NEVER), 0.0)
+        return Discounted(np.zeros(shape), np.full(shape, NEVER), np.zeros(self.batch_size))
 
     def _scores(self, learned: Discounted, time_step: TimeStep) -> Floats:
         # n is 1 at the second step only; as long as its logarithm is not 0, untried actions lead.
-        bounds = learned.inverses * (4.0 * self._xi * math.log(max(learned.total, 1.0001)))
+        log_n = np.log(np.maximum(learned.total, 1.0001))[:, np.newaxis]
+        bounds = learned.inverses * (4.0 * self._xi * log_n)
         np.sqrt(bounds, out=bounds)
         bounds += learned.values
         return bounds
@@ -76,11 +78,11 @@ class DiscountedUCBPolicy(IndexPolicy):
 class Window(typing.NamedTuple):
     """What the last steps were, updated in place, and the number of all steps."""
 
-    actions: NDArray[Any]  # of the last steps, [window, B]; step t is in row t modulo the window
-    rewards: Floats  # of these, [window, B]
+    actions: NDArray[Any]  # of the last steps, [B, window]; step t is in column t modulo the window
+    rewards: Floats  # of these, [B, window]
     counts: Floats  # how often the window holds each action, [B, K]
     sums: Floats  # of the rewards of each action, [B, K]
-    steps: int
+    steps: NDArray[np.int64]  # how many rewards each row has learned from, [B]
 
 
 class SlidingWindowUCBPolicy(IndexPolicy):
@@ -103,21 +105,23 @@ class SlidingWindowUCBPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    learns_by_row = False  # all rows share the places in the window
-
-    def __init__(self, window: int, xi: float = 0.5, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(
+        self, window: int, xi: float = 0.5, **options: typing.Unpack[PolicyOptions]
+    ) -> None:
         self._window = check_integer("window", window, minimum=1, maximum=2**31)
         self._xi = check_positive("xi", xi, 1e-9, MAX_PARAMETER)
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _initial(self) -> Window:
-        shape = self._window, self.batch_size
+        shape = (self.batch_size, self._window)
         actions = np.zeros(shape, np.min_scalar_type(self.num_actions - 1))
         counts, sums = np.zeros((2, *self._table_shape))
-        return Window(actions, np.zeros(shape), counts, sums, 0)
+        steps = np.zeros(self.batch_size, int)
+        return Window(actions, np.zeros(shape), counts, sums, steps)
 
     def _scores(self, learned: Window, time_step: TimeStep) -> Floats:
-        level = self._xi * math.log(max(min(learned.steps + 1, self._window), 2))
+        t = np.minimum(learned.steps + 1, self._window)
+        level = self._xi * np.log(np.maximum(t, 2))[:, np.newaxis]
         inverses = 1.0 / np.maximum(learned.counts, 1.0)
         bounds = np.sqrt(level * inverses)
         inverses *= learned.sums
@@ -126,18 +130,28 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         return bounds
 
     def _learn(self, learned: Window, trajectory: Trajectory) -> Window:
-        actions, rewards, *tables, steps = learned
-        counts, sums = (table.reshape(-1) for table in tables)
-        place = steps % self._window
-        if steps >= self._window:
-            oldest = self._row_offsets + actions[place]
-            counts[oldest] -= 1.0
-            sums[oldest] -= rewards[place]
-        actions[place], rewards[place] = trajectory.action, trajectory.reward
+        counts = learned.counts.reshape(-1)
+        sums = learned.sums.reshape(-1)
+        place = learned.steps % self._window
+
+        full = np.flatnonzero(learned.steps >= self._window)  # rows that forget their oldest step
+        oldest = self._row_offsets[full] + learned.actions[full, place[full]]
+        counts[oldest] -= 1.0
+        sums[oldest] -= learned.rewards[full, place[full]]
+
+        rows = np.arange(self.batch_size)
+        learned.actions[rows, place] = trajectory.action
+        learned.rewards[rows, place] = trajectory.reward
         chosen = self._row_offsets + trajectory.action
         counts[chosen] += 1.0
-        sums[chosen] += rewards[place]
-        if place == self._window - 1:  # subtraction leaves rounding errors
-            places = (self._row_offsets + actions).reshape(-1)
-            sums[:] = np.bincount(places, rewards.reshape(-1), len(sums))
-        return learned._replace(steps=steps + 1)
+        sums[chosen] += learned.rewards[rows, place]
+        self._add_up(learned, np.flatnonzero(place == self._window - 1))
+        return learned._replace(steps=learned.steps + 1)
+
+    def _add_up(self, learned: Window, rows: NDArray[np.intp]) -> None:
+        """Adds up the window of some rows anew, as subtraction leaves rounding errors."""
+        if rows.size:
+            places = self._row_offsets[rows, np.newaxis] + learned.actions[rows]
+            weights = learned.rewards[rows].reshape(-1)
+            totals = np.bincount(places.reshape(-1), weights, learned.sums.size)
+            learned.sums[rows] = totals.reshape(self._table_shape)[rows]

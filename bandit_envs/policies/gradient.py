@@ -8,7 +8,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
-from bandit_envs.policies.policy import Policy, Sizes
+from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -38,13 +38,13 @@ class GradientBanditPolicy(Policy):
     """
 
     def __init__(
-        self, step_size: float, baseline: bool = True, **sizes: typing.Unpack[Sizes]
+        self, step_size: float, baseline: bool = True, **options: typing.Unpack[PolicyOptions]
     ) -> None:
         self._step_size = check_positive("step_size", step_size, maximum=MAX_PARAMETER)
         if not isinstance(baseline, (bool, np.bool_)):
             raise TypeError(f"baseline is {baseline!r}; expected True or False")
         self._baseline = baseline
-        super().__init__(**sizes)
+        super().__init__(**options)
 
     def _initial(self) -> Preferences:
         uniform = np.full(self._table_shape, 1.0 / self.num_actions)

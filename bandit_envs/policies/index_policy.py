@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask, Rng
-from bandit_envs.policies.draws import argmax, draw_indices, normalized
+from bandit_envs.policies.draws import argmax_random_ties, draw_indices, normalized
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.trajectories import TimeStep
 
@@ -31,27 +31,27 @@ class IndexPolicy(Policy):
         return self._epsilon
 
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
+        """Returns an action with the largest score for every row: [B]."""
         scores = self._scores(learned, time_step)
         if scores.shape != self._table_shape:
             found = f"_scores returned shape {scores.shape}"
             raise ValueError(f"{found}; expected {self._table_shape}")
-        best, tied = argmax(rng, scores, available)
-        self._chosen_by.value = self._state, time_step, best, tied, scores
-        return best
+        return argmax_random_ties(rng, scores, available)
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
-        actions = self._best(rng, learned, time_step, available)
+        best = self._best(rng, learned, time_step, available)
         epsilon = self._exploration(learned)
-        if not isinstance(epsilon, float) or epsilon > 0.0:
-            drawn = rng.random(self.batch_size)
-            rows = (drawn < epsilon).nonzero()[0]
-            actions = actions.copy()
-            if available is not None:
-                actions[rows] = draw_indices(rng, available[rows])
-            else:  # of the numbers below epsilon, drawn / epsilon is uniform
-                below = epsilon[rows] if isinstance(epsilon, np.ndarray) else epsilon
-                actions[rows] = drawn[rows] / below * self.num_actions
+        if isinstance(epsilon, float) and epsilon == 0.0:
+            return best
+        drawn = rng.random(self.batch_size)
+        rows = (drawn < epsilon).nonzero()[0]
+        actions = best.copy()
+        if available is not None:
+            actions[rows] = draw_indices(rng, available[rows])
+        else:  # of the numbers below epsilon, drawn / epsilon is uniform
+            below = np.broadcast_to(epsilon, drawn.shape)[rows]
+            actions[rows] = drawn[rows] / below * self.num_actions
         return actions
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
@@ -62,21 +62,3 @@ class IndexPolicy(Policy):
         best = scores == scores.max(axis=1, keepdims=True)
         epsilon = np.reshape(self._exploration(learned), (-1, 1))
         return (1.0 - epsilon) * normalized(best) + epsilon * normalized(available)
-
-    def _probability_of(self, learned: Any, time_step: TimeStep, action: Actions) -> Floats:
-        last = self._chosen_by.value
-        if not last or last[0] is not self._state or last[1] is not time_step:
-            table = self._probabilities(learned, time_step)
-            return np.asarray(table.take(self._row_offsets + action))
-        _, _, best, tied, scores = last
-        found: Floats = (action == best).astype(np.float64)
-        if tied.size:
-            rows = scores[tied]
-            is_largest = rows == rows.max(axis=1, keepdims=True)
-            chosen = is_largest[np.arange(tied.size), action[tied]]
-            found[tied] = chosen / is_largest.sum(axis=1)
-        epsilon = self._exploration(learned)
-        if not isinstance(epsilon, float) or epsilon > 0.0:
-            found *= 1.0 - epsilon
-            found += epsilon * (1.0 / self.num_actions)
-        return found

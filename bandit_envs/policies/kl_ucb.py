@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import typing
+from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.averages import AverageIndexPolicy, Averages
-from bandit_envs.policies.policy import Sizes
+from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep
 
 BELOW_1 = np.nextafter(1.0, 0.0)
@@ -36,12 +36,13 @@ class KLUCBPolicy(AverageIndexPolicy):
 
     reward_range = 0.0, 1.0
 
-    def __init__(self, c: float = 0.0, **sizes: typing.Unpack[Sizes]) -> None:
+    def __init__(self, c: float = 0.0, **options: typing.Unpack[PolicyOptions]) -> None:
         self._c = check_number("c", c, 0.0, 1e6)
-        super().__init__(**sizes)
+        super().__init__(**options)
 
-    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
-        level = math.log(t) + self._c * math.log(max(math.log(t), 1.0))
+    def _indices(self, learned: Averages, t: Any, time_step: TimeStep) -> Floats:
+        log_t = np.log(t)
+        level = log_t + self._c * np.log(np.maximum(log_t, 1.0))
         bounds = kl_upper_bounds(learned.values, learned.inverses * level)
         bounds[learned.counts == 0.0] = np.inf
         return bounds
@@ -64,7 +65,7 @@ class IMEDPolicy(AverageIndexPolicy):
 
     reward_range = 0.0, 1.0
 
-    def _indices(self, learned: Averages, t: int, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: Averages, t: Any, time_step: TimeStep) -> Floats:
         p, available = learned.values, self._available(time_step.observation)
         best = (p if available is None else np.where(available, p, 0.0)).max(axis=1, keepdims=True)
         best = np.clip(best, 1e-300, BELOW_1)

@@ -16,7 +16,7 @@ from bandit_envs.base.checks import MAX_PARAMETER, MAX_REWARD, MIN_STD, check_nu
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Parts, Policy, Sizes
+from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.rewards.contextual import join_features
 from bandit_envs.specs import ArraySpec
@@ -44,17 +44,17 @@ class RegressionPolicy(Policy):
         tikhonov_weight: float = 1.0,
         *,
         observation_spec: Nest,
-        **sizes: typing.Unpack[Sizes],
+        **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
         self._gamma = check_number("gamma", gamma, 0.0, 1.0)
         bounds = MIN_STD, MAX_PARAMETER
         self._tikhonov_weight = check_positive("tikhonov_weight", tikhonov_weight, *bounds)
-        super().__init__(**self._read_spec(observation_spec), **sizes)
+        super().__init__(**self._read_spec(observation_spec), **options)
 
     @classmethod
-    def sizes(cls, env: Any) -> dict[str, Any]:
-        return {**super().sizes(env), "observation_spec": env.observation_spec()}
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
+        return {**super().arguments_for(env), "observation_spec": env.observation_spec()}
 
     @abc.abstractmethod
     def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
@@ -74,11 +74,7 @@ class RegressionPolicy(Policy):
         return learned
 
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
-        return self._learn_rows(learned, [(trajectory, np.ones(self.batch_size, np.bool_))])
-
-    def _learn_rows(self, learned: Any, parts: Parts) -> Any:
-        chosen = [[each[rows] for each in self._samples(seen)] for seen, rows in parts]
-        model, features, rewards = map(np.concatenate, zip(*chosen))
+        model, features, rewards = self._samples(trajectory)
         rows = features.reshape(model.size, features.shape[-1])
         return self._fit(learned, model.ravel(), rows, rewards.ravel())
 
@@ -86,13 +82,13 @@ class RegressionPolicy(Policy):
     def _means(self, theta: Floats, features: Any) -> Floats:
         """Returns theta . x of every action: [B, K]."""
 
-    def _joined(self, features: Nest, spec: Nest, leading: int = 0) -> NDArray[Any]:
-        """Returns features of all rows [B, ...], flattened after the leading ones and joined."""
+    def _joined(self, features: Nest, spec: Nest, size: int, leading: int = 0) -> NDArray[Any]:
+        """Returns features of `size` rows, flattened after the leading dimensions and joined."""
 
         def check(leaf: ArraySpec, features: Any) -> NDArray[Any]:
-            array, expected = as_numbers("found", features), (self.batch_size, *leaf.shape)
-            if array.shape != expected:
-                raise ValueError(f"found shape {array.shape}; expected {expected}")
+            array = as_numbers("found", features)
+            if array.shape != (size, *leaf.shape):
+                raise ValueError(f"found shape {array.shape}; expected {(size, *leaf.shape)}")
             return array
 
         try:
@@ -131,10 +127,10 @@ class EpsilonGreedyRegression(IndexPolicy, RegressionPolicy):
         tikhonov_weight: float = 1.0,
         *,
         observation_spec: Nest,
-        **sizes: typing.Unpack[Sizes],
+        **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
-        super().__init__(0.0, gamma, tikhonov_weight, observation_spec=observation_spec, **sizes)
+        super().__init__(0.0, gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
     def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
         return self._means(learned.theta, self._features(time_step.observation))
@@ -151,7 +147,7 @@ class LinearPolicy(RegressionPolicy):
     """
 
     @classmethod
-    def sizes(cls, env: Any) -> dict[str, Any]:
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
         return {"observation_spec": env.observation_spec(), "batch_size": env.batch_size}
 
     def _state_key(self) -> dict[str, int | None]:
@@ -172,21 +168,21 @@ class LinearPolicy(RegressionPolicy):
         return RidgeModels.initial(1, self._global_dim + self._arm_dim, self._tikhonov_weight)
 
     def _samples(self, trajectory: Trajectory) -> tuple[NDArray[Any], Floats, NDArray[Any]]:
-        context, arms = self._arrays(trajectory.observation)
-        chosen = arms[np.arange(self.batch_size), trajectory.action]
-        model = np.zeros(self.batch_size, int)
+        context, arms = self._arrays(trajectory.observation, len(trajectory.action))
+        chosen = arms[np.arange(len(arms)), trajectory.action]
+        model = np.zeros(len(arms), int)
         return model, as_finite(np.hstack((context, chosen))), trajectory.reward
 
     def _features(self, observation: Nest) -> tuple[Floats, Floats]:
-        context, arms = self._arrays(observation)
+        context, arms = self._arrays(observation, self.batch_size)
         return as_finite(context), as_finite(arms)
 
-    def _arrays(self, observation: Nest) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _arrays(self, observation: Nest, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Returns the features of the context [B, G] and of the arms [B, K, P]."""
         found = observation if isinstance(observation, Mapping) else {}
         of_context, of_arms = self._specs
-        context = self._joined(found.get("global"), of_context)
-        return context, self._joined(found.get("per_arm"), of_arms, 1)
+        context = self._joined(found.get("global"), of_context, size)
+        return context, self._joined(found.get("per_arm"), of_arms, size, 1)
 
     def _means(self, theta: Floats, features: tuple[Floats, Floats]) -> Floats:
         context, arms = features  # theta is [1, D], or [B, D] with one for each row

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, sigmoid
+from bandit_envs.arrays import Floats, Rng, sigmoid
 from bandit_envs.nests import Nest
 from bandit_envs.policies.disjoint_linear import ContextPolicy
-from bandit_envs.policies.policy import Sizes
+from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.policies.ridge import add_rows
-from bandit_envs.policies.thompson import NormalThompsonSamplingPolicy
+from bandit_envs.policies.thompson import ThompsonSamplingPolicy, draw_normal
 from bandit_envs.trajectories import TimeStep
 
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
@@ -27,7 +27,7 @@ class DiagonalPosteriors(typing.NamedTuple):
     precision: Floats
 
 
-class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy):
+class LogisticThompsonSamplingPolicy(ContextPolicy, ThompsonSamplingPolicy):
     """Draws a logistic model for every row and action and chooses the action that looks best.
 
         argmax_a  w[a] . x,    w[a, i] ~ N(m[a, i], alpha^2 / q[a, i])
@@ -56,9 +56,9 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         tikhonov_weight: float = 1.0,
         *,
         observation_spec: Nest,
-        **sizes: typing.Unpack[Sizes],
+        **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        super().__init__(alpha, 1.0, tikhonov_weight, observation_spec=observation_spec, **sizes)
+        super().__init__(alpha, 1.0, tikhonov_weight, observation_spec=observation_spec, **options)
 
     def _initial(self) -> DiagonalPosteriors:
         shape = (self.num_actions, self._dim)
@@ -69,6 +69,9 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, NormalThompsonSamplingPolicy
         context = self._features(time_step.observation)
         variances = np.square(context) @ (1.0 / learned.precision).T
         return self._means(learned.mean, context), self._alpha * np.sqrt(variances)
+
+    def _draw_values(self, rng: Rng, learned: DiagonalPosteriors, time_step: TimeStep) -> Floats:
+        return draw_normal(rng, *self._posterior(learned, time_step))
 
     def _fit(self, learned: DiagonalPosteriors, model: Any, features: Floats, rewards: Any) -> Any:
         rewards = rewards.astype(np.float64)

@@ -6,7 +6,6 @@ import abc
 import copy
 import functools
 import typing
-from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
@@ -21,18 +20,16 @@ from bandit_envs.base.checks import (
     check_rewards,
     short_repr,
 )
-from bandit_envs.base.memo import Memo, Transient
-from bandit_envs.base.state import Stateful, check_fields
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.base.memo import Memo
+from bandit_envs.base.state import Stateful
 from bandit_envs.policies.draws import draw_indices, normalized
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
 Actions: TypeAlias = NDArray[np.integer[Any]]
-Parts: TypeAlias = "Sequence[tuple[Trajectory, Mask]]"
 
 
-class Sizes(TypedDict, total=False):
+class PolicyOptions(TypedDict, total=False):
     """The keyword arguments of `Policy`, which subclasses pass on."""
 
     num_actions: typing.Required[int]
@@ -52,52 +49,69 @@ class Policy(Stateful, abc.ABC):
     """Chooses an action for every row; called with a trajectory, it learns from it.
 
     A policy is an observer: a driver trains it if it is among the observers, and only evaluates it
-    otherwise. A subclass implements `_initial`, `_learn`, and `_select` or `_probabilities`:
+    otherwise. A subclass implements `_select` or `_probabilities`, and if it learns, the others:
 
         _initial()                          -> learned    before the first trajectory
         _learn(learned, trajectory)         -> learned    new, or updated in place
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
-        _probability_of(learned, time_step, action) -> [B]   default: looked up in this table
 
     Only `_learn` may write into the arrays of `learned`, whose shapes and dtypes stay those of
-    `_initial`. The base class restricts probabilities to the actions that the observation makes
-    available; `_select` asks `_available` for them. It asks for `_probability_of` only where all
-    actions are available.
+    `_initial`. A class without `_learn` is a fixed policy. The base class restricts probabilities
+    to the actions that the observation makes available; `_select` asks `_available` for them.
 
     Args:
         num_actions: the number of actions, K.
         batch_size: the number of rows, B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> class FirstActionPolicy(Policy):
+    ...     def _select(self, rng, learned, time_step):
+    ...         return np.zeros(self.batch_size, int)
+    >>> FirstActionPolicy(num_actions=4).action(KArmedTestbed(k=4).reset())
+    array([0], dtype=int32)
     """
 
     learns_by_row: ClassVar[bool] = True
-    """Whether each row of arrays [B, ...] depends on its own rewards only, and all else on none."""
+    """Whether the arrays of `learned` are [B, ...], and each row learns from its own rewards only.
+
+    Set it to False if rows share a model. To learn from n rows only, `_learn` then gets a
+    trajectory of these n rows.
+    """
 
     reward_range: ClassVar[tuple[float, float]] = (-MAX_REWARD, MAX_REWARD)
     """The smallest and the largest reward that it takes; subclasses inherit it."""
 
+    can_learn: ClassVar[bool] = False
+    """Whether it learns from trajectories: whether the class, or one above it, defines `_learn`."""
+
+    knows_probabilities: ClassVar[bool] = False
+    """Whether the probabilities of actions have a closed form."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Sees which hooks a class defines.
+
+        Its choices and its probabilities must agree. So a class that defines one of the two hooks
+        does not inherit the other.
+        """
+        super().__init_subclass__(**options)
+        cls.can_learn = cls._learn is not Policy._learn
+        defined = vars(cls).keys() & {"_select", "_probabilities"}
+        if defined:
+            cls.knows_probabilities = "_probabilities" in defined
+        if defined == {"_probabilities"}:
+            cls._select = Policy._select  # type: ignore[method-assign]
+        if defined == {"_select"}:
+            cls._probabilities = Policy._probabilities  # type: ignore[method-assign]
+
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
         self.num_actions = check_integer("num_actions", num_actions, minimum=1)  #: K
         self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
-        self._table_shape = self.batch_size, self.num_actions
+        self._table_shape = (self.batch_size, self.num_actions)
         self._row_offsets = np.arange(self.batch_size) * self.num_actions
-        self._mask_memo, self._info_memo = Memo(), Memo()
-        self._chosen_by = Transient()  # what a choice was based on, for its probabilities
-        self._skips_the_table = self._defines("_probability_of")
-        # A class that tells other probabilities does not choose as the class above it does.
-        self._chooser = type(self)._select if self._defines("_select") else Policy._select
+        self._mask_memo = Memo()
         self._state = PolicyState(generator(seed), self._initial(), False)
-
-    @property
-    def knows_probabilities(self) -> bool:
-        """Whether the probabilities of actions have a closed form."""
-        return self._defines("_probabilities")
-
-    @property
-    def can_learn(self) -> bool:
-        """Whether it learns from trajectories."""
-        return self._state.learned is not None
 
     @property
     def is_untrained(self) -> bool:
@@ -105,7 +119,7 @@ class Policy(Stateful, abc.ABC):
         return self.can_learn and not self._state.is_trained
 
     @classmethod
-    def sizes(cls, env: Any) -> dict[str, Any]:
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
         """Returns the arguments of the constructor that make a policy fit `env`."""
         return {"num_actions": env.num_actions, "batch_size": env.batch_size}
 
@@ -117,8 +131,7 @@ class Policy(Stateful, abc.ABC):
     def probabilities(self, time_step: TimeStep) -> Floats:
         """Returns the probability with which `action` chooses each action, if known: [B, K]."""
         self._check_rows("time_step", time_step, TimeStep)
-        tell = type(self)._probabilities if self.knows_probabilities else Policy._probabilities
-        table = tell(self, self._state.learned, time_step)
+        table = self._probabilities(self._state.learned, time_step)
         if np.shape(table) == self._table_shape and (table >= 0.0).all():
             restricted = self._restricted(table, time_step.observation).copy()
             if np.allclose(restricted.sum(axis=1), 1.0):
@@ -127,18 +140,13 @@ class Policy(Stateful, abc.ABC):
         raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
 
     def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
-        """Returns `probabilities(time_step)[rows, action]` for actions [B], mostly faster: [B]."""
-        self._check_rows("time_step", time_step, TimeStep)
+        """Returns `probabilities(time_step)[rows, action]` for actions [B]: [B]."""
         indices = check_indices(action, *self._table_shape)
-        if self._skips_the_table and self._available(time_step.observation) is None:
-            return self._probability_of(self._state.learned, time_step, indices)
         return self.probabilities(time_step).take(self._row_offsets + indices)
 
     def info_of(self, time_step: TimeStep, action: Any) -> Nest:
         """Returns what a trajectory tells of the choice of actions [B]: their log probabilities."""
-        chances = self.probability_of(time_step, action)
-        memo = Memo() if chances.flags.writeable else self._info_memo  # the logarithm of a constant
-        return memo.of(chances, lambda known: PolicyInfo(np.log(known)))
+        return PolicyInfo(np.log(self.probability_of(time_step, action)))
 
     def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
         """Returns the frequencies of actions in `samples` choices, which `rng` draws: [B, K].
@@ -148,53 +156,46 @@ class Policy(Stateful, abc.ABC):
         self._check_rows("time_step", time_step, TimeStep)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {short_repr(rng)}; expected a numpy.random.Generator")
-        counts, rows = np.zeros(self._table_shape), np.arange(self.batch_size)
+        counts = np.zeros(self._table_shape)
+        rows = np.arange(self.batch_size)
         for _ in range(check_integer("samples", samples, minimum=1)):
             counts[rows, self._choose(rng, time_step)] += 1.0
         return counts / samples
 
     def __call__(self, trajectory: Trajectory) -> None:
-        """Learns from the rewards [B], in `reward_range`, of the actions [B] of a trajectory."""
-        checked = self._checked_trajectory(trajectory)
-        rng, learned, _ = self._state
-        self._state = PolicyState(rng, self._learn(learned, checked), True)
+        """Learns from all rows of a trajectory: see `learn`."""
+        self.learn(trajectory)
 
-    def learn_rows(self, parts: Parts) -> None:
-        """Learns from some rows of several trajectories, in this order and all in one step.
+    def learn(self, trajectory: Trajectory, rows: Mask | None = None) -> None:
+        """Learns from the rewards [B], in `reward_range`, of the actions [B] of a trajectory.
 
-        Each of the `parts` is a trajectory and the rows to learn from, [B] bool. Numbers that rows
-        share, such as a count of steps, advance as for one trajectory. A policy that can only learn
-        from all rows raises ValueError.
+        Args:
+            trajectory: a step of every row.
+            rows: [B] bool, the rows to learn from; None for all. Other rows keep what they know.
+
+        Raises:
+            TypeError, ValueError: the trajectory or `rows` do not fit, and nothing is learned.
         """
-        checked = [(self._checked_trajectory(trajectory), rows) for trajectory, rows in parts]
-        rng, learned, _ = self._state
-        self._state = PolicyState(rng, self._learn_rows(learned, checked), True)
+        checked = self._checked_trajectory(trajectory)
+        chosen = None if rows is None else self._checked_rows(rows)
+        if not self.can_learn or (chosen is not None and not chosen.any()):
+            return
+        rng, learned, is_trained = self._state
+        after = self._learn_from(learned, checked, chosen)
+        if not is_trained or after is None or type(after) is not type(learned):
+            self._check_learned("_learn returned", after, learned)
+        self._state = PolicyState(rng, after, True)
 
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
         self._state = PolicyState(self._state.rng, self._initial(), False)
 
-    @abc.abstractmethod
     def _initial(self) -> Any:
-        """Returns what the policy knows before it has seen anything; None if it never learns."""
+        """Returns what the policy knows before it has seen anything."""
+        return None
 
-    @abc.abstractmethod
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
-
-    def _learn_rows(self, learned: Any, parts: Parts) -> Any:
-        """Does for `learn_rows` what `_learn` does for a call."""
-        if not self.learns_by_row and not all(rows.all() for _, rows in parts):
-            name = type(self).__name__
-            expected = "another policy, one delay for all rows, or batch_size 1"
-            raise ValueError(f"{name} cannot learn from some rows only; expected {expected}")
-        for index, (trajectory, rows) in enumerate(parts):
-            if rows.all() and (index == 0 or not self.learns_by_row):
-                learned = self._learn(learned, trajectory)
-            else:
-                after = self._learn(copy.deepcopy(learned), trajectory)
-                merge = functools.partial(_merged, rows, index > 0)
-                learned = map_structure(merge, learned, after)
         return learned
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
@@ -206,18 +207,9 @@ class Policy(Stateful, abc.ABC):
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the probability of every action: [B, K]."""
         name = type(self).__name__
+        if type(self)._select is Policy._select:
+            raise NotImplementedError(f"{name} defines neither _select nor _probabilities")
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
-
-    def _probability_of(self, learned: Any, time_step: TimeStep, action: Any) -> Floats:
-        """Returns the probabilities of actions [B], exactly as in `_probabilities`: [B]."""
-        raise NotImplementedError
-
-    def _defines(self, hook: str) -> bool:
-        """Returns whether `hook` belongs to the way in which this class chooses."""
-        names = "_probabilities", "_select", "_probability_of"
-        first = next(kind for kind in type(self).__mro__ if not vars(kind).keys().isdisjoint(names))
-        # A class that only chooses in another way does not choose with inherited probabilities.
-        return first is not Policy and hook in vars(first)
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
@@ -248,11 +240,35 @@ class Policy(Stateful, abc.ABC):
 
     def _choose(self, rng: Rng, time_step: TimeStep) -> Actions:
         """Returns what `_select` chose; TypeError or ValueError if it is not integers [B]."""
-        chosen = self._chooser(self, rng, self._state.learned, time_step)
+        chosen = self._select(rng, self._state.learned, time_step)
         action = as_numbers("action is", chosen, "iu")
         if action.shape != self._table_shape[:1]:
             action = check_indices(action, *self._table_shape)
         return action  # the environment refuses actions that it does not have
+
+    def _learn_from(self, learned: Any, trajectory: Trajectory, rows: Mask | None) -> Any:
+        """Returns what `_learn` makes of a trajectory, or of some of its rows."""
+        try:
+            if rows is None or rows.all():
+                return self._learn(learned, trajectory)
+            if not self.learns_by_row:
+                return self._learn(
+                    learned, map_structure(functools.partial(_take, rows), trajectory)
+                )
+            after = self._learn(copy.deepcopy(learned), trajectory)
+        except TypeError as error:
+            if "Cannot cast ufunc" not in str(error):
+                raise
+            found = map_structure(_layout, self._initial())
+            raise TypeError(f"_initial returned {found}, and _learn: {error}") from error
+        return map_structure(functools.partial(_merge, rows), learned, after)
+
+    def _checked_rows(self, rows: Any) -> Mask:
+        mask = np.asarray(rows)
+        if mask.dtype != np.bool_ or mask.shape != (self.batch_size,):
+            expected = f"{self.batch_size} booleans, or None for all rows"
+            raise ValueError(f"rows is {short_repr(rows)}; expected {expected}")
+        return mask
 
     def _checked_trajectory(self, trajectory: Trajectory) -> Trajectory:
         self._check_rows("trajectory", trajectory, Trajectory)
@@ -270,32 +286,55 @@ class Policy(Stateful, abc.ABC):
         return {"num_actions": self.num_actions, "batch_size": self.batch_size}
 
     def _check_content(self, content: Any) -> None:
-        initial = self._initial()
-        check_fields(content, PolicyState, rng=np.random.Generator, learned=type(initial))
-        expected, found = (map_structure(_layout, nest) for nest in (initial, content.learned))
-        if found != expected:
-            raise ValueError(f"learned has arrays {found}; expected {expected}")
+        self._check_learned("learned is", content.learned, self._initial())
+
+    def _check_learned(self, what: str, found: Any, expected: Any) -> None:
+        """Raises TypeError or ValueError if `found` is not of the layout that `_initial` gives."""
+        layout = map_structure(_layout, expected)
+        if self.can_learn and found is None:
+            hint = "None, so nothing is learned; expected what the policy knows, as of _initial"
+            raise TypeError(f"{what} {hint}")
+        if type(found) is not type(expected):
+            name = type(expected).__name__
+            raise TypeError(
+                f"{what} {short_repr(found)}; expected a {name} as of _initial, {layout}"
+            )
+        if map_structure(_layout, found) != layout:
+            problem = f"{what} {map_structure(_layout, found)}"
+            raise ValueError(f"{problem}; expected arrays as those of _initial, {layout}")
 
     def _check_rows(self, name: str, value: Any, kind: type[Any]) -> None:
         if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
             raise TypeError(f"{name} is {short_repr(value)}; expected a {kind.__name__}")
-        shape, expected = np.shape(value.step_type), self._table_shape[:1]
+        shape = np.shape(value.step_type)
+        expected = (self.batch_size,)
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")
 
 
-def _merged(rows: Mask, keeps_numbers: bool, old: Any, new: Any) -> Any:
-    """Returns a leaf of what is known with the `rows` of `new`, and the others of `old`."""
-    if np.ndim(new) == 0:
-        return old if keeps_numbers else new
-    if rows.all():
-        return new
-    if np.shape(new)[:1] == rows.shape:
-        return np.where(rows.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old)
-    if not np.array_equal(old, new):
-        raise ValueError("an array of the policy is not [B, ...]; expected batch_size 1")
-    return new
+def _take(rows: Mask, leaf: Any) -> Any:
+    """Returns the `rows` of a leaf of a trajectory; a leaf may be None."""
+    return None if leaf is None else np.asarray(leaf)[rows]
 
 
-def _layout(leaf: Any) -> tuple[bool, np.dtype[Any], tuple[int, ...]]:
-    return isinstance(leaf, np.ndarray), np.asarray(leaf).dtype, np.shape(leaf)
+def _merge(rows: Mask, before: Any, after: Any) -> Any:
+    """Returns what is known after learning in the `rows`, and what was known before in others.
+
+    A number is shared by all rows: it is the new one.
+    """
+    shape = np.shape(after)
+    if shape[:1] == rows.shape:
+        return np.where(rows.reshape(-1, *[1] * (len(shape) - 1)), after, before)
+    if isinstance(after, (int, float, np.number)) or np.array_equal(before, after):
+        return after
+    problem = "cannot learn from some rows only, as an array of `learned` is not [B, ...]"
+    expected = "the rows first, or learns_by_row = False if rows share a model"
+    raise ValueError(f"policy {problem}; expected {expected}")
+
+
+def _layout(leaf: Any) -> str:
+    """Returns the dtype and the shape of a leaf; the class of one that is not a number."""
+    if not isinstance(leaf, (np.ndarray, np.generic, int, float)):
+        return type(leaf).__name__
+    kind = "array" if isinstance(leaf, np.ndarray) else "number"
+    return f"{kind} {np.asarray(leaf).dtype}{list(np.shape(leaf))}"

@@ -7,12 +7,11 @@ import numpy as np
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.policy import Actions, Policy
-from bandit_envs.seeding import Seed
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep
 
 
 class RandomPolicy(Policy):
-    """Chooses uniformly among the available actions of each row. Learns nothing.
+    """Chooses uniformly among the available actions of each row.
 
         pi(a) = 1 / K
 
@@ -23,22 +22,8 @@ class RandomPolicy(Policy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
-        super().__init__(num_actions, batch_size, seed)
-        self._uniform = np.full(self.batch_size, 1.0 / self.num_actions)
-        self._uniform.setflags(write=False)
-
-    def _initial(self) -> None:
-        return None
-
-    def _learn(self, learned: None, trajectory: Trajectory) -> None:
-        return None
-
     def _probabilities(self, learned: None, time_step: TimeStep) -> Floats:
         return np.full(self._table_shape, 1.0 / self.num_actions)
-
-    def _probability_of(self, learned: None, time_step: TimeStep, action: Actions) -> Floats:
-        return self._uniform
 
     def _select(self, rng: Rng, learned: None, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

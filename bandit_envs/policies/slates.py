@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import typing
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from bandit_envs.base.slates import check_distinct
 from bandit_envs.nests import Nest
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.linear import LinUCBPolicy, as_finite
-from bandit_envs.policies.policy import Sizes
+from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
 
 Slates = NDArray[np.intp]
@@ -35,16 +34,16 @@ class SlatePolicy(IndexPolicy):
     Actions and rewards are [B, S]. Here S is `num_slots`, and K is the number of items.
     """
 
-    def __init__(self, num_slots: int, **sizes: Any) -> None:
-        super().__init__(**sizes)
+    def __init__(self, num_slots: int, **options: Any) -> None:
+        super().__init__(**options)
         self._num_slots = check_integer("num_slots", num_slots, 1, self.num_actions)
 
     @classmethod
-    def sizes(cls, env: Any) -> dict[str, Any]:
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
         shape: tuple[int, ...] = getattr(env.action_spec(), "shape", ())
         if len(shape) != 1:
             raise ValueError(f"{env.name} has actions of shape {shape}; expected slates, (S,)")
-        return {**super().sizes(env), "num_slots": shape[0]}
+        return {**super().arguments_for(env), "num_slots": shape[0]}
 
     def _checked(self, action: Any, reward: Any) -> tuple[Slates, NDArray[Any]]:
         slates = check_indices(action, *self._table_shape, (self._num_slots,))
@@ -67,7 +66,7 @@ class SlatePolicy(IndexPolicy):
 
 
 class RandomSlatePolicy(SlatePolicy):
-    """Shows items uniformly at random. Learns nothing.
+    """Shows items uniformly at random.
 
         P(slate) = (K - S)! / K!    with S slots
 
@@ -78,9 +77,6 @@ class RandomSlatePolicy(SlatePolicy):
 
     knows_probabilities = True
 
-    def _initial(self) -> None:
-        return None
-
     def _scores(self, learned: None, time_step: TimeStep) -> Floats:
         return np.zeros(self._table_shape)
 
@@ -90,17 +86,14 @@ class RandomSlatePolicy(SlatePolicy):
         slot = np.full_like(prefix, 1.0 / self.num_actions)
         return SlateProbabilities(prefix[:, -1], slot, prefix)
 
-    def _learn(self, learned: None, trajectory: Trajectory) -> None:
-        return None
-
 
 class Clicks(NamedTuple):
-    """What is known of each item, [B, K] each, and the steps so far."""
+    """What is known of each item, [B, K] each, and the steps of each row."""
 
     clicks: Floats  # how often it was clicked on
     shown: Floats  # how often it was shown, and seen as far as is known
     looks: Floats  # the expected number of times that users looked at it
-    steps: int
+    steps: NDArray[np.int64]  # how many slates each row has learned from, [B]
 
 
 class CascadeUCBPolicy(SlatePolicy):
@@ -118,16 +111,18 @@ class CascadeUCBPolicy(SlatePolicy):
     (1, 2)
     """
 
-    def __init__(self, num_slots: int, c: float = 1.5, **sizes: typing.Unpack[Sizes]) -> None:
-        super().__init__(num_slots, **sizes)
+    def __init__(
+        self, num_slots: int, c: float = 1.5, **options: typing.Unpack[PolicyOptions]
+    ) -> None:
+        super().__init__(num_slots, **options)
         self._c = check_number("c", c, 0.0, MAX_PARAMETER)
 
     def _initial(self) -> Clicks:
         clicks, shown, looks = np.zeros((3, *self._table_shape))
-        return Clicks(clicks, shown, looks, 0)
+        return Clicks(clicks, shown, looks, np.zeros(self.batch_size, int))
 
     def _scores(self, learned: Clicks, time_step: TimeStep) -> Floats:
-        log_t = self._c * math.log(max(learned.steps, 1))
+        log_t = self._c * np.log(np.maximum(learned.steps, 1))[:, np.newaxis]
         with np.errstate(divide="ignore", invalid="ignore"):
             bounds = (learned.clicks + np.sqrt(log_t * learned.shown)) / learned.looks
         return np.where(learned.shown > 0.0, bounds, np.inf)
@@ -167,9 +162,12 @@ class PBMUCBPolicy(CascadeUCBPolicy):
     """
 
     def __init__(
-        self, num_slots: int, observation_probs: Sequence[float], **sizes: typing.Unpack[Sizes]
+        self,
+        num_slots: int,
+        observation_probs: Sequence[float],
+        **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        super().__init__(num_slots, 0.5, **sizes)
+        super().__init__(num_slots, 0.5, **options)
         looks = check_numbers("observation_probs", observation_probs, ndim=1).astype(np.float64)
         if looks.shape != (self._num_slots,) or not ((looks > 0.0) & (looks <= 1.0)).all():
             expected = f"{self._num_slots} numbers above 0 and at most 1"
@@ -207,13 +205,13 @@ class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
         tikhonov_weight: float = 1.0,
         *,
         observation_spec: Nest,
-        **sizes: typing.Unpack[Sizes],
+        **options: typing.Unpack[PolicyOptions],
     ) -> None:
         numbers = {"alpha": alpha, "gamma": gamma, "tikhonov_weight": tikhonov_weight}
-        super().__init__(num_slots, **numbers, observation_spec=observation_spec, **sizes)
+        super().__init__(num_slots, **numbers, observation_spec=observation_spec, **options)
 
     def _samples(self, trajectory: Trajectory) -> tuple[Slates, Floats, NDArray[Any]]:
-        context, arms = self._arrays(trajectory.observation)
+        context, arms = self._arrays(trajectory.observation, len(trajectory.action))
         shown = np.take_along_axis(arms, trajectory.action[:, :, np.newaxis], axis=1)
         contexts = np.repeat(context[:, np.newaxis], self._num_slots, axis=1)
         features = as_finite(np.concatenate((contexts, shown), axis=2))

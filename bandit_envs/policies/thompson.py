@@ -1,50 +1,56 @@
-"""Thompson sampling with Beta or normal posteriors, and the greedy policy of Beta posteriors."""
+"""Thompson sampling with normal posteriors or with Beta posteriors."""
 
 from __future__ import annotations
 
 import abc
 import typing
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
-from bandit_envs.policies.beta_laws import draw_beta_odds
+from bandit_envs.policies.beta_counts import BetaCounts, check_prior
 from bandit_envs.policies.draws import argmax_random_ties
-from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Actions, Policy, Sizes
+from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class NormalThompsonSamplingPolicy(Policy):
-    """Draws a value for every action from a normal posterior and chooses the largest."""
+class ThompsonSamplingPolicy(Policy):
+    """Draws a value of every action from its posterior and chooses the largest.
+
+    A subclass implements `_draw_values`, and what it learns of the posteriors.
+    """
 
     @abc.abstractmethod
-    def _posterior(self, learned: typing.Any, time_step: TimeStep) -> tuple[Floats, Floats]:
-        """Returns the means and standard deviations of the values of all actions: [B, K] each."""
+    def _draw_values(self, rng: Rng, learned: Any, time_step: TimeStep) -> Floats:
+        """Returns a draw of the value of every action, available or not: [B, K]."""
 
-    def _select(self, rng: Rng, learned: typing.Any, time_step: TimeStep) -> Actions:
+    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
-        mean, std = self._posterior(learned, time_step)
-        values = rng.standard_normal(self._table_shape)
-        values *= std
-        values += mean
+        values = self._draw_values(rng, learned, time_step)
         return argmax_random_ties(rng, values, available)
 
 
-class Posterior(typing.NamedTuple):
-    """Means [B, K] and standard deviations [B, K] of the arm values, updated in place."""
+class NormalPosteriors(NamedTuple):
+    """Means [B, K] and standard deviations [B, K] of the values of actions, updated in place."""
 
     mean: Floats
     std: Floats
 
 
-class GaussianThompsonSamplingPolicy(NormalThompsonSamplingPolicy):
+class GaussianThompsonSamplingPolicy(ThompsonSamplingPolicy):
     """Draws a value for every action from its posterior and chooses the largest.
 
         prior      q(a) ~ N(prior_mean, prior_std^2),    R ~ N(q(A), reward_std^2)
         precision  tau(a) += 1 / reward_std^2            of the posterior of the action chosen
         mean       mu(a)  += (R - mu(a)) / (reward_std^2 * tau(a))
+
+    Args:
+        prior_mean: the mean of the prior of every action's value.
+        prior_std: the standard deviation of that prior, above 0.
+        reward_std: the standard deviation of rewards around the value, above 0.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Russo et al., A Tutorial on Thompson Sampling (2018), section 3, with the conjugate
     update of a normal mean of known variance.
@@ -59,23 +65,24 @@ class GaussianThompsonSamplingPolicy(NormalThompsonSamplingPolicy):
         prior_mean: float = 0.0,
         prior_std: float = 1.0,
         reward_std: float = 1.0,
-        **sizes: typing.Unpack[Sizes],
+        **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._prior_mean = check_number("prior_mean", prior_mean, -MAX_PARAMETER, MAX_PARAMETER)
         self._prior_std = check_positive("prior_std", prior_std, MIN_STD, MAX_PARAMETER)
         reward_std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
         self._reward_precision = reward_std**-2
-        super().__init__(**sizes)
+        super().__init__(**options)
 
-    def _initial(self) -> Posterior:
-        shape = self._table_shape
-        return Posterior(np.full(shape, self._prior_mean), np.full(shape, self._prior_std))
+    def _initial(self) -> NormalPosteriors:
+        mean = np.full(self._table_shape, self._prior_mean)
+        return NormalPosteriors(mean, np.full(self._table_shape, self._prior_std))
 
-    def _posterior(self, learned: Posterior, time_step: TimeStep) -> Posterior:
-        return learned
+    def _draw_values(self, rng: Rng, learned: NormalPosteriors, time_step: TimeStep) -> Floats:
+        return draw_normal(rng, learned.mean, learned.std)
 
-    def _learn(self, learned: Posterior, trajectory: Trajectory) -> Posterior:
-        mean, std = learned.mean.reshape(-1), learned.std.reshape(-1)
+    def _learn(self, learned: NormalPosteriors, trajectory: Trajectory) -> NormalPosteriors:
+        mean = learned.mean.reshape(-1)
+        std = learned.std.reshape(-1)
         chosen = self._row_offsets + trajectory.action
         precision = std[chosen] ** -2.0 + self._reward_precision
         mean[chosen] += (trajectory.reward - mean[chosen]) * (self._reward_precision / precision)
@@ -83,51 +90,19 @@ class GaussianThompsonSamplingPolicy(NormalThompsonSamplingPolicy):
         return learned
 
 
-class BetaPosterior(typing.NamedTuple):
-    """The parameters of the posteriors, each [B, K] and updated in place."""
-
-    successes: Floats
-    failures: Floats
-
-
-class BetaPolicy(Policy):
-    """A policy with Beta posteriors of the success probability of every action.
+class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy):
+    """Draws a success probability for every action from its posterior and chooses the largest.
 
         prior      p(a) ~ Beta(prior_successes, prior_failures)
         posterior  successes += R,  failures += 1 - R    of the action chosen
+        A_t = argmax_a p(a),    p(a) ~ Beta(successes(a), failures(a))
 
     Rewards are numbers from 0 to 1; those between count as a part of a success.
-    """
 
-    reward_range = 0.0, 1.0
-
-    def __init__(
-        self,
-        prior_successes: float = 1.0,
-        prior_failures: float = 1.0,
-        **sizes: typing.Unpack[Sizes],
-    ) -> None:
-        self._prior_successes = check_number("prior_successes", prior_successes, 0.1, 1e6)
-        self._prior_failures = check_number("prior_failures", prior_failures, 0.1, 1e6)
-        super().__init__(**sizes)
-
-    def _initial(self) -> typing.Any:
-        shape = self._table_shape
-        return BetaPosterior(
-            np.full(shape, self._prior_successes), np.full(shape, self._prior_failures)
-        )
-
-    def _learn(self, learned: typing.Any, trajectory: Trajectory) -> typing.Any:
-        chosen = self._row_offsets + trajectory.action
-        learned.successes.reshape(-1)[chosen] += trajectory.reward
-        learned.failures.reshape(-1)[chosen] += 1.0 - trajectory.reward
-        return learned
-
-
-class BetaThompsonSamplingPolicy(BetaPolicy):
-    """Draws a success probability for every action from its posterior and chooses the largest.
-
-        A_t = argmax_a p(a),    p(a) ~ Beta(successes(a), failures(a))
+    Args:
+        prior_successes: the first parameter of the prior of every action, from 0.1 to 1e6.
+        prior_failures: the second parameter, from 0.1 to 1e6.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Thompson (1933); Chapelle & Li (2011).
 
@@ -137,36 +112,39 @@ class BetaThompsonSamplingPolicy(BetaPolicy):
     (1,)
     """
 
-    def _select(self, rng: Rng, learned: BetaPosterior, time_step: TimeStep) -> Actions:
-        # The largest odds p / (1 - p) belong to the largest p.
-        odds = draw_beta_odds(rng, learned.successes, learned.failures)
-        available = self._available(time_step.observation)
-        if available is not None:
-            odds[~available] = -1.0
-        return np.asarray(odds.argmax(axis=1))  # continuous draws do not tie
+    reward_range = 0.0, 1.0
+
+    def __init__(
+        self,
+        prior_successes: float = 1.0,
+        prior_failures: float = 1.0,
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._prior = check_prior(prior_successes, prior_failures)
+        super().__init__(**options)
+
+    def _initial(self) -> BetaCounts:
+        return BetaCounts.from_prior(self._table_shape, *self._prior)
+
+    def _draw_values(self, rng: Rng, learned: BetaCounts, time_step: TimeStep) -> Floats:
+        return rng.beta(learned.successes, learned.failures)
+
+    def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
+        learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+        return learned
 
 
-class BetaGreedyPolicy(IndexPolicy, BetaPolicy):
-    """Chooses the action with the largest posterior mean.
-
-        A_t = argmax_a successes(a) / (successes(a) + failures(a))
-
-    Source: Russo et al., A Tutorial on Thompson Sampling (2018), section 3.
-
-    >>> from bandit_envs import BernoulliPyEnvironment
-    >>> BetaGreedyPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
-    array([[0.5, 0.5]])
-    """
-
-    def _scores(self, learned: BetaPosterior, time_step: TimeStep) -> Floats:
-        return np.asarray(learned.successes / (learned.successes + learned.failures))
-
-
-class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
+class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
     """Thompson sampling with Beta posteriors that forget, for rewards whose laws change.
 
         successes = prior_successes + S(a),    S(a) = gamma S(a) + 1[a = A] R
         failures  = prior_failures + F(a),     F(a) = gamma F(a) + 1[a = A] (1 - R)
+
+    Args:
+        gamma: the weight of what was seen a step before, above 0 and at most 1.
+        prior_successes: the first parameter of the prior of every action, from 0.1 to 1e6.
+        prior_failures: the second parameter, from 0.1 to 1e6.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Raj & Kalyani, Taming Non-stationary Bandits: A Bayesian Approach (2017).
 
@@ -176,20 +154,34 @@ class DiscountedThompsonSamplingPolicy(BetaThompsonSamplingPolicy):
     (1,)
     """
 
+    reward_range = 0.0, 1.0
+
     def __init__(
         self,
         gamma: float,
         prior_successes: float = 1.0,
         prior_failures: float = 1.0,
-        **sizes: typing.Unpack[Sizes],
+        **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._gamma = check_positive("gamma", gamma, maximum=1.0)
-        super().__init__(prior_successes, prior_failures, **sizes)
+        self._prior = check_prior(prior_successes, prior_failures)
+        super().__init__(**options)
 
-    def _learn(self, learned: BetaPosterior, trajectory: Trajectory) -> typing.Any:
-        successes, failures = learned
-        successes *= self._gamma
-        successes += (1.0 - self._gamma) * self._prior_successes
-        failures *= self._gamma
-        failures += (1.0 - self._gamma) * self._prior_failures
-        return super()._learn(learned, trajectory)
+    def _initial(self) -> BetaCounts:
+        return BetaCounts.from_prior(self._table_shape, *self._prior)
+
+    def _draw_values(self, rng: Rng, learned: BetaCounts, time_step: TimeStep) -> Floats:
+        return rng.beta(learned.successes, learned.failures)
+
+    def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
+        learned.decay(self._gamma, *self._prior)
+        learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+        return learned
+
+
+def draw_normal(rng: Rng, mean: Floats, std: Floats) -> Floats:
+    """Draws from normal distributions with the means [B, K] and standard deviations [B, K]."""
+    values = rng.standard_normal(mean.shape)
+    values *= std
+    values += mean
+    return values

@@ -12,7 +12,6 @@ from bandit_envs import (
     DelayedRewards,
     KArmedTestbed,
     RegretMetric,
-    SlidingWindowUCBPolicy,
     StepDriver,
     Trajectory,
     UCBPolicy,
@@ -72,7 +71,7 @@ def make(name, seed=0):
         env = functools.partial(env, num_slots=2)
     env = env(batch_size=B, seed=seed)
     entry = POLICIES[name]
-    return env, entry.make(**ARGUMENTS.get(name, {}), **entry.make.sizes(env), seed=1)
+    return env, entry.make(**ARGUMENTS.get(name, {}), **entry.make.arguments_for(env), seed=1)
 
 
 def bernoulli(batch_size, seed=0):
@@ -131,6 +130,10 @@ BY_ROW = {
     "beta_thompson": policies.BetaThompsonSamplingPolicy,
     "exp3": functools.partial(policies.Exp3Policy, 0.2),
     "successive_elimination": functools.partial(policies.SuccessiveEliminationPolicy, 0.5),
+    "ucb": functools.partial(policies.UCBPolicy, 1.0),
+    "discounted_ucb": functools.partial(policies.DiscountedUCBPolicy, 0.9),
+    "sliding_window_ucb": functools.partial(policies.SlidingWindowUCBPolicy, 4),
+    "kl_ucb": policies.KLUCBPolicy,
 }
 
 
@@ -151,19 +154,19 @@ def test_each_row_learns_what_it_would_learn_alone(name):
         assert_identical(map_structure(np.copy, rows), learned(alone))
 
 
-def test_a_count_of_steps_advances_once_in_a_step_that_pays():
+def test_a_row_counts_the_rewards_that_it_has_learned_from():
     env = DelayedRewards(bernoulli(B), rewards.Poisson(1.0), max_delay=3)
     policy = UCBPolicy(1.0, num_actions=K, batch_size=B, seed=1)
     arrived = np.array([feedback["arrived"] for feedback in run_delayed(policy, env, 30)])
-    assert learned(policy).steps == arrived.any(axis=(1, 2)).sum()
-    assert np.array_equal(learned(policy).counts.sum(axis=1), arrived.sum(axis=(0, 2)))
+    np.testing.assert_array_equal(learned(policy).steps, arrived.sum(axis=(0, 2)))
+    np.testing.assert_array_equal(learned(policy).counts.sum(axis=1), arrived.sum(axis=(0, 2)))
 
 
 @pytest.mark.parametrize("name", ["lin_ucb", "disjoint_lin_ucb", "top_k_lin_ucb"])
 def test_a_regression_learns_from_the_rows_that_arrived(name):
     bandit, policy = make(name)
     env = DelayedRewards(bandit, rewards.Geometric(0.3), max_delay=4)
-    sizes = {**POLICIES[name].make.sizes(bandit), "batch_size": 1}
+    sizes = {**POLICIES[name].make.arguments_for(bandit), "batch_size": 1}
     alone = POLICIES[name].make(**sizes)
     learn, steps, count = DelayedLearning(env, policy), [], 0
 
@@ -187,7 +190,7 @@ def test_a_regression_learns_from_the_rows_that_arrived(name):
     assert inverses[0] == pytest.approx(inverses[1])
 
 
-@pytest.mark.parametrize("name", sorted(set(POLICIES) - {"sliding_window_ucb"}))
+@pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_learns_from_some_of_its_rows(name):
     bandit, policy = make(name)
     env = DelayedRewards(bandit, rewards.Poisson(1.0), max_delay=3)
@@ -204,7 +207,7 @@ def test_ucb_finds_the_best_arm_in_spite_of_delays():
     regret = RegretMetric(env)
     StepDriver(env, policy, [DelayedLearning(env, policy), regret], 300).run()
     early, middle, late = regret.result().per_step.mean.reshape(3, 100).mean(axis=1)
-    assert early > 1.5 * middle > 2.0 * late
+    assert early > 2.0 * middle > 2.0 * late
 
 
 def test_a_run_with_delays_replays_exactly_from_a_file(tmp_path):
@@ -240,34 +243,6 @@ def test_what_is_outstanding_at_a_reset_is_never_learned():
     assert (learned(policy).counts.sum(axis=1) == 3 * 2).all()
 
 
-def test_a_policy_whose_rows_share_a_window_needs_one_row():
-    sizes = {"num_actions": K, "batch_size": 1}
-    env = DelayedRewards(bernoulli(1), rewards.Geometric(0.4), max_delay=5)
-    run_delayed(SlidingWindowUCBPolicy(10, **sizes), env, 20)
-    env = DelayedRewards(bernoulli(B), rewards.Geometric(0.4), max_delay=5)
-    with pytest.raises(ValueError, match="batch_size"):
-        run_delayed(SlidingWindowUCBPolicy(10, **{**sizes, "batch_size": B}), env, 20)
-
-
-def test_bayes_ucb_compares_quantiles_of_the_current_step_in_every_row():
-    special = pytest.importorskip("scipy.special")
-    bandit = BernoulliPyEnvironment([0.4, 0.5, 0.45, 0.48], 50, seed=0)
-    env = DelayedRewards(bandit, rewards.Geometric(0.3), max_delay=10)
-    policy = policies.BayesUCBPolicy(num_actions=4, batch_size=50, seed=1)
-    levels, most = [], []
-
-    def look(trajectory):
-        known = learned(policy)
-        levels.append(1.0 - 1.0 / (known.steps + 1))
-        chosen = policy.probabilities(env.current_time_step()).argmax(axis=1)
-        quantiles = special.betaincinv(known.successes, known.failures, levels[-1])
-        most.append(quantiles.max(axis=1) - quantiles[np.arange(50), chosen])
-
-    StepDriver(env, policy, [DelayedLearning(env, policy), look], 60).run()
-    assert len(set(levels)) > 50
-    assert np.max(most[5:]) < 1e-8
-
-
 class WholeSlates(policies.RandomSlatePolicy):
     """Knows the probabilities of whole slates only."""
 
@@ -279,7 +254,7 @@ def test_what_a_policy_tells_of_its_choices_may_have_empty_fields():
     bandit = ENVIRONMENTS["cascade"].make(num_slots=2, batch_size=B, seed=0)
     env = DelayedRewards(bandit, rewards.Poisson(1.0), max_delay=3)
     policy, told = WholeSlates(2, num_actions=10, batch_size=B, seed=1), []
-    policy.learn_rows = lambda parts: told.extend(seen.policy_info for seen, _ in parts)
+    policy.learn = lambda seen, rows: told.append(seen.policy_info)
     StepDriver(env, policy, [DelayedLearning(env, policy)], 8, emit_log_probability=True).run()
     assert all(info.slot is None and info.slate.shape == (B,) for info in told)
     assert len(told) > 8
@@ -301,8 +276,8 @@ def test_rows_of_arrays_that_are_not_by_row_are_refused_and_nothing_is_learned()
     before = restart(np.ones((B, 1), np.float32), B)
     after = termination(before.observation, np.ones(B))
     trajectory = Trajectory.from_transition(before, np.zeros(B, int), after)
-    with pytest.raises(ValueError, match="batch_size"):
-        policy.learn_rows([(trajectory, rows)])
+    with pytest.raises(ValueError, match=r"not \[B, ...\]"):
+        policy.learn(trajectory, rows)
     assert policy.is_untrained
 
 

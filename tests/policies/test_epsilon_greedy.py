@@ -133,7 +133,8 @@ def test_each_row_explores_less_the_more_it_has_learned(chi_square):
     step = Trajectory.from_transition(
         before, np.full(size, 2), termination(before.observation, np.ones(size))
     )
-    policy.learn_rows([(step, np.ones(size, bool)), (step, half), (step, half)])
+    for rows in (None, half, half):
+        policy.learn(step, rows)
     counts = [np.bincount(rows, minlength=4) for rows in np.split(policy.action(before), 2)]
     for found, t in zip(counts, (4, 2)):
         told = policy.probabilities(before)[0 if t == 4 else -1]

@@ -195,7 +195,7 @@ def test_users_or_items_may_have_no_features(policy, global_dim, arm_dim):
     env = StationaryStochasticPerArmPyEnvironment(
         Normal(global_dim), Normal(arm_dim), K, model, None, B, seed=0
     )
-    seen = trajectories(policy(**LinUCBPolicy.sizes(env), seed=0), env, 5)
+    seen = trajectories(policy(**LinUCBPolicy.arguments_for(env), seed=0), env, 5)
     assert len({int(action) for step in seen for action in step.action}) > 1
 
 

@@ -142,7 +142,7 @@ def test_policies_learn(environment, policy, share):
         env = ENVIRONMENTS[environment].make(batch_size=20, seed=0)
         arguments = {"observation_probs": [1.0, 0.6, 0.4, 0.3]} if name == "pbm_ucb" else {}
         make = POLICIES[name].make
-        regrets.append(regret(env, make(**arguments, **make.sizes(env), seed=1), 1000))
+        regrets.append(regret(env, make(**arguments, **make.arguments_for(env), seed=1), 1000))
     assert regrets[0] < share * regrets[1]
 
 
@@ -152,16 +152,10 @@ def test_a_trajectory_that_does_not_fit_changes_nothing():
     for action, reward in (([[0, 0], [1, 2]], np.zeros((2, 2))), ([[0, 1], [1, 2]], [0.0, 0.0])):
         with pytest.raises(ValueError, match=r"action|reward"):
             learn(policy, time_step, np.array(action), reward)
-    assert policy._state.learned.steps == 0
+    assert policy.is_untrained
 
 
 class LastItems(SlatePolicy):
-    def _initial(self):
-        return None
-
-    def _learn(self, learned, trajectory):
-        return None
-
     def _scores(self, learned, time_step):
         return np.tile(np.arange(float(self.num_actions)), (self.batch_size, 1))
 
@@ -173,7 +167,7 @@ def test_a_policy_of_ones_own_gives_scores():
 
 def test_a_policy_of_slates_needs_an_environment_of_slates():
     with pytest.raises(ValueError, match="slates"):
-        RandomSlatePolicy.sizes(ENVIRONMENTS["bernoulli"].make())
+        RandomSlatePolicy.arguments_for(ENVIRONMENTS["bernoulli"].make())
 
 
 def test_a_state_of_slates_of_another_length_is_refused():

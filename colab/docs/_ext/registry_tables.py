@@ -81,7 +81,7 @@ def reference_of_policies() -> str:
         fits = [example for example in _examples() if _learns(entry, example, 0.0)]
         if _has_slates(fits[0][1]):
             group = "Slates"
-        elif "observation_spec" in entry.make.sizes(fits[0][1]):
+        elif "observation_spec" in entry.make.arguments_for(fits[0][1]):
             group = "With contexts"
         elif _learns(entry, fits[0], -1.0):
             group = "Without contexts"
@@ -130,7 +130,7 @@ def _policy_row(entry: PolicyEntry, examples: list[tuple[str, Any, Trajectory]])
     fits = [example for example in examples if _learns(entry, example, 0.0)]
     policy = _make_policy(entry, fits[0][1])
     words = ["slates"] if _has_slates(fits[0][1]) else []
-    if "observation_spec" in entry.make.sizes(fits[0][1]):
+    if "observation_spec" in entry.make.arguments_for(fits[0][1]):
         contexts = dict.fromkeys(context for context, _, _ in fits)
         words += [f"contexts: {', '.join(contexts)}"]
     else:
@@ -219,7 +219,7 @@ def _draws_anew(env: Any, *bandits: Any) -> bool:
 
 def _random_policy(env: Any) -> Any:
     make = RandomSlatePolicy if _has_slates(env) else RandomPolicy
-    return make(**make.sizes(env), seed=1)
+    return make(**make.arguments_for(env), seed=1)
 
 
 def _learns(entry: PolicyEntry, example: tuple[str, Any, Trajectory], reward: float) -> bool:
@@ -235,7 +235,7 @@ def _learns(entry: PolicyEntry, example: tuple[str, Any, Trajectory], reward: fl
 
 def _make_policy(entry: PolicyEntry, env: Any) -> Any:
     required = [name for name, p in entry.parameters().items() if p.default is p.empty]
-    sizes = entry.make.sizes(env)
+    sizes = entry.make.arguments_for(env)
     for values in itertools.product(NEEDED, repeat=len(required)):
         given = dict(zip(required, values, strict=True))
         try:
