@@ -20,7 +20,7 @@ from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.policies.draws import draw_indices, normalized
 from bandit_envs.specs import ArraySpec
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.trajectories import TimeStep
 
 LOGGING, EVALUATED = -3.0, 3.0  # how much the policies prefer good actions
 
@@ -92,12 +92,6 @@ class EstimatePolicy(Policy):
 
     def _checked(self, action: Any, reward: Any) -> tuple[Floats, Floats]:
         return action, reward
-
-    def _initial(self) -> None:
-        return None
-
-    def _learn(self, learned: None, trajectory: Trajectory) -> None:
-        return None
 
 
 class IPS(EstimatePolicy):

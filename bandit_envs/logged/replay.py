@@ -14,7 +14,7 @@ from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.nests import flatten, map_structure
+from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -94,21 +94,17 @@ class ReplayEnvironment(BanditPyEnvironment):
 class MatchedRows:
     """An observer that lets a policy learn only where its action was the logged one.
 
-    A policy with several rows must learn row by row: it must not count steps or have a regression.
+    The rows of a policy must learn by themselves: they must not share a model.
     """
 
     def __init__(self, env: ReplayEnvironment, policy: Policy) -> None:
-        known = flatten(policy.get_state().content.learned)
-        shares = any(np.ndim(leaf) == 0 and leaf is not None for leaf in known)
-        if policy.batch_size > 1 and (shares or not policy.learns_by_row):
+        if policy.batch_size > 1 and not policy.learns_by_row:
             raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
         self._env, self._policy = env, policy
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from the rows that matched in the last step."""
-        matched = self._env.get_info()["matched"]
-        if matched.any():
-            self._policy.learn(trajectory, matched)
+        self._policy.learn(trajectory, self._env.get_info()["matched"])
 
 
 class ReplayResult(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import typing
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +53,7 @@ class AverageIndexPolicy(IndexPolicy, AveragePolicy):
     """
 
     @abc.abstractmethod
-    def _indices(self, learned: typing.Any, t: Any, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: typing.Any, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
         """Returns the index of every action at step t [B, 1], at least 2: [B, K]."""
 
     def _scores(self, learned: typing.Any, time_step: TimeStep) -> Floats:
@@ -97,7 +96,9 @@ class UCBPolicy(AverageIndexPolicy):
             np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), steps
         )
 
-    def _indices(self, learned: ConfidenceBounds, t: Any, time_step: TimeStep) -> Floats:
+    def _indices(
+        self, learned: ConfidenceBounds, t: NDArray[np.int64], time_step: TimeStep
+    ) -> Floats:
         bounds = learned.widths * (self._c * np.sqrt(np.log(t)))
         bounds += learned.values
         return bounds
@@ -127,7 +128,7 @@ class UCB1TunedPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def _indices(self, learned: Averages, t: Any, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: Averages, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
         ratio = learned.inverses * np.log(t)
         bounds = np.sqrt(2.0 * ratio)
         bounds += learned.variances
@@ -161,7 +162,7 @@ class MOSSPolicy(AverageIndexPolicy):
         self._horizon = horizon
         super().__init__(**options)
 
-    def _indices(self, learned: Averages, t: Any, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: Averages, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
         steps = t if self._horizon is None else self._horizon
         bounds = np.log(learned.inverses * (steps / self.num_actions))
         np.maximum(bounds, 0.0, out=bounds)

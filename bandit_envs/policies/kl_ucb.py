@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import typing
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
@@ -40,7 +40,7 @@ class KLUCBPolicy(AverageIndexPolicy):
         self._c = check_number("c", c, 0.0, 1e6)
         super().__init__(**options)
 
-    def _indices(self, learned: Averages, t: Any, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: Averages, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
         log_t = np.log(t)
         level = log_t + self._c * np.log(np.maximum(log_t, 1.0))
         bounds = kl_upper_bounds(learned.values, learned.inverses * level)
@@ -65,7 +65,7 @@ class IMEDPolicy(AverageIndexPolicy):
 
     reward_range = 0.0, 1.0
 
-    def _indices(self, learned: Averages, t: Any, time_step: TimeStep) -> Floats:
+    def _indices(self, learned: Averages, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
         p, available = learned.values, self._available(time_step.observation)
         best = (p if available is None else np.where(available, p, 0.0)).max(axis=1, keepdims=True)
         best = np.clip(best, 1e-300, BELOW_1)

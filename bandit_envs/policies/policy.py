@@ -22,6 +22,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.state import Stateful
+from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.draws import draw_indices, normalized
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
@@ -288,14 +289,14 @@ class Policy(Stateful, abc.ABC):
     def _check_content(self, content: Any) -> None:
         self._check_learned("learned is", content.learned, self._initial())
 
-    def _check_learned(self, what: str, found: Any, expected: Any) -> None:
+    def _check_learned(self, what: str, found: Any, initial: Any) -> None:
         """Raises TypeError or ValueError if `found` is not of the layout that `_initial` gives."""
-        layout = map_structure(_layout, expected)
+        layout = map_structure(_layout, initial)
         if self.can_learn and found is None:
-            hint = "None, so nothing is learned; expected what the policy knows, as of _initial"
-            raise TypeError(f"{what} {hint}")
-        if type(found) is not type(expected):
-            name = type(expected).__name__
+            hint = "a policy that learns nothing defines no _learn"
+            raise TypeError(f"{what} None; expected what the policy knows. {hint}")
+        if type(found) is not type(initial):
+            name = type(initial).__name__
             raise TypeError(
                 f"{what} {short_repr(found)}; expected a {name} as of _initial, {layout}"
             )

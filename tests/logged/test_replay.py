@@ -96,11 +96,6 @@ def test_replay_tells_what_a_learning_policy_earns():
     assert means.max() - 0.25 < result.value <= means.max() + 4 * result.standard_error
 
 
-def test_a_policy_with_knowledge_of_no_single_row_needs_a_batch_of_one():
-    with pytest.raises(ValueError, match="batch_size"):
-        evaluate_by_replay(UCBPolicy(1.0, num_actions=3, batch_size=5, seed=0), small_log(), seed=0)
-
-
 def test_a_log_without_rows_is_refused():
     with pytest.raises(ValueError, match="log"):
         ReplayEnvironment(small_log()[:0])

@@ -57,14 +57,8 @@ class Always(Policy):
         self._action = action
         super().__init__(num_actions, batch_size, seed)
 
-    def _initial(self):
-        return None
-
     def _select(self, rng, learned, time_step):
         return np.full(self.batch_size, self._action)
-
-    def _learn(self, learned, trajectory):
-        return learned
 
 
 class Failing(Always):
