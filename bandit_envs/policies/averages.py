@@ -8,7 +8,7 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Policy, PolicyOptions
@@ -23,7 +23,7 @@ class Averages(typing.NamedTuple):
     values: Floats  # Q, their mean
     variances: Floats  # their mean squared distance from it
     inverses: Floats  # 1 / N, infinite for an action never chosen
-    steps: NDArray[np.int64]  # how many rewards each row has learned from, [B]
+    steps: Indices  # how many rewards each row has learned from, [B]
 
 
 class AveragePolicy(Policy):
@@ -53,7 +53,7 @@ class AverageIndexPolicy(IndexPolicy, AveragePolicy):
     """
 
     @abc.abstractmethod
-    def _indices(self, learned: typing.Any, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
+    def _indices(self, learned: typing.Any, t: Indices, time_step: TimeStep) -> Floats:
         """Returns the index of every action at step t [B, 1], at least 2: [B, K]."""
 
     def _scores(self, learned: typing.Any, time_step: TimeStep) -> Floats:
@@ -68,7 +68,7 @@ class ConfidenceBounds(typing.NamedTuple):
     values: Floats
     counts: NDArray[np.int64]
     widths: Floats
-    steps: NDArray[np.int64]
+    steps: Indices
 
 
 class UCBPolicy(AverageIndexPolicy):
@@ -96,9 +96,7 @@ class UCBPolicy(AverageIndexPolicy):
             np.zeros(shape), np.zeros(shape, int), np.full(shape, np.inf), steps
         )
 
-    def _indices(
-        self, learned: ConfidenceBounds, t: NDArray[np.int64], time_step: TimeStep
-    ) -> Floats:
+    def _indices(self, learned: ConfidenceBounds, t: Indices, time_step: TimeStep) -> Floats:
         bounds = learned.widths * (self._c * np.sqrt(np.log(t)))
         bounds += learned.values
         return bounds
@@ -128,7 +126,7 @@ class UCB1TunedPolicy(AverageIndexPolicy):
     array([[0.5, 0.5]])
     """
 
-    def _indices(self, learned: Averages, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
+    def _indices(self, learned: Averages, t: Indices, time_step: TimeStep) -> Floats:
         ratio = learned.inverses * np.log(t)
         bounds = np.sqrt(2.0 * ratio)
         bounds += learned.variances
@@ -162,7 +160,7 @@ class MOSSPolicy(AverageIndexPolicy):
         self._horizon = horizon
         super().__init__(**options)
 
-    def _indices(self, learned: Averages, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
+    def _indices(self, learned: Averages, t: Indices, time_step: TimeStep) -> Floats:
         steps = t if self._horizon is None else self._horizon
         bounds = np.log(learned.inverses * (steps / self.num_actions))
         np.maximum(bounds, 0.0, out=bounds)
