@@ -3,46 +3,45 @@
 With logged actions a_i, rewards r_i and propensities p_i, the policy's probabilities pi, predicted
 rewards q and weights w_i = pi(a_i | x_i) / p_i, every estimator is of the form
 
-    value = mean(c) + mean(u) / mean(v)
+    value = mean(sum_a pi(a | x_i) q(x_i, a)) + mean(v_i (r_i - q(x_i, a_i))) / mean(n_i)
 
-where v = 1 unless the estimator normalises itself.
+where v_i is w_i, or w_i changed; q is 0 for estimators without a reward model; and n_i is v_i for
+self-normalised estimators, and 1 for the others.
 """
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Floats, as_numbers, check_array
-from bandit_envs.base.checks import check_number, short_repr
-from bandit_envs.logged.estimates import BLOCK, Estimate
-from bandit_envs.logged.log import BanditLog, check_distributions, check_each, column
-from bandit_envs.trajectories import SlateProbabilities
+from bandit_envs.arrays import Array, Floats, as_numbers
+from bandit_envs.base.checks import check_number
+from bandit_envs.logged.columns import check_distributions, check_reward_range
+from bandit_envs.logged.estimate import Estimate, Terms
+from bandit_envs.logged.log import BanditLog
+
+BLOCK = 8192  # rows whose tables stay in the processor's cache
+SMALLEST = 1e-200  # in place of a shrinkage of 0, by which nothing can be divided
 
 
 @dataclasses.dataclass(frozen=True)
-class Estimator:
+class Estimator(abc.ABC):
     """Estimates the value of a policy from its action probabilities on a log.
 
-    Estimators differ in how they change the weights w, in whether they use predicted rewards q
-    (`needs_predictions`), and in whether they divide by the mean weight (`self_normalised`).
+    A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
+    q, `needs_predictions`; and whether it divides by the mean of the changed weights,
+    `self_normalised`.
     """
 
     needs_predictions: ClassVar[bool] = False
     self_normalised: ClassVar[bool] = False
-    _largest: ClassVar[float] = math.inf
-
-    def __post_init__(self) -> None:
-        """Checks the parameter of a subclass: a number from 0 to `_largest`."""
-        for name, value in vars(self).items():
-            if not value == self._largest == math.inf:
-                check_number(name, value, 0.0, self._largest)
 
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
@@ -55,44 +54,28 @@ class Estimator:
             predicted_rewards: [n, K], for estimators with a reward model.
 
         Warns:
-            UserWarning: the effective sample size is below 100, the mean weight is not near 1, or
-                the policy takes an action that was never logged.
+            UserWarning: the effective sample size is below 100, the mean weight is not near 1, the
+                policy takes an action that was never logged, or changed weights bias the estimate.
         """
-        size, num_actions = len(log), log.num_actions
-        chances, predicted = _table("probabilities", probabilities, log), None
+        table = _as_table("probabilities", probabilities, log)
+        predicted = None
         if self.needs_predictions:
             if predicted_rewards is None:
                 raise ValueError(f"{type(self).__name__} needs predicted_rewards")
-            predicted = _table("predicted_rewards", predicted_rewards, log)
-        terms = np.empty((1 + self.self_normalised * (1 + self.needs_predictions), size))
-        weights, lost = np.empty((1, size)), 0.0
-        for start in range(0, size, BLOCK):  # blocks of rows stay in the processor's cache
-            rows = slice(start, start + BLOCK)
-            block = np.ascontiguousarray(chances[rows], np.float64)
-            check_distributions("probabilities", block, start)
-            places = log.action[rows] + np.arange(0, block.size, num_actions)
-            probability, residual, direct = block.take(places), log.reward[rows], []
-            if predicted is not None:
-                guess = np.ascontiguousarray(predicted[rows], np.float64)
-                mean = np.einsum("nk,nk->n", block, guess)
-                check_each("predicted_rewards", mean, np.isfinite(mean), "finite numbers", start)
-                residual = residual - guess.take(places)
-                direct = [mean]
-            weights[0, rows] = old = probability / log.propensity[rows]
-            new = self._weights(old, probability)
-            lost += float((old - new) @ residual)
-            gain = new * residual
-            terms[:, rows] = [*direct, gain, new] if self.self_normalised else [sum(direct, gain)]
-        never = np.flatnonzero(np.bincount(log.action, minlength=num_actions) == 0)
-        never = never[chances[:, never].any(axis=0)]
-        if never.size:
-            found = f"the policy takes actions that were never logged: {never[:10].tolist()}"
-            warnings.warn(f"{found}; the log cannot tell their value", stacklevel=2)
-        return Estimate.of(terms, weights, 0.0 if self.self_normalised else lost)
+            predicted = _as_table("predicted_rewards", predicted_rewards, log)
+        rows = _weigh_rows(log, table, predicted)
+        changed = self._change(rows.weights, rows.probability)
+        weighted = changed * rows.residual
+        _warn_of_unlogged_actions(log, table)
+        weights = rows.weights[np.newaxis]  # of one slot
+        if self.self_normalised:
+            return Estimate.from_terms(Terms(rows.direct, weighted, changed), weights)
+        left_out = rows.weights * rows.residual - weighted
+        return Estimate.from_terms(Terms(rows.direct, weighted), weights, left_out)
 
-    def _weights(self, weights: Floats, probability: Floats) -> Floats:
+    @abc.abstractmethod
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
         """Returns the weights [n] to use, given w and the probability of the logged action."""
-        return weights
 
 
 class ReplayMethod(Estimator):
@@ -105,7 +88,7 @@ class ReplayMethod(Estimator):
 
     self_normalised = True
 
-    def _weights(self, weights: Floats, probability: Floats) -> Floats:
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
         if not np.isin(probability, (0.0, 1.0)).all():
             raise ValueError("probabilities are not all 0 or 1; expected a deterministic policy")
         return probability
@@ -115,57 +98,95 @@ class ReplayMethod(Estimator):
 class InversePropensityScoring(Estimator):
     """Averages weighted rewards: mean(min(w, max_weight) r).
 
+    Args:
+        max_weight: larger weights are cut to it, which makes the estimate too low for rewards
+            above 0. By default, no weight is cut, and the estimate is unbiased.
+
     Source: Horvitz & Thompson (1952); Strehl et al., Learning from logged exploration data (2010).
     """
 
     max_weight: float = math.inf
 
-    def _weights(self, weights: Floats, probability: Floats) -> Floats:
+    def __post_init__(self) -> None:
+        _check_limit("max_weight", self.max_weight)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
         return np.minimum(weights, self.max_weight)
 
 
 class SelfNormalizedIPS(Estimator):
     """Divides by the sum of the weights: sum(w r) / sum(w).
 
+    Its bias vanishes as the log grows.
+
     Source: Swaminathan & Joachims, The self-normalized estimator (2015).
     """
 
     self_normalised = True
 
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return weights
+
 
 class DirectMethod(Estimator):
     """Averages the predictions alone: mean(sum_a pi(a | x) q(x, a)).
+
+    It is as biased as the predictions.
 
     Source: Beygelzimer & Langford, The offset tree (2009).
     """
 
     needs_predictions = True
 
-    def _weights(self, weights: Floats, probability: Floats) -> Floats:
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
         return np.zeros_like(weights)
 
 
-class DoublyRobust(InversePropensityScoring):
+@dataclasses.dataclass(frozen=True)
+class DoublyRobust(Estimator):
     """Corrects predictions: mean(sum_a pi(a | x) q(x, a) + min(w, max_weight) (r - q)).
+
+    It is unbiased if the propensities are right, or if the predictions are.
+
+    Args:
+        max_weight: larger weights are cut to it. By default, none is.
 
     Source: Dudik, Langford & Li, Doubly robust policy evaluation and learning (2011).
     """
 
     needs_predictions = True
+    max_weight: float = math.inf
+
+    def __post_init__(self) -> None:
+        _check_limit("max_weight", self.max_weight)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return np.minimum(weights, self.max_weight)
 
 
-class SelfNormalizedDR(SelfNormalizedIPS):
+class SelfNormalizedDR(Estimator):
     """Divides corrections by weights: mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
+
+    Its bias vanishes as the log grows.
 
     Source: Kallus & Uehara, Intrinsically efficient off-policy evaluation (2019).
     """
 
     needs_predictions = True
+    self_normalised = True
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return weights
 
 
 @dataclasses.dataclass(frozen=True)
 class SwitchDR(Estimator):
     """Doubly robust, but with predictions alone where w > threshold.
+
+    There it is as biased as the predictions are.
+
+    Args:
+        threshold: the largest weight that is used. By default, all are.
 
     Source: Wang, Agarwal & Dudik, Optimal and adaptive off-policy evaluation (2017).
     """
@@ -173,7 +194,10 @@ class SwitchDR(Estimator):
     needs_predictions = True
     threshold: float = math.inf
 
-    def _weights(self, weights: Floats, probability: Floats) -> Floats:
+    def __post_init__(self) -> None:
+        _check_limit("threshold", self.threshold)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
         return np.where(weights <= self.threshold, weights, 0.0)
 
 
@@ -181,7 +205,10 @@ class SwitchDR(Estimator):
 class DRWithOptimisticShrinkage(Estimator):
     """Doubly robust with the weights shrinkage w / (w^2 + shrinkage).
 
-    Shrinkage 0 is the direct method, infinity is `DoublyRobust`.
+    The smaller the weights become, the more it is biased as the predictions are.
+
+    Args:
+        shrinkage: 0 is the direct method, infinity is `DoublyRobust`.
 
     Source: Su et al., Doubly robust off-policy evaluation with shrinkage (2020).
     """
@@ -189,23 +216,32 @@ class DRWithOptimisticShrinkage(Estimator):
     needs_predictions = True
     shrinkage: float = math.inf
 
-    def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        return np.asarray(weights / (1.0 + weights**2 / max(self.shrinkage, 1e-200)))
+    def __post_init__(self) -> None:
+        _check_limit("shrinkage", self.shrinkage)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        shrinkage = max(self.shrinkage, SMALLEST)
+        return np.asarray(weights / (1.0 + weights**2 / shrinkage))
 
 
 @dataclasses.dataclass(frozen=True)
 class SubGaussianIPS(Estimator):
     """Inverse propensity scoring with the weights w / (1 - shrinkage + shrinkage w).
 
+    Args:
+        shrinkage: from 0, which changes nothing, to 1, which makes all weights 1.
+
     Source: Metelli, Russo & Restelli, Subgaussian and differentiable importance sampling (2021).
     """
 
     shrinkage: float = 0.0
-    _largest = 1.0
 
-    def _weights(self, weights: Floats, probability: Floats) -> Floats:
-        bottom = 1.0 - self.shrinkage + self.shrinkage * weights
-        return np.asarray(weights / np.maximum(bottom, 1e-300))
+    def __post_init__(self) -> None:
+        check_number("shrinkage", self.shrinkage, 0.0, 1.0)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        denominator = 1.0 - self.shrinkage + self.shrinkage * weights
+        return np.divide(weights, denominator, out=np.zeros_like(weights), where=weights > 0.0)
 
 
 class SubGaussianDR(SubGaussianIPS):
@@ -231,81 +267,57 @@ def tuned(
     return min(found, key=lambda pair: pair[1].standard_error ** 2 + pair[1].bias ** 2)
 
 
-class SlateEstimator:
-    """Estimates the sum of a slate's rewards under a policy: mean(sum_s w_s r_s).
+class WeighedRows(NamedTuple):
+    """What estimators know of n rows: arrays [n]."""
 
-    Estimators differ in the probabilities whose ratio is the weight w_s of a slot.
-    """
-
-    _kind: ClassVar[str]
-
-    def estimate(
-        self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
-    ) -> Estimate:
-        """Estimates what a policy would have earned, from n logged slates.
-
-        Args:
-            reward: [n, S], of every slot.
-            propensity: the probabilities with which the slates were shown, above 0.
-            probabilities: those with which the policy would show them.
-        """
-        paid = column("reward", reward)
-        check_each("reward", paid, np.isfinite(paid), "finite numbers")
-        old = self._table("propensity", propensity, paid.shape)
-        check_each(f"propensity.{self._kind}", old, old > 0.0, "above 0")
-        weights = (self._table("probabilities", probabilities, paid.shape) / old).T
-        weights = weights.reshape(-1, len(paid))
-        return Estimate.of((weights * paid.T).sum(axis=0)[np.newaxis], weights)
-
-    def _table(self, name: str, of_slates: SlateProbabilities, shape: tuple[int, ...]) -> Floats:
-        if not isinstance(of_slates, SlateProbabilities):
-            raise TypeError(f"{name} is {short_repr(of_slates)}; expected SlateProbabilities")
-        label, given = f"{name}.{self._kind}", getattr(of_slates, self._kind)
-        if given is None:
-            raise ValueError(f"{label} is None; {type(self).__name__} needs it")
-        expected = shape[:1] if self._kind == "slate" else shape
-        table = check_array(f"{label} has", column(label, given, ndim=len(expected)), expected)
-        check_each(label, table, (table >= 0.0) & (table <= 1.0), "0 to 1")
-        return table
+    probability: Floats  # of the logged action under the policy
+    weights: Floats  # that probability / propensity
+    direct: Floats  # sum_a pi(a | x) q(x, a)
+    residual: Floats  # r - q(x, a), for the logged action
 
 
-class SlateStandardIPS(SlateEstimator):
-    """Weighs every slot by the ratio of the probabilities of the whole slate.
-
-    It is unbiased whatever users do, but its variance grows fastest with the number of slots.
-
-    Source: Li et al., Offline evaluation of ranking policies with click models (2018).
-    """
-
-    _kind = "slate"
-
-
-class SlateIndependentIPS(SlateEstimator):
-    """Weighs a slot by the ratio of the probabilities that it shows its item.
-
-    It is unbiased if a slot's reward depends on its own item only, as in `PositionBasedBandit`.
-
-    Source: as for `SlateStandardIPS`.
-    """
-
-    _kind = "slot"
-
-
-class RewardInteractionIPS(SlateEstimator):
-    """Weighs a slot by the ratio of the probabilities of the slots down to it.
-
-    It is unbiased if a slot's reward depends on its own item and on those above, as in
-    `CascadeBandit`.
-
-    Source: McInerney et al., Counterfactual evaluation of slate recommendations with sequential
-    reward interactions (2020), without its normalisation.
-    """
-
-    _kind = "prefix"
+def _weigh_rows(log: BanditLog, table: Array, predicted: Array | None) -> WeighedRows:
+    """Returns what estimators know of the rows, given the policy's probabilities [n, K]."""
+    size = len(log)
+    probability = np.empty(size)
+    direct = np.zeros(size)
+    residual = log.reward
+    if predicted is not None:
+        residual = residual.copy()
+    for start in range(0, size, BLOCK):
+        rows = slice(start, start + BLOCK)
+        chances = np.ascontiguousarray(table[rows], np.float64)
+        logged = (np.arange(len(chances)), log.action[rows])
+        check_distributions("probabilities", chances, start)
+        probability[rows] = chances[logged]
+        if predicted is not None:
+            means = np.ascontiguousarray(predicted[rows], np.float64)
+            direct[rows] = np.einsum("nk,nk->n", chances, means)
+            check_reward_range("predicted_rewards", direct[rows], start)
+            residual[rows] -= means[logged]
+    return WeighedRows(probability, probability / log.propensity, direct, residual)
 
 
-def _table(name: str, value: ArrayLike, log: BanditLog) -> NDArray[Any]:
-    table, shape = as_numbers(f"{name} is", value), (len(log), log.num_actions)
+def _warn_of_unlogged_actions(log: BanditLog, table: Array) -> None:
+    """Warns if a policy takes actions that the log does not have."""
+    counts = np.bincount(log.action, minlength=log.num_actions)
+    unlogged = np.flatnonzero(counts == 0)
+    taken = unlogged[table[:, unlogged].any(axis=0)]
+    if taken.size:
+        found = f"the policy takes actions that were never logged: {taken[:10].tolist()}"
+        warnings.warn(f"{found}; the log cannot tell their value", stacklevel=3)
+
+
+def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:
+    """Returns an array of numbers [n, K]."""
+    table = as_numbers(f"{name} is", value)
+    shape = (len(log), log.num_actions)
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
     return table
+
+
+def _check_limit(name: str, value: float) -> None:
+    """Raises an error if a parameter is not a number from 0 to infinity."""
+    if value != math.inf:
+        check_number(name, value, 0.0)

@@ -2,39 +2,63 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from bandit_envs.arrays import NUMBERS, Array, Floats, as_numbers, check_array
+from bandit_envs.arrays import Array, Floats, Mask, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.logged.columns import (
+    as_column,
+    check_distributions,
+    check_each,
+    check_reward_range,
+)
 from bandit_envs.nests import Nest, flatten, map_structure
 
+MIN_PROPENSITY = 1e-40
+"""The smallest propensity, so that no square of a weighted reward overflows."""
+
+
+class ColumnKind(NamedTuple):
+    """What a column accepts, and how it is stored."""
+
+    kinds: str  # of dtype
+    dtype: DTypeLike
+    ndim: int
+
+
 COLUMNS = {
-    "action": ("iu", np.int64, 1),
-    "reward": ("fiub", np.float64, 1),
-    "propensity": ("fiu", np.float64, 1),
-    "action_probabilities": ("fiu", np.float64, 2),
-    "available": ("b", np.bool_, 2),
-    "expected_rewards": ("fiu", np.float64, 2),
-    "step": ("iu", np.int64, 1),
-    "row": ("iu", np.int64, 1),
+    "action": ColumnKind("iu", np.int64, 1),
+    "reward": ColumnKind("fiub", np.float64, 1),
+    "propensity": ColumnKind("fiu", np.float64, 1),
+    "action_probabilities": ColumnKind("fiu", np.float64, 2),
+    "available": ColumnKind("b", np.bool_, 2),
+    "expected_rewards": ColumnKind("fiu", np.float64, 2),
+    "step": ColumnKind("iu", np.int64, 1),
+    "row": ColumnKind("iu", np.int64, 1),
 }
-"""The columns other than the observation: accepted kinds of dtype, stored dtype, dimensions."""
+"""The columns other than the observation. All but the first three are optional."""
+
+OPTIONAL = tuple(COLUMNS)[3:]
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class BanditLog:
-    """A table of n past decisions; every column is a read-only attribute, or None.
+    """A table of n past decisions; every column is a read-only array, or None.
+
+    Columns may be given as lists. They are copied.
 
     Args:
         observation: a nest of arrays [n, ...], from which the action was chosen.
         action: [n], integers from 0 to K - 1.
-        reward: [n], the reward of the action.
-        propensity: [n], the probability with which the action was chosen, above 0 and at most 1.
+        reward: [n], the reward of the action, at most 1e100 in size.
+        propensity: [n], the probability with which the action was chosen, from 1e-40 to 1.
         num_actions: K; by default what a column [n, K] says, or else the largest action plus 1.
         action_probabilities: [n, K], the probability of every action; rows sum to 1.
         available: [n, K] bool, which actions were available.
@@ -49,48 +73,38 @@ class BanditLog:
     BanditLog(2 rows, 2 actions, mean reward 0.5, propensities 0.25 to 0.25)
     """
 
-    def __init__(
-        self,
-        observation: Nest,
-        action: ArrayLike,
-        reward: ArrayLike,
-        propensity: ArrayLike,
-        num_actions: int | None = None,
-        *,
-        action_probabilities: ArrayLike | None = None,
-        available: ArrayLike | None = None,
-        expected_rewards: ArrayLike | None = None,
-        step: ArrayLike | None = None,
-        row: ArrayLike | None = None,
-    ) -> None:
-        given = action, reward, propensity, action_probabilities, available, expected_rewards
-        columns = {
-            name: column(name, value, *COLUMNS[name])
-            for name, value in zip(COLUMNS, (*given, step, row))
-            if value is not None
-        }
-        size = len(columns["action"])
-        if num_actions is None:
-            widths = [array.shape[1] for array in columns.values() if array.ndim == 2]
-            num_actions = [*widths, int(columns["action"].max(initial=0)) + 1][0]
-        self.num_actions = check_integer("num_actions", num_actions, minimum=1)
-        for name, array in columns.items():
-            check_array(f"{name} has", array, (size, self.num_actions)[: array.ndim])
-        _check_values(columns, self.num_actions)
-        self._columns = columns
-        self.observation: Nest = features(observation, size)
-        self.action: NDArray[np.int64] = columns["action"]
-        self.reward: NDArray[np.float64] = columns["reward"]
-        self.propensity: NDArray[np.float64] = columns["propensity"]
-        self.action_probabilities: NDArray[np.float64] | None = columns.get("action_probabilities")
-        self.available: NDArray[np.bool_] | None = columns.get("available")
-        self.expected_rewards: NDArray[np.float64] | None = columns.get("expected_rewards")
-        self.step: NDArray[np.int64] | None = columns.get("step")
-        self.row: NDArray[np.int64] | None = columns.get("row")
+    observation: Nest
+    action: NDArray[np.int64]
+    reward: Floats
+    propensity: Floats
+    num_actions: int = None  # type: ignore[assignment]  # __post_init__ finds it in the columns
+    _: dataclasses.KW_ONLY
+    action_probabilities: Floats | None = None
+    available: Mask | None = None
+    expected_rewards: Floats | None = None
+    step: NDArray[np.int64] | None = None
+    row: NDArray[np.int64] | None = None
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def __post_init__(self) -> None:
+        """Checks the columns, and stores copies of them."""
+        for name, (kinds, dtype, ndim) in COLUMNS.items():
+            value = getattr(self, name)
+            if value is not None or name not in OPTIONAL:
+                self._store(name, as_column(name, value, kinds, dtype, ndim))
+        columns = self.columns()
+        if self.num_actions is None:
+            self._store("num_actions", _count_actions(columns))
+        check_integer("num_actions", self.num_actions, minimum=1)
+        shape = (len(self), self.num_actions)
+        for name, array in columns.items():
+            check_array(f"{name} has", array, shape[: array.ndim])
+        self._check_values()
+        self._store("observation", _as_features(self.observation, len(self)))
+
+    def columns(self) -> dict[str, Array]:
         """Returns the columns other than the observation that there are, by name."""
-        return dict(self._columns)
+        values = {name: getattr(self, name) for name in COLUMNS}
+        return {name: value for name, value in values.items() if value is not None}
 
     def seen(self) -> Nest:
         """Returns the observation as policies take it: with `available` as its `mask`."""
@@ -100,27 +114,27 @@ class BanditLog:
 
     def drop(self, *names: str) -> BanditLog:
         """Returns the log without some optional columns, such as those a format cannot hold."""
-        optional = [*COLUMNS][3:]
         for name in names:
-            if name not in optional:
+            if name not in OPTIONAL:
                 raise ValueError(
-                    f"name is {short_repr(name)}; expected one of {', '.join(optional)}"
+                    f"name is {short_repr(name)}; expected one of {', '.join(OPTIONAL)}"
                 )
-        return self._like(self.observation, {**self._columns, **dict.fromkeys(names)})
+        nothing: dict[str, Any] = dict.fromkeys(names)
+        return dataclasses.replace(self, **nothing)
 
     def __len__(self) -> int:
         return len(self.action)
 
     def __getitem__(self, rows: Any) -> BanditLog:
         """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
-        return self._like(*map_structure(operator.itemgetter(rows), self._nest()))
+        observation, columns = map_structure(operator.itemgetter(rows), self._nest())
+        return dataclasses.replace(self, observation=observation, **columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BanditLog) or self.num_actions != other.num_actions:
             return False
-        nests = self._nest(), other._nest()
         try:
-            equal = map_structure(lambda a, b: a.dtype == b.dtype and np.array_equal(a, b), *nests)
+            equal = map_structure(_are_equal, self._nest(), other._nest())
         except (TypeError, ValueError):  # their structures differ
             return False
         return all(flatten(equal))
@@ -128,49 +142,68 @@ class BanditLog:
     def __repr__(self) -> str:
         known = f"{len(self)} rows, {self.num_actions} actions"
         if len(self):
-            low, mean, high = self.propensity.min(), self.reward.mean(), self.propensity.max()
-            known += f", mean reward {mean:.4g}, propensities {low:.4g} to {high:.4g}"
+            low = self.propensity.min()
+            high = self.propensity.max()
+            known += f", mean reward {self.reward.mean():.4g}, propensities {low:.4g} to {high:.4g}"
         return f"BanditLog({known})"
 
     def _nest(self) -> Nest:
-        return self.observation, self._columns
+        return self.observation, self.columns()
 
-    def _like(self, observation: Nest, columns: dict[str, Any]) -> BanditLog:
-        return BanditLog(observation, num_actions=self.num_actions, **columns)
+    def _store(self, name: str, value: Any) -> None:
+        """Sets a field, which a frozen dataclass allows in this way only."""
+        object.__setattr__(self, name, value)
+
+    def _check_values(self) -> None:
+        """Raises ValueError for the first row whose values cannot be those of a decision."""
+        size, count = len(self), self.num_actions
+        is_action = (self.action >= 0) & (self.action < count)
+        check_each("action", self.action, is_action, f"0 to {count - 1}")
+        check_reward_range("reward", self.reward)
+        is_propensity = (self.propensity >= MIN_PROPENSITY) & (self.propensity <= 1.0)
+        expected = f"above 0 (at least {MIN_PROPENSITY:g}) and at most 1"
+        check_each("propensity", self.propensity, is_propensity, expected)
+        if self.available is not None:
+            is_available = self.available[np.arange(size), self.action]
+            check_each("action", self.action, is_available, "an available action")
+        if self.action_probabilities is not None:
+            check_distributions("action_probabilities", self.action_probabilities)
+        if self.expected_rewards is not None:
+            unknown = False if self.available is None else ~self.available
+            check_reward_range("expected_rewards", self.expected_rewards, unknown=unknown)
 
 
 def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     """Returns one log with the rows of several, in order; they must have the same columns."""
     if not logs:
         raise ValueError("logs is empty; expected at least one log")
+    counts = sorted({log.num_actions for log in logs})
+    if len(counts) > 1:
+        raise ValueError(f"logs differ in their number of actions: {counts}")
     try:
-        (_,) = {log.num_actions for log in logs}
-        nests = [log._nest() for log in logs]
-        return logs[0]._like(*joined(nests))
+        observation, columns = join_nests([log._nest() for log in logs])
     except (TypeError, ValueError) as error:
-        raise ValueError(f"logs differ in their columns or number of actions: {error}") from error
+        raise ValueError(f"logs differ in their columns: {error}") from error
+    return dataclasses.replace(logs[0], observation=observation, **columns)
 
 
-def joined(nests: Sequence[Nest]) -> Nest:
+def join_nests(nests: Sequence[Nest]) -> Nest:
     """Returns one nest with the rows of several, in order."""
     return map_structure(lambda *leaves: np.concatenate(leaves), *nests)
 
 
-def column(
-    name: str, value: ArrayLike, kinds: str = NUMBERS, dtype: DTypeLike = np.float64, ndim: int = 2
-) -> NDArray[Any]:
-    """Returns a read-only copy of a column whose dtype is of one of the `kinds`."""
-    array: NDArray[Any] = np.array(as_numbers(f"{name} is", value, kinds), dtype)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
-    array.setflags(write=False)
-    return array
+def _count_actions(columns: dict[str, Array]) -> int:
+    """Returns K: the width of a column [n, K], or else the largest action plus 1."""
+    for array in columns.values():
+        if array.ndim == 2:
+            return int(array.shape[1])
+    return int(columns["action"].max(initial=0)) + 1
 
 
-def features(observation: Nest, size: int) -> Nest:
+def _as_features(observation: Nest, size: int) -> Nest:
     """Returns read-only copies of the arrays of an observation, of `size` rows each."""
 
-    def checked(leaf: Any) -> NDArray[Any]:
+    def check(leaf: Any) -> Array:
         array = np.array(leaf)
         if array.dtype.hasobject:
             raise TypeError(f"observation is {array.dtype}; expected arrays of numbers or strings")
@@ -178,36 +211,8 @@ def features(observation: Nest, size: int) -> Nest:
         array.setflags(write=False)
         return array
 
-    return map_structure(checked, observation)
+    return map_structure(check, observation)
 
 
-def _check_values(columns: dict[str, NDArray[Any]], num_actions: int) -> None:
-    action, reward, propensity = (columns[key] for key in ("action", "reward", "propensity"))
-    check_each("action", action, (action >= 0) & (action < num_actions), f"0 to {num_actions - 1}")
-    check_each("reward", reward, np.isfinite(reward), "finite numbers")
-    check_each("propensity", propensity, (propensity > 0) & (propensity <= 1), "above 0, at most 1")
-    size = len(action)
-    available = np.broadcast_to(columns.get("available", np.True_), (size, num_actions))
-    check_each("action", action, available[np.arange(size), action], "an available action")
-    if "action_probabilities" in columns:
-        check_distributions("action_probabilities", columns["action_probabilities"])
-    if "expected_rewards" in columns:
-        means = columns["expected_rewards"]
-        check_each("expected_rewards", means, np.isfinite(means) | ~available, "finite numbers")
-
-
-def check_distributions(name: str, table: Floats, start: int = 0) -> Floats:
-    """Returns `table` [n, K]; ValueError for the first row that is no probability distribution."""
-    check_each(name, table, table >= 0.0, "at least 0", start)
-    sums = table @ np.ones(table.shape[1])  # much faster than sum(axis=1)
-    check_each(f"the sum of {name}", sums, np.abs(sums - 1.0) <= 1e-5, "1", start)
-    return table
-
-
-def check_each(name: str, values: Array, good: Any, expected: str, start: int = 0) -> Array:
-    """Returns `values` [n, ...]; ValueError for the first that is not good; rows from `start`."""
-    if not good.all():
-        row, *rest = map(int, np.argwhere(~good)[0])
-        found = f"{name} is {values.item(row, *rest)!r} in row {start + row}"
-        raise ValueError(f"{found}; expected {expected}")
-    return values
+def _are_equal(left: Array, right: Array) -> bool:
+    return left.dtype == right.dtype and np.array_equal(left, right)

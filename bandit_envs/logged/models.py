@@ -1,9 +1,9 @@
-"""What estimators take besides a log: a policy's probabilities, and predicted rewards."""
+"""Models of rewards, whose predictions estimators use."""
 
 from __future__ import annotations
 
 import copy
-import operator
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,49 +12,26 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.nests import flatten, map_structure
-from bandit_envs.policies import Policy
-from bandit_envs.seeding import Seed, generator
-from bandit_envs.trajectories import restart
-
-
-def probabilities_of(
-    policy: Policy, log: BanditLog, samples: int | None = None, seed: Seed = 0
-) -> Floats:
-    """Returns the probabilities with which a policy, which does not learn, would choose: [n, K].
-
-    Row i of the log is shown to its row i modulo B, as a `LogRecorder` wrote them. Results are
-    rounded as recorded propensities are, so the policy that made a log gets weights of exactly 1.
-
-    If the policy does not know its probabilities, they are estimated from `samples` choices, which
-    are drawn with the `seed`.
-    """
-    if policy.num_actions != log.num_actions:
-        raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
-    rng, size, seen = generator(seed), policy.batch_size, log.seen()
-    table = np.empty((len(log), log.num_actions))
-    for start in range(0, len(log), size):
-        rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
-        time_step = restart(map_structure(operator.itemgetter(rows), seen), size)
-        if samples is None:
-            found = policy.probabilities(time_step)
-        else:
-            found = policy.estimated_probabilities(time_step, samples, rng)
-        table[start : start + size] = found[: len(log) - start]
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.exp(np.log(table)))
+from bandit_envs.nests import flatten
+from bandit_envs.seeding import generator
 
 
 class RidgeRegression:
-    """Linear least squares, with the sum of the squared weights but the intercept's as penalty."""
+    """Linear least squares, with the sum of the squared weights but the intercept's as penalty.
+
+    >>> model = RidgeRegression().fit(np.array([[-1.0], [1.0]]), np.array([0.0, 6.0]))
+    >>> model.predict(np.array([[0.0], [1.0]]))
+    array([3., 5.])
+    """
 
     def fit(
         self, features: Floats, targets: Floats, sample_weight: Floats | None = None
     ) -> RidgeRegression:
-        """Fits the weights to features [m, d] and targets [m]."""
+        """Fits the weights to features [m, d] and targets [m], which count by `sample_weight`."""
         weight = np.ones(len(targets)) if sample_weight is None else sample_weight
         total = weight.sum() or 1.0
-        centre, level = weight @ features / total, float(weight @ targets / total)
+        centre = weight @ features / total
+        level = float(weight @ targets / total)
         centred = features - centre
         gram = (centred * weight[:, np.newaxis]).T @ centred + np.eye(len(centre))
         self._slope = np.linalg.solve(gram, centred.T @ (weight * (targets - level)))
@@ -94,49 +71,77 @@ class RewardRegression:
     """
 
     def __init__(self, model: Any = None, folds: int = 3) -> None:
-        self._model, self._folds = model, check_integer("folds", folds, minimum=2)
+        self._model = model
+        self._folds = check_integer("folds", folds, minimum=2)
 
     def predict(self, log: BanditLog, probabilities: ArrayLike | None = None) -> Floats:
         """Returns predicted rewards [n, K].
 
-        With the `probabilities` [n, K] of the policy to be evaluated, the model minimises the
-        variance of `DoublyRobust` rather than its own error (MRDR).
+        Args:
+            log: n decisions, at least one a fold.
+            probabilities: [n, K], of the policy to be evaluated. With them, the model minimises the
+                variance of `DoublyRobust` rather than its own error (MRDR).
 
         Source: Farajtabar et al., More robust doubly robust off-policy evaluation (2018).
         """
         size = len(log)
         if size < self._folds:
             raise ValueError(f"log has {size} rows; expected at least {self._folds}, one a fold")
-        weights = None
-        if probabilities is not None:
-            chosen = np.asarray(probabilities, np.float64)[np.arange(size), log.action]
-            weights = chosen**2 * (1.0 - log.propensity) / log.propensity**2
+        weights = None if probabilities is None else _mrdr_weights(log, probabilities)
         fold = generator(0).permutation(size) % self._folds
-        predicted, every = np.empty((size, log.num_actions)), range(log.num_actions)
-        shares = self._model is not None or _has_items(log)
+        predicted = np.empty((size, log.num_actions))
         for index in range(self._folds):
-            test, train = np.flatnonzero(fold == index), np.flatnonzero(fold != index)
-            for actions in [every] if shares else [[action] for action in every]:
+            test = np.flatnonzero(fold == index)
+            train = np.flatnonzero(fold != index)
+            for actions in self._action_groups(log):
                 rows = train[np.isin(log.action[train], actions)]
-                model = RidgeRegression() if self._model is None else copy.deepcopy(self._model)
-                options = {} if weights is None else {"sample_weight": weights[rows]}
-                features = _features(log, rows, log.action[rows], len(actions))
-                model.fit(features, log.reward[rows], **options)
+                model = self._fit(log, rows, actions, weights)
                 for action in actions:
-                    features = _features(log, test, np.full(len(test), action), len(actions))
-                    if isinstance(model, Classifier):
-                        predicted[test, action] = model.predict_proba(features) @ model.classes_
-                    else:
-                        predicted[test, action] = model.predict(features)
+                    predicted[test, action] = _predict(model, log, test, action, actions)
         return predicted
+
+    def _action_groups(self, log: BanditLog) -> list[Sequence[int]]:
+        """Returns which actions share a model: all; or none, if items have no features."""
+        every = range(log.num_actions)
+        if self._model is not None or _has_items(log):
+            return [every]
+        return [[action] for action in every]
+
+    def _fit(
+        self, log: BanditLog, rows: Indices, actions: Sequence[int], weights: Floats | None
+    ) -> Any:
+        """Returns a new model that has learned from some rows."""
+        model = RidgeRegression() if self._model is None else copy.deepcopy(self._model)
+        features = _features(log, rows, log.action[rows], len(actions))
+        if weights is None:
+            model.fit(features, log.reward[rows])
+        else:
+            model.fit(features, log.reward[rows], sample_weight=weights[rows])
+        return model
+
+
+def _mrdr_weights(log: BanditLog, probabilities: ArrayLike) -> Floats:
+    """Returns the weights of rows [n] with which a model minimises the variance of DR."""
+    taken = np.asarray(probabilities, np.float64)[np.arange(len(log)), log.action]
+    return np.asarray(taken**2 * (1.0 - log.propensity) / log.propensity**2)
+
+
+def _predict(
+    model: Any, log: BanditLog, rows: Indices, action: int, actions: Sequence[int]
+) -> Floats:
+    """Returns the rewards [m] of an action in rows [m], by a model of some actions."""
+    features = _features(log, rows, np.full(len(rows), action), len(actions))
+    if isinstance(model, Classifier):
+        return np.asarray(model.predict_proba(features) @ model.classes_)
+    return np.asarray(model.predict(features))
 
 
 def _features(log: BanditLog, rows: Indices, action: Indices, choices: int) -> Floats:
     """Returns the features of actions [m], of so many choices, in rows [m]: [m, d]."""
     if _has_items(log):
-        users, items = log.observation["global"], log.observation["per_arm"]
-        items = items.reshape(len(log), log.num_actions, -1)
-        parts = [users.reshape(len(log), -1)[rows], items[rows, action]]
+        users = log.observation["global"].reshape(len(log), -1)
+        items = log.observation["per_arm"].reshape(len(log), log.num_actions, -1)
+        parts = [users[rows], items[rows, action]]
     else:
         parts = [np.eye(log.num_actions)[action]] if choices > 1 else []
         parts += [leaf.reshape(len(log), -1)[rows] for leaf in flatten(log.observation)]

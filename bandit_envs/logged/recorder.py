@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.logged.files import read_log, write_log
-from bandit_envs.logged.log import BanditLog, joined
+from bandit_envs.logged.files import log_files, read_log, write_log
+from bandit_envs.logged.log import BanditLog, join_nests
 from bandit_envs.nests import Nest
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
 STEPS = 1024  # joined at a time: many small arrays take more memory than one large one
+
+
+class Recorded(NamedTuple):
+    """One step, or several joined."""
+
+    observation: Nest
+    action: Array
+    reward: Array
+    log_probability: Array
+    expected_rewards: Any  # [n, K], or () if there is no environment that knows them
 
 
 class LogRecorder:
@@ -60,55 +71,69 @@ class LogRecorder:
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            if any(self._folder.glob("part-*")):
+            if log_files(self._folder):
                 raise ValueError(f"folder {self._folder} holds a log already")
-        self._nests: list[Nest] = []  # those of STEPS steps each, and of the last single steps
-        self._steps = self._written = self._parts = 0
+        self._recorded: list[Recorded] = []  # STEPS steps each, and the last single steps
+        self._steps = 0
+        self._written = 0  # steps in files
+        self._parts = 0  # files
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Records a step."""
-        action, info = trajectory.action, trajectory.policy_info
-        chance: Any = getattr(info, "log_probability", None)
-        if np.shape(chance) != np.shape(action):
+        action = trajectory.action
+        info = trajectory.policy_info
+        log_probability: Any = getattr(info, "log_probability", None)
+        if np.shape(log_probability) != np.shape(action):
             expected = "log probabilities, as a driver with emit_log_probability=True gives them"
             raise ValueError(f"policy_info is {short_repr(info)}; expected {expected}")
         if max_delay_of(trajectory.observation) > 0:
             raise ValueError("rewards are delayed, so they belong to earlier actions")
         choice = None if self._env is None else self._env._last_choice()
-        means = () if choice is None else choice[0]
-        self._nests.append((trajectory.observation, action, trajectory.reward, chance, means))
+        step = Recorded(
+            observation=trajectory.observation,
+            action=action,
+            reward=trajectory.reward,
+            log_probability=log_probability,
+            expected_rewards=() if choice is None else choice[0],
+        )
+        self._recorded.append(step)
         self._steps += 1
         unwritten = self._steps - self._written
         if unwritten % STEPS == 0:
-            self._nests[-STEPS:] = [joined(self._nests[-STEPS:])]
+            self._recorded[-STEPS:] = [join_nests(self._recorded[-STEPS:])]
         if self._folder is not None and unwritten * len(action) >= self._chunk_rows:
             self.flush()
 
     def flush(self) -> None:
         """Writes what is not in a file yet, if there is a folder."""
-        if self._folder is not None and self._nests:
-            write_log(self._folder / f"part-{self._parts:05}.npz", self._recorded())
-            self._nests, self._written, self._parts = [], self._steps, self._parts + 1
+        if self._folder is not None and self._recorded:
+            write_log(self._folder / f"part-{self._parts:05}.npz", self._unwritten_log())
+            self._recorded = []
+            self._written = self._steps
+            self._parts += 1
 
     def log(self) -> BanditLog:
         """Returns all that was recorded; with a folder, it is read from there."""
         if not self._steps:
             raise ValueError("nothing was recorded yet")
         if self._folder is None:
-            return self._recorded()
+            return self._unwritten_log()
         self.flush()
         return read_log(self._folder)
 
-    def _recorded(self) -> BanditLog:
+    def _unwritten_log(self) -> BanditLog:
         """Returns the log of all steps since the last file."""
-        observation, action, reward, chance, means = joined(self._nests)
+        rows: Recorded = join_nests(self._recorded)
         steps = np.arange(self._written, self._steps)
-        batch_size = len(action) // len(steps)
-        columns = observation, action, reward, np.exp(chance), self._num_actions
+        batch_size = len(rows.action) // len(steps)
         return BanditLog(
-            *columns,
-            available=available_actions(observation, self._num_actions),
-            expected_rewards=means if len(means) else None,
+            observation=rows.observation,
+            action=rows.action,
+            reward=rows.reward,
+            propensity=np.exp(rows.log_probability),
+            num_actions=self._num_actions,
+            available=available_actions(rows.observation, self._num_actions),
+            expected_rewards=rows.expected_rewards if len(rows.expected_rewards) else None,
             step=np.repeat(steps, batch_size),
             row=np.tile(np.arange(batch_size), len(steps)),
         )

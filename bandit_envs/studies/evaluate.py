@@ -107,7 +107,11 @@ def evaluate(options: argparse.Namespace) -> int:
             with warnings.catch_warnings(record=True) as caught, _named(choice):
                 warnings.simplefilter("always")
                 estimate = estimator.estimate(rest, chances, predicted)
-            numbers = estimate.value, *estimate.interval(options.confidence), *_details(estimate)
+            numbers = (
+                estimate.value,
+                *estimate.normal_interval(options.confidence),
+                *_details(estimate),
+            )
             texts = "; ".join(str(warning.message) for warning in caught)
             found.append(Row._make((label, name, len(rest), *numbers, texts, truth)))
     folder.mkdir(parents=True, exist_ok=True)

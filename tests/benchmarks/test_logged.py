@@ -33,7 +33,7 @@ def table(size):
 def test_an_estimate_costs_ten_means_of_its_table(expect, estimator):
     log, probabilities, predicted = table(1_000_000)
     ratio = paired_ratio(
-        lambda: estimator.estimate(log, probabilities, predicted).interval(),
+        lambda: estimator.estimate(log, probabilities, predicted).normal_interval(),
         lambda: np.mean(probabilities),
         rounds=30,
         number=1,
@@ -49,9 +49,9 @@ def test_an_estimate_costs_ten_means_of_its_table(expect, estimator):
 def test_a_bootstrap_is_cheaper_than_resampling_values_with_random_state(expect, estimator):
     log, probabilities, _ = table(100_000)
     estimate = estimator.estimate(log, probabilities)
-    source, values = np.random.RandomState(0), estimate.terms[0]
+    source, values = np.random.RandomState(0), estimate.terms.weighted
     ratio = paired_ratio(
-        lambda: estimate.interval(method="bootstrap", resamples=1000),
+        lambda: estimate.bootstrap_interval(resamples=1000),
         lambda: [source.choice(values, size=len(values)).mean() for _ in range(1000)],
         rounds=4,
         number=1,

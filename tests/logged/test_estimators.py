@@ -106,13 +106,13 @@ def test_normal_and_bootstrap_intervals_agree_and_bernstein_is_wider(estimator):
     rng = np.random.default_rng(1)
     log, probabilities = drawn(rng, 3000), rng.dirichlet(np.ones(3), 3000)
     estimate = estimator.estimate(log, probabilities, rng.normal(size=(3000, 3)))
-    normal, bootstrap, bernstein = (
-        estimate.interval(method=method) for method in ("normal", "bootstrap", "bernstein")
-    )
+    normal = estimate.normal_interval()
+    bootstrap = estimate.bootstrap_interval()
+    bernstein = estimate.bernstein_interval()
     width = np.diff(normal)[0]
     assert np.allclose(normal, bootstrap, atol=0.1 * width)
     assert bernstein[0] < normal[0] < estimate.value < normal[1] < bernstein[1]
-    assert np.diff(estimate.interval(0.5))[0] < width
+    assert np.diff(estimate.normal_interval(0.5))[0] < width
 
 
 def test_intervals_of_ratios_follow_the_delta_method_and_resample_both_parts():
@@ -135,7 +135,7 @@ def test_intervals_of_ratios_follow_the_delta_method_and_resample_both_parts():
         for _ in range(200):
             of = same.integers(500, size=500, dtype=np.int32)
             resampled.append(c[of].mean() + (weights * y)[of].mean() / weights[of].mean())
-        bootstrap = estimate.interval(0.9, "bootstrap", resamples=200, seed=7)
+        bootstrap = estimate.bootstrap_interval(0.9, resamples=200, seed=7)
         assert bootstrap == pytest.approx(tuple(np.quantile(resampled, [0.05, 0.95])), rel=1e-9)
 
 
@@ -156,14 +156,15 @@ def test_the_bernstein_interval_is_that_of_maurer_and_pontil():
     term = np.log(2 / 0.025)  # 2.5 % on each side
     radius = np.sqrt(2 * values.var(ddof=1) * term / 400) + 7 * np.ptp(values) * term / (3 * 399)
     expected = values.mean() - radius, values.mean() + radius
-    assert estimate.interval(method="bernstein") == pytest.approx(expected, rel=1e-9)
+    assert estimate.bernstein_interval() == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize(("confidence", "method"), [(0.0, "normal"), (1.0, "normal"), (0.9, "t")])
-def test_other_intervals_are_refused(confidence, method):
+@pytest.mark.parametrize("name", ["normal_interval", "bernstein_interval", "bootstrap_interval"])
+def test_a_confidence_is_between_0_and_1(name):
     estimate = InversePropensityScoring().estimate(small_log(), PROBABILITIES)
-    with pytest.raises(ValueError, match=r"confidence|method"):
-        estimate.interval(confidence, method)
+    for confidence in (0.0, 1.0):
+        with pytest.raises(ValueError, match="confidence"):
+            getattr(estimate, name)(confidence)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +281,7 @@ def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
         truth = (target * means).sum(axis=1).mean()
         for kind, found in tables.items():
             estimate = kind().estimate(log, target, means + 0.1 * context[:, :1])
-            low, high = estimate.interval()
+            low, high = estimate.normal_interval()
             found.append((estimate.value - truth, low, high))
     contexts = np.random.default_rng(3).normal(size=(400_000, 3))
     target = np.exp(contexts @ slope)

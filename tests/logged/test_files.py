@@ -22,12 +22,10 @@ from bandit_envs.logged import (
     from_obp,
     read_dsjson,
     read_log,
-    read_vw,
     to_frame,
     to_obp,
     write_dsjson,
     write_log,
-    write_vw,
 )
 from bandit_envs.nests import map_structure
 from bandit_envs.trajectories import restart
@@ -36,7 +34,7 @@ from tests.logged.logs import drawn, logs, small_log
 
 anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 FILES = [".npz", ".csv", ".parquet"]
-WRITERS_AND_READERS = {".json": (write_dsjson, read_dsjson), ".txt": (write_vw, read_vw)}
+WRITERS_AND_READERS = {".json": (write_dsjson, read_dsjson)}
 
 
 def needs(suffix):
@@ -85,13 +83,6 @@ def test_dsjson_gives_back_the_log(log, tmp_path):
     assert read_dsjson(tmp_path / "log.json") == in_float64(log)
 
 
-@given(log=logs(["array", "items"], []))
-@anywhere
-def test_vw_text_gives_back_the_log(log, tmp_path):
-    write_vw(tmp_path / "log.txt", log)
-    assert read_vw(tmp_path / "log.txt") == in_float64(log)
-
-
 def in_float64(log):
     """The log as a file of text holds it."""
     observation = map_structure(lambda leaf: leaf.astype(np.float64), log.observation)
@@ -100,7 +91,7 @@ def in_float64(log):
 
 def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path):
     full = small_log(available=np.ones((6, 3), bool), step=np.arange(6))
-    for write in (to_obp, lambda log: write_vw(tmp_path / "log", log)):
+    for write in (to_obp, lambda log: write_dsjson(tmp_path / "log", log)):
         with pytest.raises(ValueError, match="available"):
             write(full)
         with pytest.raises(ValueError, match="step"):
@@ -154,25 +145,7 @@ def test_the_open_bandit_dataset_becomes_a_log(tmp_path):
     assert RewardRegression(folds=2).predict(log).shape == (2, 2)
 
 
-def test_text_of_vowpal_wabbit_from_elsewhere_is_read(tmp_path):
-    path = tmp_path / "log.txt"
-    lines = ["shared |User age:3 red", "|Item a:1", "0:-2:0.5 |Item a:2 |Extra", "", "", ""]
-    path.write_bytes("\r\n".join([*lines, *lines]).encode())
-    log = read_vw(path)
-    assert (len(log), log.num_actions) == (2, 2)
-    assert (log.action[0], log.reward[0], log.propensity[0]) == (1, 2.0, 0.5)
-    assert log.observation["global"].tolist() == [[3.0, 1.0]] * 2
-    assert log.observation["per_arm"].tolist() == [[[1.0], [2.0]]] * 2
-
-
-def test_a_line_of_vowpal_wabbit_without_a_bar_is_refused_with_its_number(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_text("shared |s a\n0:1:0.5 |a b\n|a c\n\nshared |s a\n0:1:0.5 |a b\na c\n")
-    with pytest.raises(ValueError, match=r"log\.txt.*line 7"):
-        read_vw(path)
-
-
-@pytest.mark.parametrize("suffix", [*FILES, ".json", ".txt"])
+@pytest.mark.parametrize("suffix", [*FILES, ".json"])
 def test_damaged_files_are_refused_by_name(suffix, tmp_path):
     needs(suffix)
     path = tmp_path / f"log{suffix}"
@@ -182,7 +155,7 @@ def test_damaged_files_are_refused_by_name(suffix, tmp_path):
     for bad in (
         b"",
         content[:20],
-        content[: 20 if suffix == ".txt" else len(content) // 2 - 9],
+        content[: len(content) // 2 - 9],
         b"\x00" * 50,
         b"a,b\n1,2\n",
         b"{}\n",
@@ -214,7 +187,7 @@ def test_wrong_columns_are_refused_by_name(old, new, column, tmp_path):
         read_log(path)
 
 
-@pytest.mark.parametrize("suffix", [*FILES, ".json", ".txt"])
+@pytest.mark.parametrize("suffix", [*FILES, ".json"])
 def test_a_propensity_of_0_in_a_file_is_refused(suffix, tmp_path):
     needs(suffix)
     path, log = tmp_path / f"log{suffix}", small_log()

@@ -107,7 +107,7 @@ def test_estimates_are_unbiased_and_intervals_cover_the_truth(model, estimator):
     for start in range(0, logs * size, size):
         rows = slice(start, start + size)
         estimate = estimated(estimator, map_structure(lambda leaf, rows=rows: leaf[rows], log))
-        low, high = estimate.interval(0.95)
+        low, high = estimate.normal_interval(0.95)
         values.append(estimate.value)
         covered += low <= known <= high
     assert abs(np.mean(values) - known) < 4 * np.std(values) / np.sqrt(logs)

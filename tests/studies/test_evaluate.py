@@ -116,7 +116,7 @@ def test_every_policy_meets_every_estimator(evaluate, recorded):
     assert [row["estimator"] for row in table] == list(expected)
     for row, estimator in zip(table, expected.values()):
         estimate = estimator.estimate(recorded, chances, predicted)
-        numbers = estimate.value, *estimate.interval(0.9), estimate.effective_sample_size
+        numbers = estimate.value, *estimate.normal_interval(0.9), estimate.effective_sample_size
         names = "value", "low", "high", "effective_sample_size"
         assert [float(row[name]) for name in names] == pytest.approx(numbers)
         assert f"{estimate.value:.4f} (" in outcome.out

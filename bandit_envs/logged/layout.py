@@ -1,0 +1,111 @@
+"""Logs as tables of columns [n], which files and data frames have.
+
+A table has one column a number: `action`, `observation.global[3]`, `available[0]` and so on. A
+layout says which columns form which arrays. It is stored with the table, as JSON.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.arrays import Array
+from bandit_envs.logged.log import COLUMNS, BanditLog
+from bandit_envs.nests import Nest, flatten, map_structure
+
+
+def split_log(log: BanditLog) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Returns the layout of a log, and its columns [n] in the machine's byte order.
+
+    Raises:
+        TypeError: an array has a dtype that a table cannot hold.
+        ValueError: two columns would have the same name.
+    """
+    tree = _name_arrays("observation", log.observation)
+    named = [*log.columns().items(), *zip(flatten(tree), flatten(log.observation))]
+    shapes: dict[str, Any] = {}
+    columns: dict[str, Array] = {}
+    for name, array in named:
+        native = _check_dtype(name, array)
+        shapes[name] = [array.dtype.str, array.shape[1:]]
+        table = native.reshape(len(log), math.prod(array.shape[1:]))
+        for place, label in enumerate(_labels(name, array.shape[1:])):
+            if label in columns:
+                raise ValueError(f"two columns have the name {label!r}; rename one of their keys")
+            columns[label] = table[:, place]
+    layout = {
+        "rows": len(log),
+        "num_actions": log.num_actions,
+        "observation": repr(tree),
+        "arrays": shapes,
+    }
+    return layout, columns
+
+
+def join_columns(layout: Mapping[str, Any], columns: Mapping[str, Array]) -> BanditLog:
+    """Returns the log of a layout and columns [n]; ValueError names a column that does not fit."""
+    rows = layout["rows"]
+    found = len(columns["action"])
+    if found != rows:
+        raise ValueError(f"it has {found} rows; expected {rows}")
+    arrays: dict[str, Array] = {}
+    for name, (dtype, shape) in layout["arrays"].items():
+        table = np.empty((rows, math.prod(shape)), dtype)
+        for place, label in enumerate(_labels(name, shape)):
+            table[:, place] = _convert(label, columns[label], table.dtype)
+        arrays[name] = table.reshape(rows, *shape)
+    observation = map_structure(arrays.__getitem__, ast.literal_eval(layout["observation"]))
+    known = {name: arrays[name] for name in COLUMNS if name in arrays}
+    return BanditLog(observation, num_actions=layout["num_actions"], **known)
+
+
+def text_columns(layout: Mapping[str, Any]) -> list[str]:
+    """Returns the names of the columns of strings."""
+    return [
+        label
+        for name, (dtype, shape) in layout["arrays"].items()
+        if np.dtype(dtype).kind == "U"
+        for label in _labels(name, shape)
+    ]
+
+
+def _name_arrays(name: str, nest: Nest) -> Nest:
+    """Returns a nest of the names of the arrays of `nest`."""
+    if isinstance(nest, np.ndarray):
+        return name
+    if type(nest) is dict:
+        return {key: _name_arrays(f"{name}.{key}", item) for key, item in nest.items()}
+    if type(nest) in (list, tuple):
+        names = [_name_arrays(f"{name}.{place}", item) for place, item in enumerate(nest)]
+        return type(nest)(names)
+    raise TypeError(f"{name} is a {type(nest).__name__}; expected arrays, dicts, lists and tuples")
+
+
+def _check_dtype(name: str, array: Array) -> Array:
+    """Returns an array in the machine's byte order; TypeError if no table can hold its dtype."""
+    dtype = array.dtype
+    if dtype.kind not in "biufU" or (dtype.kind == "f" and dtype.itemsize > 8):
+        expected = "strings, or numbers of at most 64 bits; .npz files hold the others"
+        raise TypeError(f"{name} is {dtype}; expected {expected}")
+    return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _labels(name: str, shape: Sequence[int]) -> Iterator[str]:
+    """Yields the name of the column of every number in a row of an array, in order."""
+    for index in np.ndindex(*shape):
+        yield f"{name}[{','.join(map(str, index))}]" if index else name
+
+
+def _convert(label: str, values: Array, dtype: np.dtype[Any]) -> Array:
+    """Returns a column as an array of `dtype`; ValueError if that would change a value."""
+    try:
+        converted = np.asarray(values).astype(dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{label} does not hold {dtype}: {error}") from error
+    if dtype.kind != "f" and len(values) and not np.asarray(converted == values).all():
+        raise ValueError(f"{label} does not hold {dtype}")
+    return converted
