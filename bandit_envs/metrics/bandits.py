@@ -12,7 +12,7 @@ from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.metrics.metric import Metric
-from bandit_envs.specs import ArraySpec
+from bandit_envs.specs import ArraySpec, SlateSpec
 from bandit_envs.trajectories import Trajectory
 
 
@@ -106,6 +106,10 @@ class ParetoRegretMetric(Metric):
     This is the smallest number for which no action is better in all rewards, if it is added to
     every mean of the action taken. It is in the unit of the rewards, and never negative.
 
+    Args:
+        env: the environment that the trajectories come from; its rewards are vectors, and it knows
+            their means.
+
     Source: Drugan & Nowe, Designing multi-objective multi-armed bandits algorithms (2013).
 
     >>> from bandit_envs import StationaryStochasticPyEnvironment, rewards, sampling
@@ -120,8 +124,10 @@ class ParetoRegretMetric(Metric):
     def __init__(self, env: PyEnvironment) -> None:
         super().__init__()
         spec = env.reward_spec()
+        if isinstance(env.action_spec(), SlateSpec):
+            raise NotImplementedError(f"{env.name} is a bandit of slates, whose rewards are clicks")
         if not is_bandit(env) or not isinstance(spec, ArraySpec) or len(spec.shape) != 1:
-            raise NotImplementedError(f"{env.name} is not a bandit with vectors of rewards")
+            raise NotImplementedError(f"reward_spec of env is {spec}; expected vectors of rewards")
         self._env = env
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
@@ -138,6 +144,9 @@ class ConstraintViolationMetric(Metric):
 
     The rewards of the environment are dicts of `reward` and `constraint`. A constraint is violated
     if it, or one of its numbers, is below 0.
+
+    Args:
+        env: the environment that the trajectories come from.
 
     Source: TF-Agents' `ConstraintViolationsMetric`, with constraints observed, not predicted.
 

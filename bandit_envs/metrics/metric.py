@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.arrays import Floats
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.metrics.statistics import MetricResult, Statistics
 from bandit_envs.trajectories import Trajectory
@@ -16,8 +17,11 @@ from bandit_envs.trajectories import Trajectory
 class _Seen(NamedTuple):
     """By step, means and squared deviations of values and of totals; and the totals [B]."""
 
-    columns: tuple[list[float], list[float], list[float], list[float]]
-    total: NDArray[np.float64]
+    means: list[float]
+    deviations: list[float]
+    total_means: list[float]
+    total_deviations: list[float]
+    total: Floats
 
 
 class Metric(Stateful, abc.ABC):
@@ -32,27 +36,30 @@ class Metric(Stateful, abc.ABC):
 
     def reset(self) -> None:
         """Forgets everything seen."""
-        self._state = _Seen(([], [], [], []), np.zeros(0))
+        self._state = _Seen([], [], [], [], np.zeros(0))
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Takes in one step of every row; if it does not fit, raises and changes nothing."""
-        columns, total = self._state
-        means, deviations, total_means, total_deviations = columns
+        seen: _Seen = self._state
         values = np.asarray(self._values(trajectory), np.float64)
-        rows, mean_before = len(values), 0.0
-        if not means:
+        rows = len(values)
+        if not seen.means:
             total = values.copy()
-        elif rows == len(total):
-            total, mean_before = total + values, total_means[-1]
+            total_mean_before = 0.0
+        elif rows == len(seen.total):
+            total = seen.total + values
+            total_mean_before = seen.total_means[-1]
         else:
-            raise ValueError(f"trajectory has {rows} rows; expected {len(total)}, as before")
+            raise ValueError(f"trajectory has {rows} rows; expected {len(seen.total)}, as before")
         mean = float(np.add.reduce(values)) / rows
-        centred, centred_total = values - mean, total - (mean_before + mean)
-        means.append(mean)
-        deviations.append(float(centred.dot(centred)))
-        total_means.append(mean_before + mean)
-        total_deviations.append(float(centred_total.dot(centred_total)))
-        self._state = _Seen(columns, total)
+        total_mean = total_mean_before + mean
+        centred = values - mean
+        centred_total = total - total_mean
+        seen.means.append(mean)
+        seen.deviations.append(float(centred.dot(centred)))
+        seen.total_means.append(total_mean)
+        seen.total_deviations.append(float(centred_total.dot(centred_total)))
+        self._state = seen._replace(total=total)
 
     @property
     def totals(self) -> NDArray[np.float64]:
@@ -61,21 +68,24 @@ class Metric(Stateful, abc.ABC):
 
     def result(self) -> MetricResult:
         """Returns the statistics of every step seen so far."""
-        columns, total = self._state
-        means, deviations, total_means, total_deviations = map(np.array, columns)
-        per_step = Statistics(len(total), means, deviations)
-        cumulative = Statistics(len(total), total_means, total_deviations)
-        return MetricResult(per_step, cumulative, self.totals)
+        seen: _Seen = self._state
+        rows = len(seen.total)
+        return MetricResult(
+            per_step=Statistics(rows, np.array(seen.means), np.array(seen.deviations)),
+            cumulative=Statistics(
+                rows, np.array(seen.total_means), np.array(seen.total_deviations)
+            ),
+            totals=self.totals,
+        )
 
     @abc.abstractmethod
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
         """Returns the number of each row: [B]."""
 
     def _check_content(self, content: Any) -> None:
-        check_fields(content, _Seen, columns=tuple, total=np.ndarray)
-        (columns, total), table = content, np.array(content.columns)
-        are_lists = all(type(column) is list for column in columns)
-        if not are_lists or table.dtype != np.float64 or table.ndim != 2 or len(table) != 4:
-            raise ValueError("columns are not four lists of as many floats")
-        if total.dtype != np.float64 or total.ndim != 1 or (total.size > 0) != (table.size > 0):
-            raise ValueError("total is not one float a row")
+        check_fields(content, _Seen, total=np.ndarray)
+        columns = content[:-1]
+        if not all(type(column) is list for column in columns):
+            raise ValueError("means and deviations are not lists")
+        if len({len(column) for column in columns}) > 1:
+            raise ValueError("means and deviations are not as many")

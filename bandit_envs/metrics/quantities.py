@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from bandit_envs.arrays import Floats
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.metrics.bandits import (
@@ -24,7 +26,8 @@ from bandit_envs.metrics.statistics import MetricResult, Statistics
 from bandit_envs.specs import ArraySpec, SlateSpec
 
 
-def _reward_metric(env: PyEnvironment) -> AverageRewardMetric:
+def _make_reward_metric(env: PyEnvironment) -> AverageRewardMetric:
+    """Returns the metric of the rewards of an environment, where these are numbers."""
     spec = env.reward_spec()
     if isinstance(env.action_spec(), SlateSpec):
         return AverageRewardMetric(sum_over_slots)
@@ -35,74 +38,116 @@ def _reward_metric(env: PyEnvironment) -> AverageRewardMetric:
     raise NotImplementedError(f"{env.name} has rewards that are not numbers")
 
 
-class Quantity(NamedTuple):
-    """A statistic of a metric, as studies show it: in panels of figures and in tables."""
+METRICS: dict[str, Callable[[PyEnvironment], Metric]] = {
+    "reward": _make_reward_metric,
+    "percent_optimal": OptimalActionMetric,
+    "regret": RegretMetric,
+    "pareto_regret": ParetoRegretMetric,
+    "violations": ConstraintViolationMetric,
+}
+"""The metrics of studies, by name: each is made for an environment."""
 
-    metric: str  # the name of the row that makes it
-    kind: str  # the field of its `MetricResult`: per_step, or of whole runs cumulative or mean
-    axis: str = ""  # the title of the panel's axis; "" if there is no panel
-    heading: str = ""  # of the column of the summary, of the last step; "" for no column
-    decimals: int = 3  # of numbers in the summary, at least
-    limits: tuple[float, float] | None = None  # of the panel's axis; None to fit the curves
-    make: Callable[[Any], Metric] | None = None  # returns the metric for an environment
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """A statistic of a metric, and how studies show it in panels of figures and in tables."""
+
+    metric: str
+    """The name of the metric in `METRICS`."""
+
+    kind: Literal["per_step", "cumulative", "mean"]
+    """The field of its `MetricResult`: of each step, or of whole runs their sum or their mean."""
+
+    axis: str = ""
+    """The title of the panel's axis; "" if there is no panel."""
+
+    heading: str = ""
+    """The heading of the column of the summary, of the last step; "" for no column."""
+
+    decimals: int = 3
+    """The smallest number of decimals in the summary."""
+
+    limits: tuple[float, float] | None = None
+    """The limits of the panel's axis; None to fit the curves."""
 
     def statistics(self, result: MetricResult) -> Statistics:
         """Returns the statistics [T], or of the mean over all T steps."""
-        found: Statistics = getattr(result, self.kind)
-        return found
+        if self.kind == "per_step":
+            return result.per_step
+        return result.cumulative if self.kind == "cumulative" else result.mean
 
     def texts(self, *numbers: float, error: float) -> list[str]:
         """Returns numbers as the summary writes them: with two digits of their error, if any."""
-        digits = 1 - math.floor(math.log10(error)) if 1e-9 < error < 1.0 else 0
-        decimals = max(self.decimals, digits)
+        decimals = self.decimals
+        if 1e-9 < error < 1.0:
+            decimals = max(decimals, 1 - math.floor(math.log10(error)))
         return [f"{number:.{decimals}f}" for number in numbers]
 
-    def of_runs(self, sums: NDArray[Any], steps: Iterable[int]) -> NDArray[np.float64]:
+    def of_runs(self, sums: ArrayLike, steps: Iterable[int]) -> Floats:
         """Returns the quantity of each run [n, B], of the sums [n, B] of its first `steps` [n].
 
         If it is one of each step, that is the mean over the steps since those before.
         """
-        sums, counts = np.asarray(sums, np.float64), np.array([*steps])[:, np.newaxis]
+        amounts = np.asarray(sums, np.float64)
+        counts = np.array([*steps])[:, np.newaxis]
+        if self.kind == "cumulative":
+            return amounts
         if self.kind == "per_step":
-            sums, counts = (np.diff(array, axis=0, prepend=0) for array in (sums, counts))
-        return sums if self.kind == "cumulative" else sums / counts
+            amounts = np.diff(amounts, axis=0, prepend=0)
+            counts = np.diff(counts, axis=0, prepend=0)
+        return np.asarray(amounts / counts)
 
 
-_STEP, _SUM, _MEAN = "per_step", "cumulative", "mean"
 QUANTITIES = {
-    "reward": Quantity("reward", _STEP, "Average reward", "reward", make=_reward_metric),
+    "reward": Quantity(metric="reward", kind="per_step", axis="Average reward", heading="reward"),
     "percent_optimal": Quantity(
-        *("percent_optimal", _STEP, "% Optimal action", "% optimal", 1, (0, 100)),
-        make=OptimalActionMetric,
+        metric="percent_optimal",
+        kind="per_step",
+        axis="% Optimal action",
+        heading="% optimal",
+        decimals=1,
+        limits=(0, 100),
     ),
-    "regret": Quantity("regret", _STEP, "Average regret", make=RegretMetric),
-    "mean_reward": Quantity("reward", _MEAN, heading="mean reward"),
-    "mean_percent_optimal": Quantity("percent_optimal", _MEAN),
+    "regret": Quantity(metric="regret", kind="per_step", axis="Average regret"),
+    "mean_reward": Quantity(metric="reward", kind="mean", heading="mean reward"),
+    "mean_percent_optimal": Quantity(metric="percent_optimal", kind="mean"),
     "pareto_regret": Quantity(
-        "pareto_regret", _STEP, "Average Pareto regret", make=ParetoRegretMetric
+        metric="pareto_regret", kind="per_step", axis="Average Pareto regret"
     ),
     "violations": Quantity(
-        "violations", _STEP, "Share of violations", "violations", make=ConstraintViolationMetric
+        metric="violations",
+        kind="per_step",
+        axis="Share of violations",
+        heading="violations",
     ),
-    "cumulative_regret": Quantity("regret", _SUM, "Cumulative regret", "regret", 1),
+    "cumulative_regret": Quantity(
+        metric="regret",
+        kind="cumulative",
+        axis="Cumulative regret",
+        heading="regret",
+        decimals=1,
+    ),
     "cumulative_pareto_regret": Quantity(
-        "pareto_regret", _SUM, "Cumulative Pareto regret", "Pareto regret", 1
+        metric="pareto_regret",
+        kind="cumulative",
+        axis="Cumulative Pareto regret",
+        heading="Pareto regret",
+        decimals=1,
     ),
-    "mean_violations": Quantity("violations", _MEAN),
+    "mean_violations": Quantity(metric="violations", kind="mean"),
 }
-"""The metrics of studies, and everything that tables and figures show of them, by name."""
-
-METRICS = {name: quantity.make for name, quantity in QUANTITIES.items() if quantity.make}
-"""How each of the metrics is made for an environment."""
+"""Everything that tables and figures show of the metrics, by name."""
 
 
-def of_runs(result: Mapping[str, MetricResult]) -> dict[str, NDArray[np.float64]]:
+def of_runs(result: Mapping[str, MetricResult]) -> dict[str, Floats]:
     """Returns the quantities of whole runs that were measured: for each name, one a run."""
-    return {
-        name: quantity.of_runs(found.totals[np.newaxis], [len(found.per_step.mean)])[0]
-        for name, quantity in QUANTITIES.items()
-        if quantity.kind != _STEP and (found := result.get(quantity.metric))
-    }
+    values = {}
+    for name, quantity in QUANTITIES.items():
+        if quantity.kind != "per_step" and quantity.metric in result:
+            found = result[quantity.metric]
+            steps = len(found.per_step.mean)
+            values[name] = quantity.of_runs(found.totals[np.newaxis], [steps])[0]
+    return values
 
 
 def compare(
@@ -125,8 +170,12 @@ def compare(
     >>> bool(compare(*results)["mean_reward"].interval(0.95)[0] > 0.0)
     True
     """
-    ours, theirs = of_runs(first), of_runs(second)
-    for name in ours.keys() & theirs.keys():
-        if len(ours[name]) != len(theirs[name]):
-            raise ValueError(f"second has {len(theirs[name])} runs; expected {len(ours[name])}")
-    return {name: Statistics.of(ours[name] - theirs[name]) for name in ours if name in theirs}
+    ours = of_runs(first)
+    theirs = of_runs(second)
+    differences = {}
+    for name, values in ours.items():
+        if name in theirs:
+            if len(values) != len(theirs[name]):
+                raise ValueError(f"second has {len(theirs[name])} runs; expected {len(values)}")
+            differences[name] = Statistics.from_values(values - theirs[name])
+    return differences

@@ -19,8 +19,8 @@ class Statistics:
 
     Source: Chan, Golub & LeVeque, Algorithms for Computing the Sample Variance (1983).
 
-    >>> left, right = Statistics.of(np.array([1.0, 2.0])), Statistics.of(np.array([6.0]))
-    >>> merged = left.merge(right)
+    >>> left = Statistics.from_values(np.array([1.0, 2.0]))
+    >>> merged = left.merge(Statistics.from_values(np.array([6.0])))
     >>> merged.count, float(merged.mean), round(float(merged.standard_error), 4)
     (3, 3.0, 1.5275)
     """
@@ -30,7 +30,7 @@ class Statistics:
     squared_deviation: NDArray[np.float64]  #: the sum of (value - mean)^2; of the same shape
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> Statistics:
+    def from_values(cls, values: NDArray[Any]) -> Statistics:
         """Returns the statistics of `values` [n, ...] over their first axis."""
         mean = np.asarray(np.mean(values, axis=0, dtype=np.float64))
         return cls(len(values), mean, np.asarray(np.sum((values - mean) ** 2, axis=0)))
@@ -43,20 +43,22 @@ class Statistics:
         return np.asarray(np.sqrt(self.squared_deviation / (self.count - 1) / self.count))
 
     def interval(self, confidence: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Returns the ends of the mean's confidence interval, by Student's t; NaN for one value."""
-        check_number("confidence", confidence, 0.0, 1.0)
-        # With t = sqrt(n) tan(u), the density of t becomes cos(u)^(n - 1).
-        n = max(self.count - 1, 1)
-        u = np.linspace(0.0, min(np.pi / 2.0, 10.0 / np.sqrt(n)), 20_001)
-        density = np.cos(u) ** (n - 1)
-        share = density.cumsum() - (density + 1.0) / 2.0  # by the trapezoidal rule
-        radius = np.sqrt(n) * np.tan(np.interp(confidence * share[-1], share, u))
-        return self.mean - radius * self.standard_error, self.mean + radius * self.standard_error
+        """Returns the ends of the mean's confidence interval, by Student's t; NaN for one value.
+
+        Args:
+            confidence: above 0 and below 1.
+        """
+        level = check_number("confidence", confidence, 0.0, 1.0)
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"confidence is {level:g}; expected a number above 0 and below 1")
+        radius = _student_quantile(level, max(self.count - 1, 1)) * self.standard_error
+        return self.mean - radius, self.mean + radius
 
     def at(self, index: Any) -> Statistics:
         """Returns the statistics of the elements at `index`."""
-        mean, squared_deviation = self.mean[index], self.squared_deviation[index]
-        return Statistics(self.count, np.asarray(mean), np.asarray(squared_deviation))
+        mean = np.asarray(self.mean[index])
+        squared_deviation = np.asarray(self.squared_deviation[index])
+        return Statistics(self.count, mean, squared_deviation)
 
     def merge(self, other: Statistics) -> Statistics:
         """Returns the statistics of the values of both."""
@@ -74,7 +76,8 @@ class MetricResult(NamedTuple):
 
     >>> steps = np.array([[1.0, 3.0], [3.0, 5.0]])  # two rows, and a step a column
     >>> sums = steps.cumsum(axis=1)
-    >>> result = MetricResult(Statistics.of(steps), Statistics.of(sums), sums[:, -1])
+    >>> per_step, cumulative = Statistics.from_values(steps), Statistics.from_values(sums)
+    >>> result = MetricResult(per_step, cumulative, sums[:, -1])
     >>> result.per_step.mean, float(result.mean.mean)
     (array([2., 4.]), 3.0)
     """
@@ -96,7 +99,8 @@ class MetricResult(NamedTuple):
 
     def merge(self, other: MetricResult) -> MetricResult:
         """Returns the result over the rows of both; ValueError if they differ in steps."""
-        steps, others = len(self.per_step.mean), len(other.per_step.mean)
+        steps = len(self.per_step.mean)
+        others = len(other.per_step.mean)
         if steps != others:
             raise ValueError(f"other has {others} steps; expected {steps}")
         return MetricResult(
@@ -108,7 +112,27 @@ class MetricResult(NamedTuple):
 
     def as_one_value(self) -> MetricResult:
         """Returns the result with all rows taken as one, for rows that are not independent."""
-        means = self.per_step.mean, self.cumulative.mean
-        per_step, cumulative = (Statistics(1, mean, np.zeros_like(mean)) for mean in means)
-        totals, curves = (sums.mean(-1, keepdims=True) for sums in (self.totals, self.curves))
-        return MetricResult(per_step, cumulative, totals, curves)
+        return MetricResult(
+            per_step=_as_one_value(self.per_step),
+            cumulative=_as_one_value(self.cumulative),
+            totals=self.totals.mean(-1, keepdims=True),
+            curves=self.curves.mean(-1, keepdims=True),
+        )
+
+
+def _as_one_value(statistics: Statistics) -> Statistics:
+    """Returns the statistics of one value, the mean."""
+    return Statistics(1, statistics.mean, np.zeros_like(statistics.mean))
+
+
+def _student_quantile(confidence: float, freedom: int) -> float:
+    """Returns the t that |T| exceeds with probability 1 - confidence, for Student's T.
+
+    With t = sqrt(freedom) tan(u), the density of t becomes proportional to cos(u)^(freedom - 1),
+    which is integrated by the trapezoidal rule.
+    """
+    u = np.linspace(0.0, min(np.pi / 2.0, 10.0 / np.sqrt(freedom)), 20_001)
+    density = np.cos(u) ** (freedom - 1)
+    integral = density.cumsum() - (density + 1.0) / 2.0
+    angle = np.interp(confidence * integral[-1], integral, u)
+    return float(np.sqrt(freedom) * np.tan(angle))

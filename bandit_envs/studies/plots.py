@@ -30,7 +30,7 @@ def plot_curves(
 
     >>> from matplotlib.figure import Figure
     >>> axis = Figure().subplots()
-    >>> plot_curves(axis, {"two runs": Statistics.of(np.array([[1.0, 2.0], [3.0, 2.0]]))})
+    >>> plot_curves(axis, {"two runs": Statistics.from_values(np.array([[1.0, 2.0], [3.0, 2.0]]))})
     >>> axis.lines[0].get_xydata().tolist()
     [[1.0, 2.0], [2.0, 2.0]]
     """

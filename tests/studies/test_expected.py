@@ -21,7 +21,7 @@ TWO = ("greedy", "ucb:c=2")
 
 
 def statistics(*values):
-    return Statistics.of(np.array(values, float)[:, np.newaxis] * np.ones(3))
+    return Statistics.from_values(np.array(values, float)[:, np.newaxis] * np.ones(3))
 
 
 def compared(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):

@@ -19,7 +19,7 @@ def axis():
 
 
 def test_a_line_is_the_mean_and_its_band_one_standard_error(axis):
-    plot_curves(axis, {"runs": Statistics.of(RUNS)})
+    plot_curves(axis, {"runs": Statistics.from_values(RUNS)})
     np.testing.assert_allclose(axis.lines[0].get_xydata(), [[1, 2], [2, 2], [3, 2]])
     edges = axis.collections[0].get_paths()[0].vertices
     assert {(1.0, 1.0), (1.0, 3.0), (3.0, 0.0), (3.0, 4.0)} <= set(map(tuple, edges.tolist()))
@@ -27,13 +27,13 @@ def test_a_line_is_the_mean_and_its_band_one_standard_error(axis):
 
 def test_lines_of_several_calls_differ_in_style(axis):
     for label in ("first", "second"):
-        plot_curves(axis, {label: Statistics.of(RUNS)}, x=[10, 20, 30], marker="o")
+        plot_curves(axis, {label: Statistics.from_values(RUNS)}, x=[10, 20, 30], marker="o")
     assert axis.lines[0].get_color() != axis.lines[1].get_color()
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["first", "second"]
 
 
 def test_a_single_run_has_a_line_without_a_band(axis):
-    plot_curves(axis, {"run": Statistics.of(RUNS[:1])})
+    plot_curves(axis, {"run": Statistics.from_values(RUNS[:1])})
     heights = axis.collections[0].get_paths()[0].vertices[:, 1]
     assert set(heights.tolist()) <= set(RUNS[0].tolist())
 
