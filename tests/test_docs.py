@@ -12,7 +12,7 @@ import bandit_envs
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "colab" / "docs"
 README = ROOT / "README.md"
-PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+PAGES = [README, *sorted(set(DOCS.rglob("*.md")) - set(DOCS.glob("_written/*")))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 SLOW = (
     "add_your_own_environment",

@@ -142,10 +142,7 @@ class StationaryStochasticPerArmPyEnvironment(TFAgentsBanditEnvironment):
 
     As there, actions beyond `num_actions` are rewarded too.
 
-    Args:
-        global_context_sampling_fn, arm_context_sampling_fn, max_num_actions, reward_fn,
-            num_actions_fn, batch_size, name, seed: as for
-            `bandit_envs.StationaryStochasticPerArmPyEnvironment`.
+    The arguments are those of `bandit_envs.StationaryStochasticPerArmPyEnvironment`.
     """
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
@@ -179,9 +176,7 @@ class StationaryStochasticPerArmPyEnvironment(TFAgentsBanditEnvironment):
 class StationaryStochasticStructuredPyEnvironment(TFAgentsBanditEnvironment):
     """The replacement of TF-Agents' `StationaryStochasticStructuredPyEnvironment`.
 
-    Args:
-        global_context_sampling_fn, arm_context_sampling_fn, num_actions, reward_fn, batch_size,
-            name, seed: as for `bandit_envs.StationaryStochasticStructuredPyEnvironment`.
+    The arguments are those of `bandit_envs.StationaryStochasticStructuredPyEnvironment`.
     """
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
@@ -251,10 +246,7 @@ class RankingPyEnvironment(TFAgentsBanditEnvironment):
 
     As there, a slate may show an item twice.
 
-    Args:
-        global_sampling_fn, item_sampling_fn, num_items, num_slots, scores_weight_matrix,
-            feedback_model, click_model, real_cascade, distance_threshold, batch_size, name, seed:
-            as for `bandit_envs.RankingPyEnvironment`.
+    The arguments are those of `bandit_envs.RankingPyEnvironment`.
     """
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
@@ -308,10 +300,7 @@ class ExplicitPositionalBiasRankingEnvironment(TFAgentsBanditEnvironment):
 
     As there, a slate may show an item twice.
 
-    Args:
-        global_sampling_fn, item_sampling_fn, relevance_fn, num_items, observation_probs,
-            batch_size, name, seed: as for
-            `bandit_envs.ExplicitPositionalBiasRankingEnvironment`.
+    The arguments are those of `bandit_envs.ExplicitPositionalBiasRankingEnvironment`.
     """
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents

@@ -41,9 +41,10 @@ class StepProgress(Progress):
             refresh_per_second=2,
         )
         self._count_steps = count_steps
-        self._bar = self.add_task(title, total=steps)
+        self.add_task(title, total=steps)
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Counts the steps anew at each refresh."""
-        self.update(self._bar, completed=self._count_steps())
+        for task in self.task_ids:  # none yet while the first one is added
+            self.update(task, completed=self._count_steps())
         return super().get_renderables()
