@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from bandit_envs.adapters.restart import start_anew
 from bandit_envs.adapters.spaces import space_from_spec, to_arrays
-from bandit_envs.arrays import Array, Floats
-from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.arrays import Array
+from bandit_envs.base.bandit_py_environment import Bandit, is_bandit
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.slates import sum_over_slots
@@ -19,6 +20,12 @@ from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec, SlateSpec
 from bandit_envs.trajectories import TimeStep
+
+Options: TypeAlias = Mapping[str, object] | None
+"""The options of a reset."""
+
+Infos: TypeAlias = dict[str, object]
+"""What is told beside a time step."""
 
 
 class Adapter:
@@ -37,10 +44,8 @@ class Adapter:
             NotImplementedError.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - the frameworks' name
-        "render_modes": ["rgb_array", "human", "ansi"],
-        "render_fps": 4,
-    }
+    _render_modes = ["rgb_array", "human", "ansi"]  # noqa: RUF012 - Gymnasium wants a list
+    metadata: dict[str, object] = {"render_modes": _render_modes, "render_fps": 4}  # noqa: RUF012
     _spaces: ModuleType
     _slates: type
     _np_random_seed = -1  # as in Gymnasium, of a generator that was not seeded with an integer
@@ -57,12 +62,16 @@ class Adapter:
         if not isinstance(spec, ArraySpec) or (spec.shape and not self._sums):
             expected = "one number a row, as LinearScalarization makes of vectors"
             raise ValueError(f"env has reward_spec {short_repr(spec)}; expected {expected}")
-        modes = (None, *self.metadata["render_modes"])
-        if render_mode not in modes:
-            raise ValueError(f"render_mode is {render_mode!r}; expected one of {modes}")
-        if expected_rewards and not is_bandit(env):
-            raise ValueError(f"expected_rewards is True; expected False, as {env.name} has none")
-        self._env: Any = env
+        if render_mode not in (None, *self._render_modes):
+            expected = f"one of {self._render_modes}, or None"
+            raise ValueError(f"render_mode is {render_mode!r}; expected {expected}")
+        self._bandit: Bandit | None = None  # whose means infos tell
+        if expected_rewards:
+            if not is_bandit(env):
+                expected = f"expected False, as {env.name} has none"
+                raise ValueError(f"expected_rewards is True; {expected}")
+            self._bandit = env
+        self._env = env
         self._start = env.get_state()
         self.render_mode = render_mode
         self.expected_rewards = expected_rewards
@@ -73,15 +82,14 @@ class Adapter:
         self._converts = not (isinstance(action_spec, ArraySpec) and is_bandit(env))
 
     @property
-    def env(self) -> Any:
+    def env(self) -> PyEnvironment:
         """The adapted environment."""
         return self._env
 
     @property
     def np_random(self) -> np.random.Generator:
         """The generator of the environment."""
-        rng: np.random.Generator = self._env.np_random
-        return rng
+        return self._env.np_random
 
     @np_random.setter
     def np_random(self, value: np.random.Generator) -> None:
@@ -99,12 +107,11 @@ class Adapter:
         self._np_random_seed = int(seed) if isinstance(seed, numbers.Integral) else -1
         return used
 
-    def _take(self, action: Any) -> TimeStep:
+    def _take(self, action: Nest) -> TimeStep:
         """Takes an action, or a batch of them: an element of the action space."""
         if self._converts:
             action = to_arrays(self._env.action_spec(), action, self._env.batch_size)
-        time_step: TimeStep = self._env.step(action)
-        return time_step
+        return self._env.step(action)
 
     def _rewards(self, time_step: TimeStep) -> Array:
         """Returns the rewards: [B]."""
@@ -113,12 +120,12 @@ class Adapter:
 
     def _means(self) -> dict[str, Array]:
         """Returns what infos tell of all rows: arrays [B, ...]."""
-        if not self.expected_rewards:
+        if self._bandit is None:
             return {}
-        means: Floats = self._env.expected_rewards().astype(np.float64)
-        return {"best_arm": self._env.optimal_action().copy(), "expected_rewards": means}
+        means = self._bandit.expected_rewards().astype(np.float64)
+        return {"best_arm": self._bandit.optimal_action().copy(), "expected_rewards": means}
 
-    def _row_of(self, space: Any, arrays: Nest, row: int) -> Any:
+    def _row_of(self, space: Any, arrays: Nest, row: int) -> Nest:
         """Copies one row of arrays [B, ...] into an element of a space."""
         if isinstance(arrays, dict):
             return {key: self._row_of(space[key], leaf, row) for key, leaf in arrays.items()}
@@ -144,13 +151,13 @@ class RowAdapter(Adapter):
         if env.batch_size != 1:
             raise ValueError(f"env has batch_size {env.batch_size}; expected 1")
 
-    def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
+    def reset(self, *, seed: Seed = None, options: Options = None) -> Any:
         """Starts a new episode, or a new run if there is a `seed`; returns observation and info."""
         if seed is not None:  # what goes on through resets, such as time, starts anew as well
             self._start_anew(seed)
         return self._observed(self._env.reset()), self._info()
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: Nest) -> Any:
         """Returns the observation, the reward, `terminated`, `truncated` and the info."""
         time_step = self._take(action)
         is_last = time_step.step_type.item() == 2
@@ -162,9 +169,9 @@ class RowAdapter(Adapter):
     def render(self) -> Any:
         return None if self.render_mode is None else self._env.render(self.render_mode)
 
-    def _observed(self, time_step: TimeStep) -> Any:
+    def _observed(self, time_step: TimeStep) -> Nest:
         return self._row_of(self.observation_space, time_step.observation, row=0)
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> Infos:
         rows = {key: values[0] for key, values in self._means().items()}
         return {key: row if row.ndim else row.item() for key, row in rows.items()}

@@ -8,9 +8,10 @@ from typing import Any
 import gym
 import numpy as np
 
-from bandit_envs.adapters.adapter import RowAdapter
+from bandit_envs.adapters.adapter import Options, RowAdapter
 from bandit_envs.adapters.spaces import DistinctItems
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed, generator
 
 
@@ -46,13 +47,13 @@ class GymEnv(RowAdapter, gym.Env):
         return self._start_anew(seed)
 
     def reset(
-        self, *, seed: Seed = None, return_info: bool = False, options: dict[str, Any] | None = None
+        self, *, seed: Seed = None, return_info: bool = False, options: Options = None
     ) -> Any:
         """Starts a new episode; returns its observation or, with `return_info`, also its info."""
         observation, info = super().reset(seed=seed)
         return (observation, info) if return_info else observation
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: Nest) -> Any:
         """Returns the observation, the reward, `done` and the info."""
         observation, reward, terminated, truncated, info = super().step(action)
         if truncated:
@@ -113,7 +114,7 @@ class RandomizedEnv(gym.Env):
         return [seed]
 
     def reset(
-        self, *, seed: Seed = None, return_info: bool = False, options: dict[str, Any] | None = None
+        self, *, seed: Seed = None, return_info: bool = False, options: Options = None
     ) -> Any:
         """Seeds the generator, if there is a `seed`. An override calls it first."""
         if seed is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -16,7 +17,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from bandit_envs import environments
-from bandit_envs.adapters.adapter import Adapter, RowAdapter
+from bandit_envs.adapters.adapter import Adapter, Infos, Options, RowAdapter
 from bandit_envs.adapters.spaces import DistinctItems
 from bandit_envs.arrays import Array, Mask
 from bandit_envs.base.bandit_py_environment import is_bandit
@@ -54,12 +55,12 @@ class GymnasiumEnv(RowAdapter, gymnasium.Env[Any, Any]):  # type: ignore[misc]
     _spaces = gymnasium.spaces
     _slates = SlateSpace
 
-    def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
+    def reset(self, *, seed: Seed = None, options: Options = None) -> Any:
         result = super().reset(seed=seed, options=options)
         self._show()
         return result
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: Nest) -> Any:
         result = super().step(action)
         self._show()
         return result
@@ -90,10 +91,8 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
     (2,)
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's name
-        "render_modes": ["rgb_array", "ansi"],
-        "render_fps": 4,
-    }
+    _render_modes = ["rgb_array", "ansi"]  # noqa: RUF012
+    metadata: dict[str, object] = {"render_modes": _render_modes, "render_fps": 4}  # noqa: RUF012
     _spaces = gymnasium.spaces
     _slates = SlateSpace
     close = VectorEnv.close
@@ -115,7 +114,7 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
         self.action_space = batch_space(self.action_space, self.num_envs)
         self._needs_no_reset = is_bandit(env) and env.horizon is None
 
-    def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
+    def reset(self, *, seed: Seed = None, options: Options = None) -> Any:
         """Starts a new episode, or a new run if there is a `seed`; returns observations and infos.
 
         Nothing is reset or seeded if the "reset_mask" of `options` is False in every row.
@@ -127,7 +126,7 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
             self._start_anew(seed)
         return self._observed(self._env.reset()), self._infos()
 
-    def step(self, actions: Any) -> Any:
+    def step(self, actions: Nest) -> Any:
         """Returns observations, rewards, terminations, truncations and infos of all rows."""
         has_ended = self._has_ended(self._env.current_time_step())
         if has_ended and self._mode is AutoresetMode.DISABLED:
@@ -137,7 +136,7 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
         last = time_step.is_last()
         terminations = last & (time_step.discount == 0.0)
         truncations = last & ~terminations
-        infos: dict[str, Any] = {}
+        infos: Infos = {}
         if self._mode is AutoresetMode.SAME_STEP and last.any():
             infos = self._final_infos(time_step)
             if self._has_ended(time_step):
@@ -153,10 +152,10 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
             return None
         return tuple(self._env.render(self.render_mode, row) for row in range(self.num_envs))
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         self._env.close()
 
-    def _checked_mask(self, mask: Any) -> Mask:
+    def _checked_mask(self, mask: object) -> Mask:
         """Returns a mask of rows to reset, by default all; ValueError if they are not all alike."""
         checked = np.asarray(np.ones(self.num_envs, np.bool_) if mask is None else mask)
         is_mask = checked.dtype == np.bool_ and checked.shape == (self.num_envs,)
@@ -174,10 +173,10 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
             raise NotImplementedError("some rows have ended, but rows are reset together")
         return True
 
-    def _observed(self, time_step: TimeStep) -> Any:
+    def _observed(self, time_step: TimeStep) -> Nest:
         return self._batch_of(self.observation_space, time_step.observation)
 
-    def _batch_of(self, space: Any, arrays: Nest) -> Any:
+    def _batch_of(self, space: Any, arrays: Nest) -> Nest:
         """Copies arrays [B, ...] into an element of the batched space."""
         if isinstance(arrays, dict):
             return {key: self._batch_of(space[key], leaf) for key, leaf in arrays.items()}
@@ -185,17 +184,17 @@ class GymnasiumVectorEnv(Adapter, VectorEnv[Any, Any, Any]):  # type: ignore[mis
             return tuple(self._batch_of(space[i], leaf) for i, leaf in enumerate(arrays))
         return np.array(arrays, space.dtype)
 
-    def _infos(self) -> dict[str, Any]:
-        return self._with_masks(self._means())
+    def _infos(self) -> Infos:
+        return self._with_masks({**self._means()})
 
-    def _final_infos(self, time_step: TimeStep) -> dict[str, Any]:
+    def _final_infos(self, time_step: TimeStep) -> Infos:
         """Returns what infos tell of the end of an episode."""
         final = np.empty(self.num_envs, dtype=object)
         for row in range(self.num_envs):
             final[row] = self._row_of(self.single_observation_space, time_step.observation, row)
         return self._with_masks({"final_obs": final, "final_info": self._infos()})
 
-    def _with_masks(self, infos: dict[str, Any]) -> dict[str, Any]:
+    def _with_masks(self, infos: Infos) -> Infos:
         """Adds what Gymnasium wants beside each info: which rows have it, here all."""
         return infos | {f"_{key}": np.ones(self.num_envs, np.bool_) for key in infos}
 
@@ -243,29 +242,29 @@ class KArmedTestbed(GymnasiumEnv):
         expected_rewards: bool = False,
         **kwargs: Any,
     ) -> None:
-        env = _ObservedTestbed(k, horizon=sys.maxsize, **kwargs)
-        super().__init__(env, render_mode, expected_rewards)
-        self.k = env.num_actions
+        self._testbed = _ObservedTestbed(k, horizon=sys.maxsize, **kwargs)
+        super().__init__(self._testbed, render_mode, expected_rewards)
+        self.k = self._testbed.num_actions
         is_other_law = not kwargs.keys().isdisjoint({"drift_std", "dtype"})
         self._is_slow = render_mode is not None or expected_rewards or is_other_law
         self._values: list[float] = []  # the means, if a step draws by itself
 
     @property
-    def env(self) -> Any:
+    def env(self) -> PyEnvironment:
         self._is_slow = True
         self._values = []
         return super().env
 
-    def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
+    def reset(self, *, seed: Seed = None, options: Options = None) -> Any:
         self._seen, info = super().reset(seed=seed)
-        self._values = [] if self._is_slow else self._env.expected_rewards()[0].tolist()
+        self._values = [] if self._is_slow else self._testbed.expected_rewards()[0].tolist()
         return self._seen, info
 
-    def step(self, action: Any = None, arm: Any = None) -> Any:
+    def step(self, action: Nest = None, arm: Nest = None) -> Any:
         """As for `GymnasiumEnv`; river calls the action `arm`."""
         action = arm if action is None else action
         if type(action) in (int, np.int64) and 0 <= action < len(self._values):
-            reward = self._env.pay(self._env.np_random, self._values[action])
+            reward = self._testbed.pay(self._env.np_random, self._values[action])
             return self._seen, reward, False, False, {}
         return super().step(action)
 
@@ -316,7 +315,7 @@ def register(id: str, environment: str, max_episode_steps: int = 1000) -> None: 
     )
 
 
-def _check_own(arguments: dict[str, Any]) -> None:
+def _check_own(arguments: Mapping[str, object]) -> None:
     """Raises TypeError for an argument that Gymnasium has under another name."""
     theirs = {"horizon": "max_episode_steps", "batch_size": "num_envs, of gymnasium.make_vec"}
     for name, expected in theirs.items():
@@ -329,14 +328,16 @@ def _make_environment(
 ) -> PyEnvironment:
     """Returns the environment of an entry of the registry, from parameters of an id."""
     entry = find_environment(name)
-    make: Any = _ObservedTestbed if name == "testbed" else _maker(entry, arguments)
+    make = _ObservedTestbed if name == "testbed" else _maker(entry, arguments)
     arguments.setdefault("seed", 0)
-    env: PyEnvironment = make(batch_size=batch_size, horizon=horizon, **arguments)
+    env = make(batch_size=batch_size, horizon=horizon, **arguments)
     env.seed()
     return env
 
 
-def _maker(entry: EnvironmentEntry, arguments: dict[str, Any]) -> Any:
+def _maker(
+    entry: EnvironmentEntry, arguments: Mapping[str, object]
+) -> Callable[..., PyEnvironment]:
     """Returns the preset of an entry, or its class if the arguments have some of the class alone.
 
     TypeError if these are some of the arguments that the class needs, but not all.

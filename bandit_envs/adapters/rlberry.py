@@ -11,9 +11,10 @@ from typing import Any
 import rlberry.spaces
 from rlberry.envs.interface import Model
 
-from bandit_envs.adapters.adapter import Adapter, RowAdapter
+from bandit_envs.adapters.adapter import Adapter, Options, RowAdapter
 from bandit_envs.adapters.spaces import DistinctItems
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed
 
 
@@ -64,16 +65,16 @@ class RlberryEnv(RowAdapter, Model):
         self._was_reset = False
         self._sampling_rng = self.seeder.spawn().rng
 
-    def reset(self, *, seed: Seed = None, options: dict[str, Any] | None = None) -> Any:
+    def reset(self, *, seed: Seed = None, options: Options = None) -> Any:
         self._was_reset = True
         return super().reset(seed=seed, options=options)
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: Nest) -> Any:
         if not self._was_reset:
             self.reset()
         return super().step(action)
 
-    def sample(self, state: Any, action: Any) -> Any:
+    def sample(self, state: Any, action: Nest) -> Any:
         """Returns a step from a state of `env.get_state()`; the environment stays as it is."""
         if self._twin is None:
             self._twin = RlberryEnv(self._env, expected_rewards=self.expected_rewards)
