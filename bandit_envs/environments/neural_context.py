@@ -61,7 +61,7 @@ class NeuralContextBandit(StationaryStochasticPerArmPyEnvironment):
         if function == "quadratic":
             parameter = rng.standard_normal((size, size))
         else:
-            parameter = UnitSphere(size)(rng, ()).astype(np.float64)
+            parameter = UnitSphere(size).sample(rng, ()).astype(np.float64)
         reward = FunctionReward(functools.partial(_mean, function, parameter), noise_std)
         features = Normal(0), UnitSphere(size)
         options = {"name": type(self).__name__, **options}

@@ -19,7 +19,7 @@ from bandit_envs.specs import ArraySpec
 class ContextSampler(abc.ABC):
     """Draws contexts, which are vectors of `dim` features.
 
-    A subclass implements `__call__`. Environments call `sample`, which checks what it draws.
+    A subclass implements `_sample`. What it draws is checked.
 
     Args:
         dim: features in a context; 0 for none.
@@ -41,22 +41,28 @@ class ContextSampler(abc.ABC):
         """The spec of one context: [dim]."""
         return self._spec
 
-    @abc.abstractmethod
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
+    def sample(self, rng: Rng, size: tuple[int, ...], name: str = "sampler") -> Array:
         """Draws contexts: a new array `[*size, dim]` of the spec's dtype.
 
-        `size` is `(B,)` for one context in each of B rows, or `(B, n)` for n in each row.
-        """
+        Args:
+            rng: the source of randomness.
+            size: `(B,)` for one context in each of B rows, or `(B, n)` for n in each row.
+            name: what messages call the sampler.
 
-    def sample(self, rng: Rng, size: tuple[int, ...], name: str = "sampler") -> Array:
-        """Draws contexts, as `__call__` does, and checks them; `name` is for messages."""
-        contexts = self(rng, size)
+        Raises:
+            TypeError, ValueError: the subclass drew another dtype or shape, or NaN.
+        """
+        contexts = self._sample(rng, size)
         if not self._is_checked:
             return contexts
         contexts = np.asarray(contexts)
         if contexts.dtype != self._spec.dtype:
             raise TypeError(f"{name} returned {contexts.dtype}; expected {self._spec.dtype}")
         return check_array(f"{name} returned", contexts, (*size, self._dim))
+
+    @abc.abstractmethod
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
+        """Draws contexts: a new array `[*size, dim]` of the spec's dtype."""
 
 
 class BatchFunction(ContextSampler):
@@ -65,9 +71,11 @@ class BatchFunction(ContextSampler):
     Args:
         function: takes a `numpy.random.Generator` and `size`, and returns an array `[*size, dim]`,
             which is copied and converted.
+        dim: features in a context.
+        dtype: their dtype.
 
     >>> signs = BatchFunction(lambda rng, size: rng.choice([-1, 1], (*size, 3)), dim=3)
-    >>> signs(np.random.default_rng(0), (2, 5)).dtype
+    >>> signs.sample(np.random.default_rng(0), (2, 5)).dtype
     dtype('float32')
     """
 
@@ -80,7 +88,7 @@ class BatchFunction(ContextSampler):
         super().__init__(dim, dtype)
         self._function = function
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
         contexts = np.array(self._function(rng, size), order="C")
         return cast("function returned", contexts, self._spec.dtype)
 
@@ -93,8 +101,9 @@ class RowFunction(ContextSampler):
 
     Args:
         function: returns a vector: an array, list or tuple; or a number, a vector of one.
+        name: what messages call it.
 
-    >>> RowFunction(lambda: [1, 2])(np.random.default_rng(0), (3,)).shape
+    >>> RowFunction(lambda: [1, 2]).sample(np.random.default_rng(0), (3,)).shape
     (3, 2)
     """
 
@@ -115,7 +124,7 @@ class RowFunction(ContextSampler):
         self._function = function
         self._shape = first.shape
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
         contexts = [self._function() for _ in range(math.prod(size))]
         values = cast(self._returned, contexts, self._spec.dtype)
         if values.shape[1:] != self._shape:
@@ -136,7 +145,12 @@ def as_sampler(name: str, function: SamplingFunction, size: tuple[int, ...]) -> 
 
 
 class SamplerNest:
-    """Draws a nest of batches by a nest of samplers; `name` is for messages."""
+    """Draws a nest of batches by a nest of samplers.
+
+    Args:
+        name: what messages call it.
+        samplers: a nest of `ContextSampler` objects.
+    """
 
     def __init__(self, name: str, samplers: Nest) -> None:
         self._samplers = samplers
@@ -148,13 +162,15 @@ class SamplerNest:
 
     def sample(self, rng: Rng, size: tuple[int, ...], name: str) -> Nest:
         """Returns a nest of arrays [*size, ...]."""
-        return map_structure(lambda leaf: leaf.sample(rng, size, name), self._samplers)
+        return map_structure(lambda sampler: sampler.sample(rng, size, name), self._samplers)
 
 
 class FunctionNest:
-    """Draws a nest of batches by a function without arguments, which returns one context's nest.
+    """Draws a nest of batches by a function without arguments.
 
-    Its leaves are arrays of any dtype, strings too, and numbers. All else is as for `RowFunction`.
+    Args:
+        function: returns the nest of one context, whose leaves are arrays of any dtype, strings
+            too, and numbers. All else is as for `RowFunction`.
     """
 
     def __init__(self, function: Callable[[], Nest]) -> None:
@@ -162,7 +178,9 @@ class FunctionNest:
         self.spec = map_structure(ArraySpec.from_array, function())
 
     def sample(self, rng: Rng, size: tuple[int, ...], name: str) -> Nest:
-        def stacked(spec: ArraySpec, *leaves: Any) -> Array:
+        """Returns a nest of arrays [*size, ...]."""
+
+        def stack(spec: ArraySpec, *leaves: Any) -> Array:
             values = np.array(leaves)
             if values.dtype != spec.dtype:
                 raise TypeError(f"{name} returned {values.dtype}; expected {spec.dtype}")
@@ -170,13 +188,13 @@ class FunctionNest:
             return values.reshape(*size, *spec.shape)
 
         contexts = [self._function() for _ in range(math.prod(size))]
-        return map_structure(stacked, self.spec, *contexts)
+        return map_structure(stack, self.spec, *contexts)
 
 
 def as_nest_sampler(
     name: str, source: Nest, size: tuple[int, ...] = (1,)
 ) -> SamplerNest | FunctionNest:
     """Returns a nest of samplers, or a function without arguments, as an object that samples."""
-    if callable(source) and not isinstance(source, ContextSampler):
+    if callable(source):
         return FunctionNest(source)
     return SamplerNest(name, source)

@@ -12,15 +12,22 @@ from bandit_envs.arrays import Array, Indices, Rng, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
 from bandit_envs.sampling.context_sampler import ContextSampler
 
-SMALL = 4096
-FEW = 20
-TURN = 100  # numbers that `permuted` takes the time of one turn of `_dealt` for
+NUMBERS_PER_TURN = 100
+"""The numbers that NumPy shuffles in the time that dealing one item to every row takes."""
+
+LARGEST_DECK = 20
+"""The items for each one offered, up to which dealing is faster than drawing again."""
 
 
 class Normal(ContextSampler):
     """Independent normal features, N(loc, scale^2), in float32.
 
-    >>> Normal(3)(np.random.default_rng(0), (2, 5)).shape
+    Args:
+        dim: features in a context.
+        loc: the mean.
+        scale: the standard deviation, at least 0.
+
+    >>> Normal(3).sample(np.random.default_rng(0), (2, 5)).shape
     (2, 5, 3)
     """
 
@@ -31,7 +38,7 @@ class Normal(ContextSampler):
         self._loc = check_number("loc", loc, -MAX_PARAMETER, MAX_PARAMETER)
         self._scale = check_number("scale", scale, 0.0, MAX_PARAMETER)
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.standard_normal((*size, self._dim), np.float32)
         if self._scale != 1.0:
             values *= self._scale
@@ -43,7 +50,12 @@ class Normal(ContextSampler):
 class Uniform(ContextSampler):
     """Independent features, uniform from `low` to `high`, which rounding may reach, in float32.
 
-    >>> contexts = Uniform(3, -1.0, 1.0)(np.random.default_rng(0), (1000,))
+    Args:
+        dim: features in a context.
+        low: the smallest value.
+        high: the largest value, at least `low`.
+
+    >>> contexts = Uniform(3, -1.0, 1.0).sample(np.random.default_rng(0), (1000,))
     >>> contexts.shape, bool(abs(contexts).max() <= 1.0)
     ((1000, 3), True)
     """
@@ -55,7 +67,7 @@ class Uniform(ContextSampler):
         self._low = check_number("low", low, -MAX_PARAMETER, MAX_PARAMETER)
         self._width = check_number("high", high, self._low, MAX_PARAMETER) - self._low
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.random((*size, self._dim), np.float32)
         if self._width != 1.0:
             values *= self._width
@@ -67,7 +79,10 @@ class Uniform(ContextSampler):
 class UnitSphere(ContextSampler):
     """Vectors of length 1 whose direction is uniform, in float32.
 
-    >>> contexts = UnitSphere(3)(np.random.default_rng(0), (1000,))
+    Args:
+        dim: features in a context, at least 1.
+
+    >>> contexts = UnitSphere(3).sample(np.random.default_rng(0), (1000,))
     >>> contexts.shape, np.allclose((contexts**2).sum(axis=1), 1.0)
     ((1000, 3), True)
     """
@@ -77,7 +92,7 @@ class UnitSphere(ContextSampler):
     def __init__(self, dim: int) -> None:
         super().__init__(check_integer("dim", dim, minimum=1))
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
         values = rng.standard_normal((*size, self._dim), np.float32)
         squares = np.einsum("...i,...i", values, values)[..., np.newaxis]
         values /= np.sqrt(np.maximum(squares, np.float32(1e-30)))
@@ -89,7 +104,12 @@ class Integers(ContextSampler):
 
     `Integers(1, low, high)` can also draw how many actions each row has.
 
-    >>> contexts = Integers(2, -10, 10)(np.random.default_rng(0), (1000,))
+    Args:
+        dim: features in a context.
+        low: the smallest value.
+        high: the largest value plus 1, above `low`.
+
+    >>> contexts = Integers(2, -10, 10).sample(np.random.default_rng(0), (1000,))
     >>> int(contexts.min()), int(contexts.max())
     (-10, 9)
     """
@@ -100,20 +120,9 @@ class Integers(ContextSampler):
         super().__init__(dim, np.int32)
         self._low = check_integer("low", low, -(2**31))
         self._high = check_integer("high", high, self._low + 1, 2**31)
-        # Ufuncs take arrays without dimensions faster than Python's numbers.
-        self._width = np.array(float(self._high - self._low))
-        self._shift = np.array(self._low, np.int32)
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.int32]:
-        shape = (*size, self._dim)
-        if self._width > SMALL or math.prod(shape) > SMALL:
-            return rng.integers(self._low, self._high, shape, np.int32)
-        # This takes half the time of `integers`. The probabilities are exact to 2**-53.
-        uniform = rng.random(shape)
-        uniform *= self._width
-        values = uniform.astype(np.int32)
-        values += self._shift
-        return values
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.int32]:
+        return rng.integers(self._low, self._high, (*size, self._dim), np.int32)
 
 
 class Catalog(ContextSampler):
@@ -128,7 +137,7 @@ class Catalog(ContextSampler):
     (2010), section 2: each round offers a set of articles.
 
     >>> catalog = Catalog(np.eye(4))
-    >>> catalog(np.random.default_rng(0), (2, 4)).sum(axis=1)  # each item once a row
+    >>> catalog.sample(np.random.default_rng(0), (2, 4)).sum(axis=1)  # each item once a row
     array([[1., 1., 1., 1.],
            [1., 1., 1., 1.]])
     """
@@ -140,43 +149,38 @@ class Catalog(ContextSampler):
         super().__init__(table.shape[1], table.dtype)
         self._features = check_array("features has", table, table.shape)
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
         if len(size) == 1:
             items = rng.integers(len(self._features), size=size)
         else:
-            items = _distinct(rng, len(self._features), math.prod(size[:-1]), size[-1])
+            items = _draw_distinct(rng, len(self._features), math.prod(size[:-1]), size[-1])
         contexts: Array = self._features.take(items.reshape(size), axis=0)
         return contexts
 
 
-def _distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[Any]:
-    """Draws `count` different integers below `limit` for each row: [rows, count]."""
+def _draw_distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[Any]:
+    """Draws `count` different integers below `limit` for each row: [rows, count].
+
+    Which of three ways is fastest depends on the sizes.
+    """
     if count > limit:
         raise ValueError(f"features has {limit} items; expected at least {count}, one for each arm")
-    if rows * limit <= TURN * count:
+    if rows * limit <= NUMBERS_PER_TURN * count:
         everything = np.broadcast_to(np.arange(limit), (rows, limit))
         return rng.permuted(everything, axis=1)[:, :count]
-    if limit <= FEW * count:  # of more items, few repeat
-        return _dealt(rng, limit, rows, count)
-    # Draw again what repeats an earlier number of its row, until nothing does. This depends on
-    # which numbers are equal, never on their values: so all outcomes have the same probability.
-    chosen = rng.integers(limit, size=(rows, count))
-    unsure = np.arange(rows)
-    while len(unsure):
-        row, column = _repeats(chosen[unsure])
-        repeating = unsure[row]
-        chosen[repeating, column] = rng.integers(limit, size=len(row))
-        unsure = np.unique(repeating)
-    return chosen
+    if limit <= LARGEST_DECK * count:
+        return _deal(rng, limit, rows, count)
+    return _draw_until_distinct(rng, limit, rows, count)
 
 
-def _dealt(rng: Rng, limit: int, rows: int, count: int) -> NDArray[Any]:
-    """Does the same by the first `count` turns of a Fisher-Yates shuffle, of all rows at once."""
+def _deal(rng: Rng, limit: int, rows: int, count: int) -> NDArray[Any]:
+    """Makes the first `count` turns of a Fisher-Yates shuffle of each row, of all rows at once."""
     deck = np.empty((limit, rows), np.min_scalar_type(limit))
     deck[:] = np.arange(limit)[:, np.newaxis]
-    dealt = np.arange(count)[:, np.newaxis]
-    uniform = rng.random((count, rows)) * (limit - dealt)
-    places = (uniform.astype(np.intp) + dealt) * rows + np.arange(rows)
+    turns = np.arange(count)[:, np.newaxis]
+    # Turn t swaps item t with a random one of items t, t + 1, ..., limit - 1.
+    uniform = rng.random((count, rows)) * (limit - turns)
+    places = (uniform.astype(np.intp) + turns) * rows + np.arange(rows)
     cards = deck.reshape(-1)
     for turn, place in enumerate(places):
         drawn = cards.take(place)
@@ -185,10 +189,27 @@ def _dealt(rng: Rng, limit: int, rows: int, count: int) -> NDArray[Any]:
     return deck[:count].T
 
 
-def _repeats(values: NDArray[np.int64]) -> tuple[Indices, Indices]:
+def _draw_until_distinct(rng: Rng, limit: int, rows: int, count: int) -> NDArray[np.int64]:
+    """Draws again what repeats an earlier number of its row, until nothing does.
+
+    This depends on which numbers are equal, never on their values: so all outcomes have the same
+    probability.
+    """
+    numbers = rng.integers(limit, size=(rows, count))
+    unsure = np.arange(rows)
+    while len(unsure):
+        row, column = _find_repeats(numbers[unsure])
+        repeating = unsure[row]
+        numbers[repeating, column] = rng.integers(limit, size=len(row))
+        unsure = np.unique(repeating)
+    return numbers
+
+
+def _find_repeats(values: NDArray[np.int64]) -> tuple[Indices, Indices]:
     """Returns the rows and columns of those `values` that are equal to an earlier one of a row."""
     count = values.shape[1]
-    bits = count.bit_length()  # those below them say the column, so that it is sorted, too
-    ordered = np.sort(values << bits | np.arange(count), axis=1)
-    row, place = np.nonzero((ordered[:, 1:] ^ ordered[:, :-1]) < 1 << bits)
-    return row, ordered[row, place + 1] & (1 << bits) - 1
+    # Sorting by value, then by column, is faster with both in one number.
+    keys = np.sort(values * count + np.arange(count), axis=1)
+    ordered = keys // count
+    row, place = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
+    return row, keys[row, place + 1] % count

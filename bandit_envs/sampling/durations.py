@@ -14,7 +14,8 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.sampling.context_sampler import ContextSampler
 
 FOREVER = 2**63 - 1
-MOST_SKIPPED = 1000
+MAX_SKIPPED = 1000
+"""How many durations of 0 in a row are taken for a mistake."""
 
 
 class Durations:
@@ -24,6 +25,7 @@ class Durations:
     returns is kept, so that earlier pieces can be returned to.
 
     Args:
+        name: what messages call them.
         durations: an iterator, a sequence, an integer, or a `ContextSampler` of one integer.
 
     >>> durations, start = Durations("durations", [2, 0, 5]), np.zeros(1, np.int64)
@@ -38,11 +40,12 @@ class Durations:
         if isinstance(durations, Iterator):
             self._returned = []
         elif isinstance(durations, (Sequence, np.ndarray)):
-            self._durations, self._returned = iter(()), [*map(self._checked, durations)]
+            self._durations = iter(())
+            self._returned = [self._check(duration) for duration in durations]
         elif isinstance(durations, ContextSampler):
             self._duration(np.random.default_rng(0), 0)
         else:
-            self._durations = self._checked(durations)
+            self._durations = self._check(durations)
 
     def ends(self, rng: Rng, time: int, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Returns `ends` with pieces added until one lasts beyond `time`, in steps.
@@ -56,21 +59,23 @@ class Durations:
             if duration is None:
                 return np.append(ends[: max(index, 1)], FOREVER)
             ends = np.append(ends, min(ends.item(-1) + duration, FOREVER))
-            if index >= MOST_SKIPPED and ends[-1] == ends[-1 - MOST_SKIPPED]:
-                raise ValueError(f"{self._name} has {MOST_SKIPPED} durations of 0 in a row")
+            if index >= MAX_SKIPPED and ends[-1] == ends[-1 - MAX_SKIPPED]:
+                raise ValueError(f"{self._name} has {MAX_SKIPPED} durations of 0 in a row")
         return ends
 
     def _duration(self, rng: Rng, index: int) -> int | None:
         """Returns duration number `index`, or None if there are no more."""
         if isinstance(self._durations, ContextSampler):
-            return self._checked(self._durations.sample(rng, (1,), self._name).squeeze()[()])
+            drawn = self._durations.sample(rng, (1,), self._name)
+            return self._check(drawn.squeeze()[()])
         if self._returned is None:
             return self._durations  # type: ignore[no-any-return]
         missing = max(0, index + 1 - len(self._returned))
-        self._returned.extend(map(self._checked, itertools.islice(self._durations, missing)))
+        for duration in itertools.islice(self._durations, missing):
+            self._returned.append(self._check(duration))
         return self._returned[index] if index < len(self._returned) else None
 
-    def _checked(self, duration: Any) -> int:
+    def _check(self, duration: Any) -> int:
         steps = check_integer(self._name, duration)
         if steps < 0:
             raise ValueError(f"{self._name}: Generated duration must be non-negative. Got {steps}.")

@@ -14,7 +14,10 @@ from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.sampling.context_sampler import ContextSampler, RowFunction
 
 MIN_NUMBERS = 100_000
-BLOCK = 1 << 16  # numbers: many beside the cost of a generator, few beside a processor's cache
+"""The size of the smallest draw that is divided."""
+
+NUMBERS_PER_BLOCK = 1 << 16
+"""Many beside the cost of a generator, few beside a processor's cache."""
 
 
 class Threaded(ContextSampler):
@@ -30,7 +33,7 @@ class Threaded(ContextSampler):
 
     >>> from bandit_envs.sampling import Normal
     >>> normal = Threaded(Normal(50))
-    >>> normal(np.random.default_rng(0), (100, 70)).shape
+    >>> normal.sample(np.random.default_rng(0), (100, 70)).shape
     (100, 70, 50)
     """
 
@@ -39,32 +42,29 @@ class Threaded(ContextSampler):
             raise TypeError(f"sampler is {short_repr(sampler)}; expected one that draws from `rng`")
         super().__init__(sampler.spec.shape[0], sampler.spec.dtype)
         self._sampler = sampler
-        found = os.cpu_count() or 1 if threads is None else threads
-        self._threads = check_integer("threads", found, minimum=1)
+        self._is_checked = False  # as the sampler's own draws are
+        if threads is None:
+            threads = os.cpu_count() or 1
+        self._threads = check_integer("threads", threads, minimum=1)
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
-        return self.sample(rng, size)
-
-    def sample(self, rng: Rng, size: tuple[int, ...], name: str = "sampler") -> Array:
-        shape = (*size, self._dim)
-        if math.prod(shape) < MIN_NUMBERS:
-            return self._sampler.sample(rng, size, name)
-        rows, *inner = size
-        step = max(1, BLOCK // math.prod(shape[1:]))
-        starts = range(0, rows, step)
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
+        if math.prod(size) * self._dim < MIN_NUMBERS:
+            return self._sampler.sample(rng, size)
+        contexts = np.empty((*size, self._dim), self._spec.dtype)
+        rows_per_block = max(1, NUMBERS_PER_BLOCK // math.prod(contexts.shape[1:]))
+        starts = range(0, len(contexts), rows_per_block)
         seeds = rng.integers(1 << 32, size=(len(starts), 4), dtype=np.uint32)
-        contexts = np.empty(shape, self._spec.dtype)
-        blocks = iter(list(zip(starts, seeds)))  # each thread takes the next that is left
+        blocks = iter(list(zip(starts, seeds)))
 
-        def fill() -> None:
-            for start, seed in blocks:
-                part = contexts[start : start + step]
-                own = np.random.Generator(np.random.SFC64(seed))
-                part[...] = self._sampler.sample(own, (len(part), *inner), name)
+        def fill_blocks() -> None:
+            for start, seed in blocks:  # each thread takes the next one that is left
+                block = contexts[start : start + rows_per_block]
+                generator = np.random.Generator(np.random.SFC64(seed))
+                block[...] = self._sampler.sample(generator, block.shape[:-1])
 
         threads = min(self._threads, len(starts))
-        futures = [_pool(os.getpid(), threads).submit(fill) for _ in range(1, threads)]
-        fill()
+        futures = [_pool(os.getpid(), threads).submit(fill_blocks) for _ in range(1, threads)]
+        fill_blocks()
         for future in futures:
             future.result()
         return contexts

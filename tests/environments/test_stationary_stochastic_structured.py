@@ -113,8 +113,8 @@ def test_samplers_are_drawn_in_the_order_of_the_nest_and_rewards_are_of_the_chos
     model = FlatReward(LinearReward(THETA, 0.0))
     env = StationaryStochasticStructuredPyEnvironment(USERS, ITEMS, K, model, B, seed=3)
     rng = np.random.default_rng(3)
-    users = [rng.standard_normal((B, 2), np.float32), USERS["visits"]["today"](rng, (B,))]
-    items = [sampler(rng, (B, K)) for sampler in ITEMS]
+    users = [rng.standard_normal((B, 2), np.float32), USERS["visits"]["today"].sample(rng, (B,))]
+    items = [sampler.sample(rng, (B, K)) for sampler in ITEMS]
     observation = env.reset().observation
     assert_identical(observation["global"], {"taste": users[0], "visits": {"today": users[1]}})
     assert_identical(observation["per_arm"], items)

@@ -14,7 +14,7 @@ from bandit_envs.sampling import (
 
 def test_a_batch_function_may_return_the_same_array_again():
     buffer = np.zeros((2, 3), np.float32)
-    contexts = BatchFunction(lambda rng, size: buffer, 3)(np.random.default_rng(0), (2,))
+    contexts = BatchFunction(lambda rng, size: buffer, 3).sample(np.random.default_rng(0), (2,))
     buffer += 1.0
     assert contexts.max() == 0.0
 
@@ -22,7 +22,7 @@ def test_a_batch_function_may_return_the_same_array_again():
 def test_a_batch_function_may_return_a_view():
     arms = np.arange(6.0).reshape(3, 2)
     sampler = BatchFunction(lambda rng, size: np.broadcast_to(arms, (*size, 2)), 2)
-    contexts = sampler(np.random.default_rng(0), (4, 3))
+    contexts = sampler.sample(np.random.default_rng(0), (4, 3))
     np.testing.assert_array_equal(contexts, np.tile(arms, (4, 1, 1)))
     assert contexts.flags.c_contiguous
 
@@ -30,7 +30,7 @@ def test_a_batch_function_may_return_a_view():
 def test_a_batch_function_refuses_to_cut_floats_to_integers():
     sampler = BatchFunction(lambda rng, size: rng.random((*size, 1)), 1, np.int32)
     with pytest.raises(ValueError, match=r"function returned 0\..*, which int32 cannot hold"):
-        sampler(np.random.default_rng(0), (2,))
+        sampler.sample(np.random.default_rng(0), (2,))
 
 
 class Source:
@@ -63,13 +63,13 @@ class Source:
 def test_any_function_without_arguments_is_a_row_function(function, dim):
     sampler = as_sampler("fn", function, (1, 7))
     assert sampler.spec.shape == (dim,)
-    assert sampler(np.random.default_rng(0), (2, 3)).shape == (2, 3, dim)
+    assert sampler.sample(np.random.default_rng(0), (2, 3)).shape == (2, 3, dim)
 
 
 def test_a_row_function_is_called_once_and_then_once_a_context_in_order():
     numbers = iter(range(100))
     sampler = RowFunction(lambda: [next(numbers)])
-    contexts = sampler(np.random.default_rng(0), (2, 3))
+    contexts = sampler.sample(np.random.default_rng(0), (2, 3))
     np.testing.assert_array_equal(contexts[..., 0], [[1, 2, 3], [4, 5, 6]])
     assert next(numbers) == 7
 
@@ -77,14 +77,14 @@ def test_a_row_function_is_called_once_and_then_once_a_context_in_order():
 def test_a_row_function_draws_nothing_from_the_generator():
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
-    RowFunction(lambda: [1.0])(rng, (3,))
+    RowFunction(lambda: [1.0]).sample(rng, (3,))
     assert rng.bit_generator.state == before
 
 
 def test_a_row_function_keeps_the_dtype_of_its_first_context():
     contexts = iter([np.zeros(2, np.float32), np.ones(2), [1, 2]])
     sampler = RowFunction(lambda: next(contexts))
-    assert sampler(np.random.default_rng(0), (2,)).dtype == np.float32
+    assert sampler.sample(np.random.default_rng(0), (2,)).dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -103,16 +103,18 @@ def test_a_row_function_keeps_the_dtype_of_its_first_context():
 def test_a_row_function_refuses_by_name_what_is_no_context(returned, error, message):
     contexts = iter(returned)
     with pytest.raises(error, match=message):
-        RowFunction(lambda: next(contexts), "fn")(np.random.default_rng(0), (len(returned) - 1,))
+        RowFunction(lambda: next(contexts), "fn").sample(
+            np.random.default_rng(0), (len(returned) - 1,)
+        )
 
 
 def test_integers_may_be_of_any_dtype_that_has_room_for_the_later_ones():
     numbers = iter([np.uint8(3), 4, np.int16(255), 256])
     sampler = RowFunction(lambda: next(numbers), "fn")
-    contexts = sampler(np.random.default_rng(0), (2,))
+    contexts = sampler.sample(np.random.default_rng(0), (2,))
     np.testing.assert_array_equal(contexts, np.array([[4], [255]], np.uint8), strict=True)
     with pytest.raises(ValueError, match="fn returned 256, which uint8 cannot hold"):
-        sampler(np.random.default_rng(0), (1,))
+        sampler.sample(np.random.default_rng(0), (1,))
 
 
 @pytest.mark.filterwarnings("error")
@@ -123,26 +125,12 @@ def test_integers_may_be_of_any_dtype_that_has_room_for_the_later_ones():
 def test_a_number_that_the_dtype_does_not_hold_is_refused(number, dtype):
     function = BatchFunction(lambda rng, size: np.full((*size, 2), number), 2, dtype)
     with pytest.raises(ValueError, match=r"which u?(int|float)[0-9]+ cannot hold"):
-        function(np.random.default_rng(0), (3,))
+        function.sample(np.random.default_rng(0), (3,))
 
 
 def test_floating_dtypes_round_and_keep_infinities():
     function = BatchFunction(lambda rng, size: np.array([[0.1, np.inf, -np.inf]]), 3)
     expected = np.array([[0.1, np.inf, -np.inf]], np.float32)
-    np.testing.assert_array_equal(function(np.random.default_rng(0), (1,)), expected, strict=True)
-
-
-def test_a_function_of_rng_and_size_has_to_be_wrapped():
-    with pytest.raises(TypeError, match=r"fn is .* BatchFunction\(function, dim\)"):
-        as_sampler("fn", lambda rng, size: rng.random((*size, 3)), (1,))
-
-
-@pytest.mark.parametrize("function", [None, np.zeros(3), "normal"])
-def test_what_is_neither_sampler_nor_function_is_refused(function):
-    with pytest.raises(TypeError, match=r"fn is .*; expected a ContextSampler or a function"):
-        as_sampler("fn", function, (1,))
-
-
-def test_a_sampler_is_tried_before_it_is_taken():
-    with pytest.raises(ValueError, match=r"fn returned shape \(1, 2\); expected \(1, 3\)"):
-        as_sampler("fn", BatchFunction(lambda rng, size: np.zeros((*size, 2)), dim=3), (1,))
+    np.testing.assert_array_equal(
+        function.sample(np.random.default_rng(0), (1,)), expected, strict=True
+    )
