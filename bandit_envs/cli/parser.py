@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bandit_envs import __version__
+from bandit_envs.logged.registry import ESTIMATORS
 from bandit_envs.metrics import QUANTITIES
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
@@ -140,16 +141,15 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "evaluate",
         "estimate from a log what policies would have earned",
-        "bandit_envs.studies.evaluate:evaluate",
+        "bandit_envs.cli.evaluate:evaluate",
     )
     text = "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet"
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
     text = "a policy to be evaluated; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = (
-        "one of ips, snips, dm, dr, sndr, switch_dr:threshold=X, dr_os:shrinkage=X,"
-        " sg_ips:shrinkage=X, sg_dr:shrinkage=X or replay; may be repeated"
-        " (default: ips, snips and dr)"
+        f"one of {', '.join(ESTIMATORS)}, with parameters as in switch_dr:threshold=10;"
+        " may be repeated (default: ips, snips and dr)"
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
     text = "actions in your table (default: the largest plus 1)"

@@ -13,14 +13,17 @@ from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import restart
 
+ROWS = 1024  # shown at a time to a policy of one row
+
 
 def probabilities_of(
     policy: Policy, log: BanditLog, samples: int | None = None, seed: Seed = 0
 ) -> Floats:
     """Returns the probabilities with which a policy, which does not learn, would choose: [n, K].
 
-    Row i of the log is shown to its row i modulo B, as a `LogRecorder` wrote them. Results are
-    rounded as recorded propensities are, so the policy that made a log gets weights of exactly 1.
+    Row i of the log is shown to its row i modulo B, as a `LogRecorder` wrote them. A policy of one
+    row is shown many rows at a time. Results are rounded as recorded propensities are, so the
+    policy that made a log gets weights of exactly 1.
 
     Args:
         policy: has the log's number of actions.
@@ -31,6 +34,8 @@ def probabilities_of(
     """
     if policy.num_actions != log.num_actions:
         raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
+    if policy.batch_size == 1 and len(log) > 1:
+        policy = policy.replicate(min(ROWS, len(log)))
     rng = generator(seed)
     size = policy.batch_size
     observations = log.seen()

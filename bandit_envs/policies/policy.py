@@ -108,10 +108,7 @@ class Policy(Stateful, abc.ABC):
 
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
         self.num_actions = check_integer("num_actions", num_actions, minimum=1)  #: K
-        self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
-        self._table_shape = (self.batch_size, self.num_actions)
-        self._row_offsets = np.arange(self.batch_size) * self.num_actions
-        self._mask_memo = Memo()
+        self._set_batch_size(batch_size)
         self._state = PolicyState(generator(seed), self._initial(), False)
 
     @property
@@ -191,6 +188,24 @@ class Policy(Stateful, abc.ABC):
         """Forgets everything learned. The generator goes on."""
         self._state = PolicyState(self._state.rng, self._initial(), False)
 
+    def replicate(self, batch_size: int) -> Policy:
+        """Returns a copy for `batch_size` rows, which all know what this policy's only row knows.
+
+        Hooks that depend on the batch size read it from `self.batch_size` each time.
+
+        Raises:
+            ValueError: the policy has several rows, which may know different things.
+        """
+        if self.batch_size > 1 and self.learns_by_row and self.can_learn:
+            raise ValueError(f"policy has batch_size {self.batch_size}; expected 1")
+        copied = copy.copy(self)
+        copied._set_batch_size(batch_size)
+        rng, learned, is_trained = copy.deepcopy(self._state)
+        if self.learns_by_row:
+            learned = map_structure(functools.partial(_repeat, copied.batch_size), learned)
+        copied._state = PolicyState(rng, learned, is_trained)
+        return copied
+
     def _initial(self) -> Any:
         """Returns what the policy knows before it has seen anything."""
         return None
@@ -211,6 +226,13 @@ class Policy(Stateful, abc.ABC):
         if type(self)._select is Policy._select:
             raise NotImplementedError(f"{name} defines neither _select nor _probabilities")
         raise NotImplementedError(f"{name} has no closed form; use estimated_probabilities()")
+
+    def _set_batch_size(self, batch_size: int) -> None:
+        """Sets what depends on the batch size."""
+        self.batch_size = check_integer("batch_size", batch_size, minimum=1)  #: B
+        self._table_shape = (self.batch_size, self.num_actions)
+        self._row_offsets = np.arange(self.batch_size) * self.num_actions
+        self._mask_memo = Memo()
 
     def _available(self, observation: Nest) -> Mask | None:
         """Returns which actions are available: [B, K], at least one a row; None if all are."""
@@ -331,6 +353,13 @@ def _merge(rows: Mask, before: Any, after: Any) -> Any:
     problem = "cannot learn from some rows only, as an array of `learned` is not [B, ...]"
     expected = "the rows first, or learns_by_row = False if rows share a model"
     raise ValueError(f"policy {problem}; expected {expected}")
+
+
+def _repeat(batch_size: int, leaf: Any) -> Any:
+    """Returns an array [1, ...] as [B, ...]; anything else is shared by all rows."""
+    if isinstance(leaf, np.ndarray) and leaf.shape[:1] == (1,):
+        return leaf.repeat(batch_size, axis=0)
+    return leaf
 
 
 def _layout(leaf: Any) -> str:

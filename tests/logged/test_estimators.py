@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, RandomPolicy, StepDriver
+from bandit_envs import RandomPolicy
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.logged import (
     BanditLog,
@@ -11,7 +11,6 @@ from bandit_envs.logged import (
     DoublyRobust,
     DRWithOptimisticShrinkage,
     InversePropensityScoring,
-    LogRecorder,
     ReplayMethod,
     RewardRegression,
     RidgeRegression,
@@ -20,7 +19,6 @@ from bandit_envs.logged import (
     SubGaussianDR,
     SubGaussianIPS,
     SwitchDR,
-    probabilities_of,
     tuned,
 )
 from tests.logged.logs import PREDICTED, PROBABILITIES, drawn, small_log
@@ -239,32 +237,6 @@ def test_bad_parameters_are_refused(kind, name, value):
         kind(value)
 
 
-def test_the_policy_that_made_a_log_has_weights_of_exactly_1():
-    env = KArmedTestbed(5, batch_size=40, seed=0)
-    policy = EpsilonGreedyPolicy(0.3, num_actions=5, batch_size=40, seed=1)
-    StepDriver(env, policy, [policy], 20).run()
-    recorder = LogRecorder(5)
-    StepDriver(env, policy, [recorder], 50, emit_log_probability=True).run()
-    log = recorder.log()
-    estimate = InversePropensityScoring().estimate(log, probabilities_of(policy, log))
-    assert (estimate.max_weight, estimate.effective_sample_size) == (1.0, len(log))
-    assert estimate.value == pytest.approx(log.reward.mean(), abs=1e-12)
-
-
-def test_rows_of_a_log_are_shown_to_the_rows_of_the_policy_that_made_them():
-    env = KArmedTestbed(5, batch_size=40, seed=0)
-    policy, recorder = (
-        EpsilonGreedyPolicy(0.3, num_actions=5, batch_size=40, seed=1),
-        LogRecorder(5),
-    )
-    StepDriver(env, policy, [policy], 20).run()
-    StepDriver(env, policy, [recorder], 2, emit_log_probability=True).run()
-    log = recorder.log()
-    whole, part = probabilities_of(policy, log), probabilities_of(policy, log[:70])
-    assert np.array_equal(whole[:70], part)
-    assert np.array_equal(whole[:40], whole[40:])
-
-
 def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
     env = LogisticContextBandit(5, 3, 2000, seed=0)
     time_step, policy = env.reset(), RandomPolicy(5, 2000, seed=1)
@@ -393,16 +365,6 @@ def test_features_of_items_predict_rewards():
     users, items = observation["global"][:, 0], observation["per_arm"][..., np.newaxis]
     same = BanditLog({"global": users, "per_arm": items}, action, log.reward, log.propensity, 4)
     np.testing.assert_array_equal(RewardRegression().predict(same), predicted)
-
-
-def test_a_policy_is_asked_for_available_actions_only():
-    available = np.array([[True, False, True]] * 7)
-    columns = np.ones((7, 1)), np.zeros(7, int), np.ones(7), np.full(7, 0.5)
-    log = BanditLog(*columns, available=available)
-    assert np.allclose(probabilities_of(RandomPolicy(3, 4, seed=0), log), [0.5, 0.0, 0.5])
-    counted = probabilities_of(RandomPolicy(3, 4, seed=0), log, samples=50)
-    assert np.allclose(counted.sum(axis=1), 1.0)
-    assert not counted[:, 1].any()
 
 
 def test_an_action_that_was_logged_once_is_predicted():

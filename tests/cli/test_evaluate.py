@@ -10,7 +10,6 @@ from bandit_envs import (
     ArraySpec,
     DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
-    Policy,
     RandomPolicy,
     StepDriver,
     Trajectory,
@@ -32,7 +31,7 @@ from bandit_envs.logged import (
 from bandit_envs.trajectories import restart, termination
 from tests.command_line import rows, run
 
-evaluation = pytest.importorskip("bandit_envs.studies.evaluate")
+evaluation = pytest.importorskip("bandit_envs.cli.evaluate")
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
 pytest.importorskip("rich")
@@ -134,21 +133,37 @@ def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded
         RandomPolicy(3, 20),
     )
     assert "first 600 rows" in outcome.out
-    for row, policy in zip(table, policies, strict=True):
-        chances = probabilities_of(taught(policy, recorded[:600]), recorded[600:])
-        estimate = InversePropensityScoring().estimate(recorded[600:], chances)
-        assert (int(row["rows"]), float(row["value"])) == (600, pytest.approx(estimate.value))
+    parts = [recorded[600:], recorded[600:], recorded]  # a policy that cannot learn has seen none
+    for row, policy, part in zip(table, policies, parts, strict=True):
+        chances = probabilities_of(taught(policy, recorded[:600]), part)
+        estimate = InversePropensityScoring().estimate(part, chances)
+        assert int(row["rows"]) == len(part)
+        assert float(row["value"]) == pytest.approx(estimate.value)
+
+
+@pytest.mark.parametrize("beside", [[], ["--policy", "ucb:c=1"]])
+def test_a_users_policy_without_learn_is_evaluated_on_all_rows(evaluate, table, beside):
+    specs = ["--policy", f"{MINE}:Always:action=1", *beside]
+    outcome, (row, *others) = evaluate(table, *specs, "--estimator", "snips")
+    assert (int(row["rows"]), [int(other["rows"]) for other in others]) == (
+        1200,
+        [600] * len(others),
+    )
+    assert ("the other policies on all 1200" in outcome.out) == bool(beside)
+
+
+def test_predictions_are_made_for_the_rows_that_are_evaluated(evaluate, recorded):
+    _, (row,) = evaluate(recorded, "--policy", "ucb:c=1", "--estimator", "dr")
+    rest = recorded[600:]
+    policy = taught(UCBPolicy(1.0, num_actions=3, batch_size=20), recorded[:600])
+    predicted = RewardRegression().predict(rest)
+    estimate = DoublyRobust().estimate(rest, probabilities_of(policy, rest), predicted)
+    assert float(row["value"]) == pytest.approx(estimate.value)
 
 
 @pytest.mark.parametrize("spec", ["ucb:c=1", "disjoint_lin_ucb", "epsilon_greedy:epsilon=0.2"])
-def test_a_users_table_is_one_problem(evaluate, table, spec, monkeypatch):
-    calls, probabilities = [], Policy.probabilities
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            Policy, "probabilities", lambda *both: calls.append(1) or probabilities(*both)
-        )
-        _, (row,) = evaluate(table, "--policy", spec, "--estimator", "snips")
-    assert len(calls) == 1  # many rows at a time, though one row has learned
+def test_a_users_table_is_one_problem(evaluate, table, spec):
+    _, (row,) = evaluate(table, "--policy", spec, "--estimator", "snips")
     features = {"observation_spec": ArraySpec((2,), np.float64)}
     policy = {
         "ucb:c=1": lambda: UCBPolicy(1.0, num_actions=3),

@@ -1,0 +1,132 @@
+"""What a policy would have done in the rows of a log."""
+
+import operator
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    ArraySpec,
+    BetaThompsonSamplingPolicy,
+    DisjointLinUCBPolicy,
+    EpsilonGreedyPolicy,
+    KArmedTestbed,
+    Policy,
+    RandomPolicy,
+    StepDriver,
+    UCBPolicy,
+)
+from bandit_envs.logged import BanditLog, InversePropensityScoring, LogRecorder, probabilities_of
+from bandit_envs.nests import map_structure
+from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.logged.logs import drawn
+
+FEATURES = {"observation_spec": ArraySpec((2,), np.float64)}
+
+
+def learn(policy, log):
+    """Lets a policy of one row learn from a log, event by event."""
+    for index in range(len(log)):
+        event = log[index : index + 1]
+        after = termination((), event.reward)
+        policy.learn(Trajectory.from_transition(restart(event.seen()), event.action, after))
+    return policy
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        RandomPolicy(3),
+        EpsilonGreedyPolicy(0.3, num_actions=3),
+        UCBPolicy(1.0, num_actions=3),
+        DisjointLinUCBPolicy(num_actions=3, **FEATURES),
+    ],
+    ids=lambda policy: type(policy).__name__,
+)
+def test_a_policy_of_one_row_is_shown_many_rows_as_if_one_by_one(policy):
+    log = drawn(np.random.default_rng(0), 60)
+    learn(policy, log[:30])
+    rest = log[30:]
+    table = probabilities_of(policy, rest)
+    for row in range(len(rest)):
+        observation = map_structure(operator.itemgetter([row]), rest.seen())
+        alone = policy.probabilities(restart(observation))
+        np.testing.assert_allclose(table[row], alone[0], rtol=1e-12)
+
+
+def test_choices_of_a_policy_of_one_row_are_counted_in_every_row():
+    policy = BetaThompsonSamplingPolicy(num_actions=3)
+    log = drawn(np.random.default_rng(1), 2000)
+    table = probabilities_of(policy, log, samples=20, seed=2)
+    assert table.shape == (2000, 3)
+    np.testing.assert_allclose(table.sum(axis=1), 1.0)
+    assert len(np.unique(table, axis=0)) > 1
+
+
+class Counting(Policy):
+    """Prefers the action that it has met most, and notes how many rows it is shown."""
+
+    def _initial(self):
+        return np.zeros((self.batch_size, self.num_actions))
+
+    def _learn(self, learned, trajectory):
+        learned[np.arange(self.batch_size), trajectory.action] += 1.0
+        return learned
+
+    def _probabilities(self, learned, time_step):
+        return (learned + 1.0) / (learned + 1.0).sum(axis=1, keepdims=True)
+
+
+def test_a_users_policy_is_replicated_with_what_it_knows():
+    policy = learn(Counting(num_actions=3), drawn(np.random.default_rng(0), 30))
+    wide = policy.replicate(5)
+    observation = np.zeros((5, 2))
+    expected = policy.probabilities(restart(observation[:1]))
+    np.testing.assert_array_equal(
+        wide.probabilities(restart(observation, 5)), expected.repeat(5, 0)
+    )
+    learned = policy.get_state().content.learned.copy()
+    wide.learn(
+        Trajectory.from_transition(restart(observation, 5), [0] * 5, termination((), np.ones(5)))
+    )
+    np.testing.assert_array_equal(policy.get_state().content.learned, learned)
+    with pytest.raises(ValueError, match="batch_size 5"):
+        wide.replicate(2)
+
+
+def test_the_policy_that_made_a_log_has_weights_of_exactly_1():
+    env = KArmedTestbed(5, batch_size=40, seed=0)
+    policy = EpsilonGreedyPolicy(0.3, num_actions=5, batch_size=40, seed=1)
+    StepDriver(env, policy, [policy], 20).run()
+    recorder = LogRecorder(5)
+    StepDriver(env, policy, [recorder], 50, emit_log_probability=True).run()
+    log = recorder.log()
+    estimate = InversePropensityScoring().estimate(log, probabilities_of(policy, log))
+    assert (estimate.max_weight, estimate.effective_sample_size) == (1.0, len(log))
+    assert estimate.value == pytest.approx(log.reward.mean(), abs=1e-12)
+
+
+def test_rows_of_a_log_are_shown_to_the_rows_of_the_policy_that_made_them():
+    env = KArmedTestbed(5, batch_size=40, seed=0)
+    policy = EpsilonGreedyPolicy(0.3, num_actions=5, batch_size=40, seed=1)
+    recorder = LogRecorder(5)
+    StepDriver(env, policy, [policy], 20).run()
+    StepDriver(env, policy, [recorder], 2, emit_log_probability=True).run()
+    log = recorder.log()
+    whole = probabilities_of(policy, log)
+    part = probabilities_of(policy, log[:70])
+    assert np.array_equal(whole[:70], part)
+    assert np.array_equal(whole[:40], whole[40:])
+
+
+def test_a_policy_is_asked_for_available_actions_only():
+    available = np.array([[True, False, True]] * 7)
+    log = BanditLog(
+        np.ones((7, 1)), np.zeros(7, int), np.ones(7), np.full(7, 0.5), available=available
+    )
+    for batch_size in (1, 4):
+        policy = RandomPolicy(3, batch_size, seed=0)
+        assert np.allclose(probabilities_of(policy, log), [0.5, 0.0, 0.5])
+        counted = probabilities_of(policy, log, samples=50)
+        assert np.allclose(counted.sum(axis=1), 1.0)
+        assert not counted[:, 1].any()
