@@ -1,82 +1,103 @@
-"""Contextual policies with one linear model for each action."""
+"""Contextual policies with one linear model of the reward for each action."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import typing
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Rng
+from bandit_envs.base.checks import MAX_PARAMETER, check_number
 from bandit_envs.nests import Nest
+from bandit_envs.policies.draws import draw_normal
+from bandit_envs.policies.features import ContextReader
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.linear import (
-    EpsilonGreedyRegression,
-    RegressionPolicy,
-    as_finite,
-    shape_of_joined,
-)
-from bandit_envs.policies.ridge import RidgeModels
-from bandit_envs.policies.thompson import ThompsonSamplingPolicy, draw_normal
+from bandit_envs.policies.policy import Policy, PolicyOptions
+from bandit_envs.policies.ridge import RidgeModels, check_ridge
+from bandit_envs.policies.thompson import ThompsonSamplingPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class ContextPolicy(RegressionPolicy):
-    """A policy with a regression for each action, for contexts without features of the arms.
-
-    The context x [D] is the observation, or the entry `observation` of one with a mask. The arrays
-    of a nest are flattened and joined in their order.
-    """
-
-    def _read_spec(self, observation_spec: Nest) -> dict[str, int]:
-        self._spec = _context_of(observation_spec)
-        try:
-            (self._dim,) = shape_of_joined(self._spec)
-        except ValueError as error:
-            raise ValueError(f"observation_spec is {observation_spec}; {error}") from None
-        return {}
-
-    def _features(self, observation: Nest) -> Floats:
-        return self._contexts(observation, self.batch_size)
-
-    def _contexts(self, observation: Nest, size: int) -> Floats:
-        return as_finite(self._joined(_context_of(observation), self._spec, size))
-
-    def _samples(self, trajectory: Trajectory) -> tuple[NDArray[Any], Floats, NDArray[Any]]:
-        size = len(trajectory.action)
-        contexts = self._contexts(trajectory.observation, size)
-        return trajectory.action, contexts, trajectory.reward
-
-    def _means(self, theta: Floats, features: Floats) -> Floats:
-        return np.asarray(features @ theta.T)
-
-
-class DisjointLinearPolicy(ContextPolicy):
-    """A policy with one ridge regression of the reward for each action.
+class DisjointLinearPolicy(Policy):
+    """A policy with a ridge regression of the reward on the context for each action.
 
         r ~ theta[a] . x,    theta[a] = A[a]^-1 b[a]
 
-    The sums A[a] and b[a] are over the rows whose action was a. With gamma < 1, every step decays
-    all of them.
+    The context x [D] is the observation, or the entry `observation` of one with a mask. The arrays
+    of a nest are flattened and joined in their order. The sums A[a] and b[a] are over all rows
+    whose action was a: the rows share the models. With gamma < 1, every step decays all of them.
+
+    A subclass says how to choose: it also derives from `IndexPolicy` or `ThompsonSamplingPolicy`,
+    or implements `_probabilities`. It asks `_means` or `_means_and_deviations` for predictions.
+
+    Args:
+        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
+        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        observation_spec: of the environment.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: TF-Agents' `LinearBanditAgent`, whose parameter names are kept.
     """
 
-    def _initial(self) -> RidgeModels:
-        return RidgeModels.initial(self.num_actions, self._dim, self._tikhonov_weight)
+    learns_by_row = False
 
-    def _posterior(self, learned: RidgeModels, time_step: TimeStep) -> tuple[Floats, Floats]:
-        """Returns theta[a] . x and alpha sqrt(x . A[a]^-1 x) of every action: [B, K] each."""
-        context = self._features(time_step.observation)
-        whitened = context @ learned.whitening.reshape(-1, self._dim).T
-        whitened = whitened.reshape(self.batch_size, self.num_actions, self._dim)
-        widths = np.sqrt(np.einsum("bkd,bkd->bk", whitened, whitened))
-        return self._means(learned.theta, context), self._alpha * widths
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        tikhonov_weight: float = 1.0,
+        *,
+        observation_spec: Nest,
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._gamma, self._tikhonov_weight = check_ridge(gamma, tikhonov_weight)
+        self._context = ContextReader(observation_spec)
+        super().__init__(**options)
+
+    @classmethod
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
+        return {**super().arguments_for(env), "observation_spec": env.observation_spec()}
+
+    def _initial(self) -> RidgeModels:
+        return RidgeModels.initial(self.num_actions, self._context.dim, self._tikhonov_weight)
+
+    def _learn(self, learned: RidgeModels, trajectory: Trajectory) -> RidgeModels:
+        learned.update(
+            model=trajectory.action,
+            features=self._context.read(trajectory.observation, len(trajectory.action)),
+            rewards=trajectory.reward,
+            gamma=self._gamma,
+            tikhonov_weight=self._tikhonov_weight,
+        )
+        return learned
+
+    def _means(self, learned: RidgeModels, time_step: TimeStep) -> Floats:
+        """Returns theta[a] . x of every action: [B, K]."""
+        context = self._context.read(time_step.observation, self.batch_size)
+        return np.asarray(context @ learned.theta.T)
+
+    def _means_and_deviations(
+        self, learned: RidgeModels, time_step: TimeStep
+    ) -> tuple[Floats, Floats]:
+        """Returns theta[a] . x and sqrt(x . A[a]^-1 x) of every action: [B, K] each."""
+        context = self._context.read(time_step.observation, self.batch_size)
+        whitened = context @ learned.whitening.reshape(-1, self._context.dim).T
+        whitened = whitened.reshape(self.batch_size, self.num_actions, self._context.dim)
+        deviations = np.sqrt(np.einsum("bkd,bkd->bk", whitened, whitened))
+        return np.asarray(context @ learned.theta.T), deviations
 
 
 class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):
     """Chooses the action whose own linear model has the largest upper confidence bound.
 
         argmax_a  theta[a] . x + alpha * sqrt(x^T A[a]^-1 x)
+
+    Args:
+        alpha: how far to explore, in standard deviations of an estimate; at least 0.
+        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
+        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        observation_spec: of the environment: a context of `DisjointLinearPolicy`.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Li et al., A Contextual-Bandit Approach to Personalized News Article Recommendation
     (2010), algorithm 1; TF-Agents' `LinearUCBAgent`.
@@ -87,17 +108,38 @@ class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):
     4
     """
 
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        gamma: float = 1.0,
+        tikhonov_weight: float = 1.0,
+        *,
+        observation_spec: Nest,
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
+        super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
+
     def _scores(self, learned: RidgeModels, time_step: TimeStep) -> Floats:
-        means, widths = self._posterior(learned, time_step)
-        return means + widths
+        means, deviations = self._means_and_deviations(learned, time_step)
+        return means + self._alpha * deviations
 
 
-class DisjointLinearThompsonSamplingPolicy(DisjointLinearPolicy, ThompsonSamplingPolicy):
+class DisjointLinearThompsonSamplingPolicy(ThompsonSamplingPolicy, DisjointLinearPolicy):
     """Draws a linear model for every row and action and chooses the action that looks best.
 
         argmax_a  theta'[a] . x,    theta'[a] ~ N(theta[a], alpha^2 A[a]^-1)
 
-    The models of two actions are independent, so it draws the products directly.
+    The models of two actions are independent, so it draws the products theta'[a] . x directly:
+
+        theta'[a] . x ~ N(theta[a] . x, alpha^2 x . A[a]^-1 x)
+
+    Args:
+        alpha: how far to explore, in standard deviations of an estimate; at least 0.
+        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
+        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        observation_spec: of the environment: a context of `DisjointLinearPolicy`.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Agrawal & Goyal, Thompson Sampling for Contextual Bandits with Linear Payoffs (2013),
     algorithm 1; TF-Agents' `LinearThompsonSamplingAgent`.
@@ -108,14 +150,34 @@ class DisjointLinearThompsonSamplingPolicy(DisjointLinearPolicy, ThompsonSamplin
     4
     """
 
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        gamma: float = 1.0,
+        tikhonov_weight: float = 1.0,
+        *,
+        observation_spec: Nest,
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
+        super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
+
     def _draw_values(self, rng: Rng, learned: RidgeModels, time_step: TimeStep) -> Floats:
-        return draw_normal(rng, *self._posterior(learned, time_step))
+        means, deviations = self._means_and_deviations(learned, time_step)
+        return draw_normal(rng, means, self._alpha * deviations)
 
 
-class DisjointLinearEpsilonGreedyPolicy(EpsilonGreedyRegression, DisjointLinearPolicy):
+class DisjointLinearEpsilonGreedyPolicy(IndexPolicy, DisjointLinearPolicy):
     """Chooses the action whose own linear model predicts most, or with probability epsilon any.
 
         argmax_a  theta[a] . x    with probability 1 - epsilon
+
+    Args:
+        epsilon: the probability of choosing any action, all equally likely; from 0 to 1.
+        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
+        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        observation_spec: of the environment: a context of `DisjointLinearPolicy`.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Sutton & Barto, 2nd ed., section 2.2.
 
@@ -125,7 +187,17 @@ class DisjointLinearEpsilonGreedyPolicy(EpsilonGreedyRegression, DisjointLinearP
     4
     """
 
+    def __init__(
+        self,
+        epsilon: float,
+        gamma: float = 1.0,
+        tikhonov_weight: float = 1.0,
+        *,
+        observation_spec: Nest,
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
+        super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
-def _context_of(observation: Nest) -> Any:
-    is_masked = isinstance(observation, Mapping) and "observation" in observation
-    return observation["observation"] if is_masked else observation
+    def _scores(self, learned: RidgeModels, time_step: TimeStep) -> Floats:
+        return self._means(learned, time_step)

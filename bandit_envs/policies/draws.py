@@ -8,35 +8,27 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 
-NO_ROWS = np.zeros(0, np.intp)
-
 
 def argmax_random_ties(rng: Rng, values: Array, available: Mask | None = None) -> Indices:
     """Returns the index of each row's largest value; of several, it draws one uniformly: [B].
 
     The `values` [B, K] have no NaN; those that are not `available` [B, K] do not count.
     """
-    return argmax(rng, values, available)[0]
-
-
-def argmax(rng: Rng, values: Array, available: Mask | None) -> tuple[Indices, Indices]:
-    """Returns what `argmax_random_ties` does, and the rows with ties."""
     if available is not None:
         values = np.where(available, values, -np.inf)
     best: Indices = values.argmax(axis=1)
-    rows, num_actions = values.shape
+    num_rows, num_actions = values.shape
     largest = values.reshape(-1).take(np.arange(0, values.size, num_actions) + best)
     row = largest.argmax()  # for argmax, NaN is the largest number
     if math.isnan(largest.item(row)):
         raise ValueError(f"the scores of row {row} have NaN; expected numbers")
     is_largest = values == largest[:, np.newaxis]
-    if np.count_nonzero(is_largest) == rows:
-        return best, NO_ROWS
+    if np.count_nonzero(is_largest) == num_rows:
+        return best
     places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
-    candidates = np.bincount(places // num_actions, minlength=rows)
+    candidates = np.bincount(places // num_actions, minlength=num_rows)
     first = candidates.cumsum() - candidates
-    best = places[first + rng.integers(candidates)] % num_actions
-    return best, (candidates > 1).nonzero()[0]
+    return np.asarray(places[first + rng.integers(candidates)] % num_actions)
 
 
 def draw_indices(rng: Rng, weights: Array) -> Indices:
@@ -50,3 +42,11 @@ def draw_indices(rng: Rng, weights: Array) -> Indices:
 def normalized(weights: Array) -> Floats:
     """Returns weights [B, K] divided by the sums of their rows."""
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def draw_normal(rng: Rng, mean: Floats, std: Floats) -> Floats:
+    """Draws from normal distributions with the means [B, K] and standard deviations [B, K]."""
+    values = rng.standard_normal(mean.shape)
+    values *= std
+    values += mean
+    return values

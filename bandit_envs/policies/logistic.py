@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import typing
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Rng, sigmoid
+from bandit_envs.arrays import Floats, Indices, Rng, sigmoid
+from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 from bandit_envs.nests import Nest
-from bandit_envs.policies.disjoint_linear import ContextPolicy
+from bandit_envs.policies.draws import draw_normal
+from bandit_envs.policies.features import ContextReader
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.policies.ridge import add_rows
-from bandit_envs.policies.thompson import ThompsonSamplingPolicy, draw_normal
-from bandit_envs.trajectories import TimeStep
+from bandit_envs.policies.thompson import ThompsonSamplingPolicy
+from bandit_envs.trajectories import TimeStep, Trajectory
 
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
-MAX_STEPS, MAX_HALVINGS = 100, 60
+MAX_STEPS = 100
+MAX_HALVINGS = 60
 
 
-class DiagonalPosteriors(typing.NamedTuple):
-    """Normal posteriors of independent weights: means [K, D] and precisions [K, D]."""
+class LogisticModels(NamedTuple):
+    """Normal posteriors of the independent weights of K logistic models."""
 
-    mean: Floats
-    precision: Floats
+    mean: Floats  # m, [K, D]
+    precision: Floats  # q, [K, D]
+
+    def means_and_deviations(self, context: Floats) -> tuple[Floats, Floats]:
+        """Returns the posteriors of w . x of every model, for contexts [B, D]: [B, K] each."""
+        # The product of x and independent normal weights is normal.
+        variances = np.square(context) @ (1.0 / self.precision).T
+        return context @ self.mean.T, np.sqrt(variances)
+
+    def updated(self, model: Indices, context: Floats, rewards: Floats) -> LogisticModels:
+        """Returns what is known after contexts [n, D] and rewards [n] of the models `model` [n]."""
+        order = model.argsort(kind="stable")
+        models, first, place = np.unique(model[order], return_index=True, return_inverse=True)
+        batch = _Batch(context[order], rewards[order], first, place)
+        mean = self.mean.copy()
+        precision = self.precision.copy()
+        mean[models] = batch.mode(mean[models], precision[models])
+        scores = batch.scores(mean[models])[:, np.newaxis]
+        curvature = np.square(batch.context) * sigmoid(scores) * sigmoid(-scores)
+        precision[models] += np.add.reduceat(curvature, first)
+        return LogisticModels(mean, precision)
 
 
-class LogisticThompsonSamplingPolicy(ContextPolicy, ThompsonSamplingPolicy):
+class LogisticThompsonSamplingPolicy(ThompsonSamplingPolicy):
     """Draws a logistic model for every row and action and chooses the action that looks best.
 
         argmax_a  w[a] . x,    w[a, i] ~ N(m[a, i], alpha^2 / q[a, i])
@@ -38,7 +59,14 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, ThompsonSamplingPolicy):
         q  += sum_rows x^2 p (1 - p),    p = sigma(m . x)
 
     which approximates the posterior by Laplace's method. At first m is 0 and q is tikhonov_weight.
-    The rewards must be from 0 to 1: P(r | s) = sigma(s)^r (1 - sigma(s))^(1 - r).
+    The rewards must be from 0 to 1: P(r | s) = sigma(s)^r (1 - sigma(s))^(1 - r). The context x is
+    that of `DisjointLinUCBPolicy`, and all rows share the models.
+
+    Args:
+        alpha: how far to explore, in standard deviations of a weight; at least 0.
+        tikhonov_weight: the precision of every weight's prior, from 1e-37 to 1e37.
+        observation_spec: of the environment.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Chapelle & Li, An Empirical Evaluation of Thompson Sampling (2011), algorithm 3.
 
@@ -48,6 +76,7 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, ThompsonSamplingPolicy):
     4
     """
 
+    learns_by_row = False
     reward_range = 0.0, 1.0
 
     def __init__(
@@ -58,45 +87,43 @@ class LogisticThompsonSamplingPolicy(ContextPolicy, ThompsonSamplingPolicy):
         observation_spec: Nest,
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        super().__init__(alpha, 1.0, tikhonov_weight, observation_spec=observation_spec, **options)
+        self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
+        self._tikhonov_weight = check_positive(
+            "tikhonov_weight", tikhonov_weight, MIN_STD, MAX_PARAMETER
+        )
+        self._context = ContextReader(observation_spec)
+        super().__init__(**options)
 
-    def _initial(self) -> DiagonalPosteriors:
-        shape = (self.num_actions, self._dim)
-        return DiagonalPosteriors(np.zeros(shape), np.full(shape, self._tikhonov_weight))
+    @classmethod
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
+        return {**super().arguments_for(env), "observation_spec": env.observation_spec()}
 
-    def _posterior(self, learned: DiagonalPosteriors, time_step: TimeStep) -> tuple[Floats, Floats]:
-        # The product of x and independent normal weights is normal.
-        context = self._features(time_step.observation)
-        variances = np.square(context) @ (1.0 / learned.precision).T
-        return self._means(learned.mean, context), self._alpha * np.sqrt(variances)
+    def _initial(self) -> LogisticModels:
+        shape = (self.num_actions, self._context.dim)
+        return LogisticModels(np.zeros(shape), np.full(shape, self._tikhonov_weight))
 
-    def _draw_values(self, rng: Rng, learned: DiagonalPosteriors, time_step: TimeStep) -> Floats:
-        return draw_normal(rng, *self._posterior(learned, time_step))
+    def _draw_values(self, rng: Rng, learned: LogisticModels, time_step: TimeStep) -> Floats:
+        context = self._context.read(time_step.observation, self.batch_size)
+        means, deviations = learned.means_and_deviations(context)
+        return draw_normal(rng, means, self._alpha * deviations)
 
-    def _fit(self, learned: DiagonalPosteriors, model: Any, features: Floats, rewards: Any) -> Any:
-        rewards = rewards.astype(np.float64)
-        order = model.argsort(kind="stable")
-        models, first, place = np.unique(model[order], return_index=True, return_inverse=True)
-        batch = _Batch(features[order], rewards[order], first, place)
-        mean, precision = learned.mean.copy(), learned.precision.copy()
-        mean[models] = batch.mode(mean[models], precision[models])
-        scores = batch.scores(mean[models])[:, np.newaxis]
-        curvature = np.square(batch.context) * sigmoid(scores) * sigmoid(-scores)
-        precision[models] += np.add.reduceat(curvature, first)
-        return DiagonalPosteriors(mean, precision)
+    def _learn(self, learned: LogisticModels, trajectory: Trajectory) -> LogisticModels:
+        context = self._context.read(trajectory.observation, len(trajectory.action))
+        return learned.updated(trajectory.action, context, trajectory.reward.astype(np.float64))
 
 
-class _Batch(typing.NamedTuple):
+class _Batch(NamedTuple):
     """Rows sorted by their models: contexts [n, D], rewards [n], first rows [k], numbers [n]."""
 
     context: Floats
     rewards: Floats
-    first: NDArray[np.intp]
-    place: NDArray[np.intp]
+    first: Indices
+    place: Indices
 
     def mode(self, prior: Floats, precision: Floats) -> Floats:
         """Returns the most likely weights of each model, by Newton's method with halved steps."""
-        weights, loss = prior, self.loss(prior, prior, precision)
+        weights = prior
+        loss = self.loss(prior, prior, precision)
         for _ in range(MAX_STEPS):
             scores = self.scores(weights)
             errors = (sigmoid(scores) - self.rewards)[:, np.newaxis] * self.context
@@ -117,7 +144,8 @@ class _Batch(typing.NamedTuple):
                 if not is_worse.any():
                     break
                 step[is_worse] *= 0.5
-            weights, loss = trial, trial_loss
+            weights = trial
+            loss = trial_loss
             if (decrement <= ACCURACY).all():
                 break
         return weights

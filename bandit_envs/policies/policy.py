@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import copy
 import functools
-import typing
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
@@ -30,12 +29,17 @@ from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 Actions: TypeAlias = NDArray[np.integer[Any]]
 
 
-class PolicyOptions(TypedDict, total=False):
-    """The keyword arguments of `Policy`, which subclasses pass on."""
+class BatchOptions(TypedDict, total=False):
+    """The keyword arguments of `Policy` but for `num_actions`, which subclasses pass on."""
 
-    num_actions: typing.Required[int]
     batch_size: int
     seed: Seed
+
+
+class PolicyOptions(BatchOptions):
+    """The keyword arguments of `Policy`, which subclasses pass on."""
+
+    num_actions: int
 
 
 class PolicyState(NamedTuple):

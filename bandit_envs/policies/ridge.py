@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
-from bandit_envs.policies.policy import Actions
+from bandit_envs.arrays import Array, Floats, Indices
+from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 
 
 class RidgeModels(NamedTuple):
@@ -39,17 +39,27 @@ class RidgeModels(NamedTuple):
         if gigabytes > 1.0:
             found = f"{num_models} linear models of {dim} features take {gigabytes:.1f} GB"
             warnings.warn(f"{found}; for features of arms, lin_ucb has one model", stacklevel=2)
-        root, each = np.sqrt(tikhonov_weight) * np.eye(dim, dim + 1), (num_models, 1, 1)
+        root = np.sqrt(tikhonov_weight) * np.eye(dim, dim + 1)
         whitening = np.eye(dim) / np.sqrt(tikhonov_weight)
-        return cls(np.tile(root, each), np.zeros((num_models, dim)), np.tile(whitening, each))
+        return cls(
+            factor=np.tile(root, (num_models, 1, 1)),
+            theta=np.zeros((num_models, dim)),
+            whitening=np.tile(whitening, (num_models, 1, 1)),
+        )
 
     def update(
-        self, model: Actions, features: Floats, rewards: Any, gamma: float, tikhonov_weight: float
+        self,
+        model: Indices,
+        features: Floats,
+        rewards: Array,
+        gamma: float,
+        tikhonov_weight: float,
     ) -> None:
-        """Adds a batch of features [B, D] and rewards [B], each to the model in `model` [B]."""
+        """Adds a batch of features [n, D] and rewards [n], each to the model in `model` [n]."""
         factor, theta, whitening = self
         num_models, dim = theta.shape
-        rows, changed = np.column_stack((features, rewards)), np.unique(model)
+        rows = np.column_stack((features, rewards))
+        changed = np.unique(model)
         if gamma < 1.0:  # every model forgets
             again = np.sqrt((1.0 - gamma) * tikhonov_weight) * np.eye(dim, dim + 1)
             changed = np.arange(num_models)
@@ -62,7 +72,14 @@ class RidgeModels(NamedTuple):
         whitening[changed] = inverse.transpose(0, 2, 1)
 
 
-def add_rows(factor: Floats, model: Actions, rows: Floats) -> None:
+def check_ridge(gamma: float, tikhonov_weight: float) -> tuple[float, float]:
+    """Returns the forgetting factor and the weight of the regularisation of `RidgeModels`."""
+    factor = check_number("gamma", gamma, 0.0, 1.0)
+    weight = check_positive("tikhonov_weight", tikhonov_weight, MIN_STD, MAX_PARAMETER)
+    return factor, weight
+
+
+def add_rows(factor: Floats, model: Indices, rows: Floats) -> None:
     """Adds rows to the least-squares problems of several models, in place.
 
     With R of `factor` and the rows x of one model: R'^T R' = R^T R + sum x^T x, by QR. The first D
@@ -76,18 +93,22 @@ def add_rows(factor: Floats, model: Actions, rows: Floats) -> None:
         factor[0] = triangle[:dim]
         return
     order = model.argsort(kind="stable")
-    model, rows = model[order], rows[order]
+    model = model[order]
+    rows = rows[order]
     rank = np.arange(len(model)) - np.searchsorted(model, model)  # of a row among its model's
     while len(model):
         # All models at once, in blocks of as many rows. With twice the mean, fewer than half of the
         # models have rows left for the next round.
         first = rank == 0
-        models, place = model[first], first.cumsum() - 1
+        models = model[first]
+        place = first.cumsum() - 1
         block = min(rank.max() + 1, -(-2 * len(model) // len(models)))
-        now, later = rank < block, rank >= block
+        now = rank < block
         problem = np.zeros((len(models), dim + block, width))
         problem[:, :dim] = factor[models]
         problem[place[now], dim + rank[now]] = rows[now]
         triangle = np.linalg.qr(problem, mode="r")
         factor[models] = triangle[:, :dim]
-        model, rows, rank = model[later], rows[later], rank[later] - block
+        model = model[~now]
+        rows = rows[~now]
+        rank = rank[~now] - block

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import abc
 import typing
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
     check_indices,
@@ -20,23 +21,32 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.slates import check_distinct
 from bandit_envs.nests import Nest
-from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.linear import LinUCBPolicy, as_finite
-from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.policies.linear import LinearPolicy
+from bandit_envs.policies.policy import BatchOptions, Policy, PolicyOptions
+from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.trajectories import SlateProbabilities, TimeStep, Trajectory
 
-Slates = NDArray[np.intp]
+Slates: TypeAlias = NDArray[np.intp]
 
 
-class SlatePolicy(IndexPolicy):
+class SlatePolicy(Policy):
     """Shows the items with the largest scores, best first; ties are broken uniformly at random.
 
-    Actions and rewards are [B, S]. Here S is `num_slots`, and K is the number of items.
+    Actions and rewards are [B, S], with S slots and K items. A subclass implements `_scores`, and
+    `_learn` if it learns.
+
+    Args:
+        num_slots: S, the number of items in a slate, at most K.
+        **options: `num_actions`, the number of items, `batch_size` and `seed`, as in `Policy`.
     """
 
     def __init__(self, num_slots: int, **options: Any) -> None:
         super().__init__(**options)
         self._num_slots = check_integer("num_slots", num_slots, 1, self.num_actions)
+
+    @abc.abstractmethod
+    def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
+        """Returns the score of every item: [B, K]."""
 
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
@@ -70,6 +80,10 @@ class RandomSlatePolicy(SlatePolicy):
 
         P(slate) = (K - S)! / K!    with S slots
 
+    Args:
+        num_slots: S, the number of items in a slate, at most K.
+        **options: `num_actions`, the number of items, `batch_size` and `seed`, as in `Policy`.
+
     >>> from bandit_envs import CascadeBandit
     >>> RandomSlatePolicy(2, num_actions=5, seed=0).action(CascadeBandit().reset()).shape
     (1, 2)
@@ -88,12 +102,33 @@ class RandomSlatePolicy(SlatePolicy):
 
 
 class Clicks(NamedTuple):
-    """What is known of each item, [B, K] each, and the steps of each row."""
+    """What is known of each item; [B, K] and updated in place, but for the steps."""
 
     clicks: Floats  # how often it was clicked on
     shown: Floats  # how often it was shown, and seen as far as is known
     looks: Floats  # the expected number of times that users looked at it
-    steps: NDArray[np.int64]  # how many slates each row has learned from, [B]
+    steps: Indices  # how many slates each row has learned from, [B]
+
+    @classmethod
+    def initial(cls, batch_size: int, num_items: int) -> Clicks:
+        """Returns what is known before any slate was shown."""
+        shape = (batch_size, num_items)
+        steps = np.zeros(batch_size, np.intp)
+        return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape), steps)
+
+    def upper_bounds(self, c: float) -> Floats:
+        """Returns (clicks + sqrt(c ln t shown)) / looks, infinite for items never seen: [B, K]."""
+        log_t = np.log(np.maximum(self.steps, 1))[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bounds = (self.clicks + np.sqrt(c * log_t * self.shown)) / self.looks
+        return np.where(self.shown > 0.0, bounds, np.inf)
+
+    def add(self, places: Slates, is_click: Mask, is_seen: Mask, looks: Array) -> Clicks:
+        """Returns what is known after slates, whose items are at `places` [B, S] of flat tables."""
+        self.clicks.reshape(-1)[places] += is_click
+        self.shown.reshape(-1)[places] += is_seen
+        self.looks.reshape(-1)[places] += looks
+        return self._replace(steps=self.steps + 1)
 
 
 class CascadeUCBPolicy(SlatePolicy):
@@ -103,6 +138,11 @@ class CascadeUCBPolicy(SlatePolicy):
 
     w_k is the share of clicks of the n_k times that a user saw item k: the slots down to the one
     clicked, or all if there is no click. Items never seen come first.
+
+    Args:
+        num_slots: the number of items in a slate.
+        c: how much it explores, at least 0.
+        **options: `num_actions`, the number of items, `batch_size` and `seed`, as in `Policy`.
 
     Source: Kveton et al., Cascading bandits (2015), algorithm CascadeUCB1.
 
@@ -114,34 +154,23 @@ class CascadeUCBPolicy(SlatePolicy):
     def __init__(
         self, num_slots: int, c: float = 1.5, **options: typing.Unpack[PolicyOptions]
     ) -> None:
-        super().__init__(num_slots, **options)
         self._c = check_number("c", c, 0.0, MAX_PARAMETER)
+        super().__init__(num_slots, **options)
 
     def _initial(self) -> Clicks:
-        clicks, shown, looks = np.zeros((3, *self._table_shape))
-        return Clicks(clicks, shown, looks, np.zeros(self.batch_size, int))
+        return Clicks.initial(self.batch_size, self.num_actions)
 
     def _scores(self, learned: Clicks, time_step: TimeStep) -> Floats:
-        log_t = self._c * np.log(np.maximum(learned.steps, 1))[:, np.newaxis]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bounds = (learned.clicks + np.sqrt(log_t * learned.shown)) / learned.looks
-        return np.where(learned.shown > 0.0, bounds, np.inf)
+        return learned.upper_bounds(self._c)
 
     def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:
         is_click = trajectory.reward > 0.0
-        is_seen, looks = self._seen(is_click)
+        is_seen = is_click.cumsum(axis=1) - is_click == 0  # down to the first click
         places = trajectory.action + self._row_offsets[:, np.newaxis]
-        for table, more in zip(learned[:3], (is_click & is_seen, is_seen, looks)):
-            table.reshape(-1)[places] += more
-        return learned._replace(steps=learned.steps + 1)
-
-    def _seen(self, is_click: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Any]:
-        """Returns which slots were seen as far as is known, and the expected looks at each."""
-        is_above = is_click.cumsum(axis=1) - is_click == 0  # of the first click
-        return is_above, is_above
+        return learned.add(places, is_click & is_seen, is_seen, looks=is_seen)
 
 
-class PBMUCBPolicy(CascadeUCBPolicy):
+class PBMUCBPolicy(SlatePolicy):
     """Shows the items with the largest upper confidence bounds, in the position-based model.
 
         U_t(k) = s_k / m_k + sqrt(n_k / m_k) sqrt(ln t / (2 m_k))
@@ -150,7 +179,9 @@ class PBMUCBPolicy(CascadeUCBPolicy):
     the slots in which it was. The best item goes to the slot that is looked at most.
 
     Args:
+        num_slots: S, the number of items in a slate.
         observation_probs: [S], in (0, 1], the probability of a look at each slot.
+        **options: `num_actions`, the number of items, `batch_size` and `seed`, as in `Policy`.
 
     Source: Lagree, Vernade & Cappe, Multiple-play bandits in the position-based model (2016),
     algorithm PBM-UCB.
@@ -167,7 +198,7 @@ class PBMUCBPolicy(CascadeUCBPolicy):
         observation_probs: Sequence[float],
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
-        super().__init__(num_slots, 0.5, **options)
+        super().__init__(num_slots, **options)
         looks = check_numbers("observation_probs", observation_probs, ndim=1).astype(np.float64)
         if looks.shape != (self._num_slots,) or not ((looks > 0.0) & (looks <= 1.0)).all():
             expected = f"{self._num_slots} numbers above 0 and at most 1"
@@ -175,19 +206,35 @@ class PBMUCBPolicy(CascadeUCBPolicy):
         self._looks = looks
         self._rank = (-looks).argsort(kind="stable").argsort(kind="stable")  # of each slot
 
+    def _initial(self) -> Clicks:
+        return Clicks.initial(self.batch_size, self.num_actions)
+
+    def _scores(self, learned: Clicks, time_step: TimeStep) -> Floats:
+        return learned.upper_bounds(0.5)
+
     def _select(self, rng: Rng, learned: Clicks, time_step: TimeStep) -> Slates:
         return super()._select(rng, learned, time_step)[:, self._rank]
 
-    def _seen(self, is_click: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Any]:
-        return np.ones_like(is_click), self._looks
+    def _learn(self, learned: Clicks, trajectory: Trajectory) -> Clicks:
+        is_click = trajectory.reward > 0.0
+        places = trajectory.action + self._row_offsets[:, np.newaxis]
+        return learned.add(places, is_click, np.ones_like(is_click), self._looks)
 
 
-class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
+class TopKLinUCBPolicy(SlatePolicy, LinearPolicy):
     """Shows the items with the largest upper confidence bounds of `LinUCBPolicy`.
 
         U(a) = theta . x_a + alpha * sqrt(x_a^T A^-1 x_a)
 
     Every slot's reward is one observation of the linear model.
+
+    Args:
+        num_slots: S, the number of items in a slate, at most K.
+        alpha: how far to explore, in standard deviations of an estimate; at least 0.
+        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
+        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        observation_spec: of the environment: features of `LinearPolicy`.
+        **options: `batch_size` and `seed`, as in `Policy`.
 
     Source: Qin, Chen & Zhu, Contextual combinatorial bandit (2014), algorithm 1.
 
@@ -205,14 +252,17 @@ class TopKLinUCBPolicy(SlatePolicy, LinUCBPolicy):
         tikhonov_weight: float = 1.0,
         *,
         observation_spec: Nest,
-        **options: typing.Unpack[PolicyOptions],
+        **options: typing.Unpack[BatchOptions],
     ) -> None:
-        numbers = {"alpha": alpha, "gamma": gamma, "tikhonov_weight": tikhonov_weight}
-        super().__init__(num_slots, **numbers, observation_spec=observation_spec, **options)
+        self._alpha = check_number("alpha", alpha, 0.0, MAX_PARAMETER)
+        super().__init__(
+            num_slots,
+            gamma=gamma,
+            tikhonov_weight=tikhonov_weight,
+            observation_spec=observation_spec,
+            **options,
+        )
 
-    def _samples(self, trajectory: Trajectory) -> tuple[Slates, Floats, NDArray[Any]]:
-        context, arms = self._arrays(trajectory.observation, len(trajectory.action))
-        shown = np.take_along_axis(arms, trajectory.action[:, :, np.newaxis], axis=1)
-        contexts = np.repeat(context[:, np.newaxis], self._num_slots, axis=1)
-        features = as_finite(np.concatenate((contexts, shown), axis=2))
-        return np.zeros_like(trajectory.action), features, trajectory.reward
+    def _scores(self, learned: RidgeModels, time_step: TimeStep) -> Floats:
+        means, deviations = self._means_and_deviations(learned, time_step)
+        return means + self._alpha * deviations

@@ -11,7 +11,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
-from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.draws import argmax_random_ties, draw_normal
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -177,11 +177,3 @@ class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
         learned.decay(self._gamma, *self._prior)
         learned.add(self._row_offsets + trajectory.action, trajectory.reward)
         return learned
-
-
-def draw_normal(rng: Rng, mean: Floats, std: Floats) -> Floats:
-    """Draws from normal distributions with the means [B, K] and standard deviations [B, K]."""
-    values = rng.standard_normal(mean.shape)
-    values *= std
-    values += mean
-    return values

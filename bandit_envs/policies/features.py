@@ -1,0 +1,95 @@
+"""Features of an observation, as one array of finite numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from bandit_envs.arrays import NUMBERS, Array, Floats, as_numbers
+from bandit_envs.base.checks import MAX_REWARD
+from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.rewards.contextual import join_features
+from bandit_envs.specs import ArraySpec
+
+
+class FeatureReader:
+    """Joins a nest of features to one array [n, ..., D], and refuses what does not fit its spec.
+
+    Args:
+        spec: a nest of specs of the features of one row. Arrays are flattened and joined in order.
+        leading: how many dimensions of a row stay, such as 1 for features of each action, [K, D].
+
+    Raises:
+        ValueError: a spec is not of numbers, or the leading dimensions differ.
+    """
+
+    def __init__(self, spec: Nest, leading: int = 0) -> None:
+        self._spec = spec
+        self._leading = leading
+        leaves = flatten(spec)
+        if not all(isinstance(leaf, ArraySpec) and leaf.dtype.kind in NUMBERS for leaf in leaves):
+            raise ValueError("expected arrays of numbers")
+        shapes = {leaf.shape[:leading] for leaf in leaves}
+        if len(shapes) != 1 or len(min(shapes)) != leading:
+            raise ValueError("expected arrays of numbers")
+        dim = sum(math.prod(leaf.shape[leading:]) for leaf in leaves)
+        self.shape: tuple[int, ...] = (*min(shapes), dim)  #: of a row: [D], or [K, D]
+
+    def read(self, features: Nest, size: int) -> Array:
+        """Returns the features of `size` rows, [size, ..., D], in their own dtype.
+
+        Raises:
+            ValueError: they do not fit the spec.
+        """
+
+        def check(leaf: ArraySpec, values: Nest) -> Array:
+            array = as_numbers("found", values)
+            if array.shape != (size, *leaf.shape):
+                raise ValueError(f"found shape {array.shape}; expected {(size, *leaf.shape)}")
+            return array
+
+        try:
+            return join_features(map_structure(check, self._spec, features), 1 + self._leading)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"observation has bad features: {error}") from None
+
+
+class ContextReader:
+    """Reads the context [n, D] of observations without features of actions.
+
+    The context is the observation, or the entry `observation` of one with a mask beside it.
+
+    Args:
+        observation_spec: of the environment.
+
+    Raises:
+        ValueError: the context is not of numbers.
+    """
+
+    def __init__(self, observation_spec: Nest) -> None:
+        try:
+            self._reader = FeatureReader(_context_of(observation_spec))
+        except ValueError as error:
+            raise ValueError(f"observation_spec is {observation_spec}; {error}") from None
+        (self.dim,) = self._reader.shape  #: D, the number of features
+
+    def read(self, observation: Nest, size: int) -> Floats:
+        """Returns the context of `size` rows, [size, D]; ValueError if it does not fit the spec."""
+        return as_finite(self._reader.read(_context_of(observation), size))
+
+
+def as_finite(features: Array) -> Floats:
+    """Returns features as float64; ValueError if one is NaN or too large."""
+    floats = features.astype(np.float64, copy=False)
+    # A sum of squares within bounds proves all of them good. In a narrow dtype, it may overflow.
+    is_finite = float(np.vdot(features, features)) < MAX_REWARD
+    if not (is_finite or float(np.vdot(floats, floats)) < MAX_REWARD):
+        raise ValueError("observation has features that are NaN, infinite or too large")
+    return floats
+
+
+def _context_of(observation: Nest) -> Nest:
+    is_masked = isinstance(observation, Mapping) and "observation" in observation
+    return observation["observation"] if is_masked else observation
