@@ -84,20 +84,31 @@ class DriftingLinearBandit(LinearBandit):
         return self._products(state) + self._additive.mean.astype(np.float32)
 
     def _draw_rewards(self, rng: Rng, state: DriftingLinearState, action: Indices) -> Array:
-        if self._shared_noise:
-            additive = self._additive.draw(rng, np.arange(self.num_actions)).take(action)
-        else:
-            additive = self._additive.draw(rng, action)
+        additive = self._draw_additive(rng, action)
         rewards = self._of_action(self._products(state), action)
         rewards += additive
         return rewards
 
+    def _draw_additive(self, rng: Rng, action: Indices) -> Array:
+        """Draws what is added to the reward of each `action` [B]: [B]."""
+        if self._shared_noise:
+            return self._additive.draw(rng, np.arange(self.num_actions)).take(action)
+        return self._additive.draw(rng, action)
+
+    def _draw_angle(self, rng: Rng) -> float:
+        """Draws the angle of the next rotation."""
+        return self._drift_mean + self._drift_std * rng.standard_normal()
+
+    def _rotate(self, rng: Rng, weights: Floats) -> Floats:
+        """Returns weights [d, K] after a random rotation."""
+        first = int(rng.random() * (self._dim - 1))
+        return rotated(weights, first, self._draw_angle(rng))
+
     def _next_state(
         self, rng: Rng, state: DriftingLinearState, action: Indices
     ) -> DriftingLinearState:
-        first = int(rng.random() * (self._dim - 1))
-        angle = self._drift_mean + self._drift_std * rng.standard_normal()
-        return DriftingLinearState(self._contexts(rng), rotated(state.weights, first, angle))
+        weights = self._rotate(rng, state.weights)
+        return DriftingLinearState(self._contexts(rng), weights)
 
 
 def rotated(weights: Floats, first: int, angle: float) -> Floats:

@@ -21,7 +21,7 @@ class PiecewiseLinearState(NamedTuple):
     context: Array  # [B, d]
     weights: Floats  # W, [d, K]
     additive: Array  # b, [K]
-    time: int  # steps since the first reset
+    time: int  # steps, or samples, since the first reset
     ends: Indices  # 0, and the times at which the pieces so far end
 
 
@@ -40,9 +40,9 @@ class PiecewiseLinearBandit(LinearBandit):
             an integer, or a `ContextSampler` of one.
         weights_sampling_fn: draws a row of W, of K numbers; it is drawn d times.
         additive_sampling_fn: draws b, of K numbers.
+        count_samples: whether durations count samples, which are steps times rows, as in TF-Agents.
 
-    Source: TF-Agents' `PiecewiseStochasticEnvironment`; there, time counts samples, which are
-    steps times rows, and the optimum leaves out b.
+    Source: TF-Agents' `PiecewiseStochasticEnvironment`; there, the optimum leaves out b.
 
     >>> env = PiecewiseLinearBandit(Normal(3), 100, Normal(2), Normal(2), batch_size=4, seed=0)
     >>> env.reset().observation.shape, env.weights.shape
@@ -58,12 +58,14 @@ class PiecewiseLinearBandit(LinearBandit):
         batch_size: int = 1,
         name: str | None = None,
         *,
+        count_samples: bool = False,
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
         samplers = context_sampling_fn, weights_sampling_fn
         super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
         self._durations = Durations("interval_sampling_fn", interval_sampling_fn)
+        self._time_of_step = self._batch_size if count_samples else 1
         self._additive_sampler = as_sampler(ADDITIVE, additive_sampling_fn, (1,))
         (drawn,) = self._additive_sampler.spec.shape
         if drawn != self.num_actions:
@@ -86,7 +88,8 @@ class PiecewiseLinearBandit(LinearBandit):
         self, rng: Rng, state: PiecewiseLinearState, action: Indices
     ) -> PiecewiseLinearState:
         _, weights, additive, time, ends = state  # _replace takes four times as long
-        time, number = time + 1, len(ends)
+        time += self._time_of_step
+        number = len(ends)
         if time >= ends.item(-1):
             ends = self._durations.ends(rng, time, ends)
             if len(ends) > number:  # else the last piece stays

@@ -1,0 +1,81 @@
+"""Distributions of TensorFlow Probability as samplers and rewards of this package."""
+
+# TensorFlow Probability has no types: to mypy, what comes from it is Any.
+# mypy: disable-error-code="import-not-found, import-untyped, misc"
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.base.checks import shown
+from bandit_envs.rewards import RewardDistribution
+from bandit_envs.sampling import ContextSampler
+
+Distribution: TypeAlias = "tfp.distributions.Distribution"
+
+
+def check_distribution(name: str, distribution: Distribution) -> Distribution:
+    """Returns `distribution`; TypeError if it is not one of TensorFlow Probability."""
+    if not isinstance(distribution, tfp.distributions.Distribution):
+        expected = "expected a distribution of TensorFlow Probability"
+        raise TypeError(f"{name} is {shown(distribution)}; {expected}")
+    return distribution
+
+
+def draw(rng: Rng, distribution: Distribution, size: tuple[int, ...] = ()) -> Array:
+    """Draws an array [*size, *batch_shape, *event_shape], with a seed that `rng` draws."""
+    seed = tf.constant(rng.integers(2**31, size=2), tf.int32)
+    return np.asarray(distribution.sample(size, seed=seed))
+
+
+class DistributionSampler(ContextSampler):
+    """Draws the rows of a distribution [rows, dim], each row from its own distribution.
+
+    A distribution [dim] has one row, and a number is a row of one.
+
+    Args:
+        name: of the argument, for messages.
+        distribution: of TensorFlow Probability.
+        dtype: what is drawn is converted to it; by default, the distribution's.
+    """
+
+    def __init__(
+        self, name: str, distribution: Distribution, dtype: type[np.generic] | None = None
+    ) -> None:
+        check_distribution(name, distribution)
+        shape = tuple(distribution.batch_shape) + tuple(distribution.event_shape)
+        if len(shape) > 2:
+            raise ValueError(f"{name} draws arrays of shape {shape}; expected [rows, columns]")
+        self.num_rows = shape[0] if len(shape) == 2 else 1
+        super().__init__(
+            shape[-1] if shape else 1,
+            dtype=distribution.dtype.as_numpy_dtype if dtype is None else dtype,
+        )
+        self._distribution = distribution
+
+    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
+        drawn = draw(rng, self._distribution).reshape(self.num_rows, self.spec.shape[0])
+        return drawn[: size[0]].astype(self.spec.dtype)
+
+
+class DistributionRewards(RewardDistribution):
+    """Rewards from a distribution of event shape [C, K]: of K actions for labels from 0 to C - 1.
+
+    Args:
+        distribution: of TensorFlow Probability, with a mean.
+    """
+
+    def __init__(self, distribution: Distribution) -> None:
+        mean = np.asarray(distribution.mean(), np.float64)
+        super().__init__(mean, np.full_like(mean, np.nan))
+        self._distribution = distribution
+
+    def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
+        tables = draw(rng, self._distribution, (len(action),))
+        labels = np.arange(len(action)) if row is None else row
+        return np.asarray(tables[np.arange(len(action)), labels, action], np.float32)
