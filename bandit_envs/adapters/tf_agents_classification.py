@@ -19,11 +19,11 @@ from bandit_envs.adapters.tf_agents_distributions import (
 )
 from bandit_envs.adapters.tf_agents_drop_ins import configurable
 from bandit_envs.adapters.tf_agents_tensorflow import BanditTFPyEnvironment
-from bandit_envs.base.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.state import Seed
 from bandit_envs.datasets import Dataset, load_covertype, load_mushroom, mushroom_rewards
 from bandit_envs.rewards import RewardDistribution
+from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from bandit_envs.base.arrays import Array, Indices, Rng
-from bandit_envs.base.checks import shown
+from bandit_envs.arrays import Array, Indices, Rng
+from bandit_envs.base.checks import short_repr
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.sampling import ContextSampler
 
@@ -23,7 +23,7 @@ def check_distribution(name: str, distribution: Distribution) -> Distribution:
     """Returns `distribution`; TypeError if it is not one of TensorFlow Probability."""
     if not isinstance(distribution, tfp.distributions.Distribution):
         expected = "expected a distribution of TensorFlow Probability"
-        raise TypeError(f"{name} is {shown(distribution)}; {expected}")
+        raise TypeError(f"{name} is {short_repr(distribution)}; {expected}")
     return distribution
 
 

@@ -23,13 +23,13 @@ from bandit_envs.adapters.tf_agents_distributions import (
 from bandit_envs.adapters.tf_agents_drop_ins import configurable
 from bandit_envs.adapters.tf_agents_tensorflow import BanditTFPyEnvironment, Clock
 from bandit_envs.adapters.tf_agents_users import from_tf_agents_spec
-from bandit_envs.base.arrays import Array, Indices, Rng
+from bandit_envs.arrays import Array, Indices, Rng, take_actions
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import shown
-from bandit_envs.base.state import Seed
+from bandit_envs.base.checks import short_repr
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit, DriftingLinearState
 from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit
-from bandit_envs.specs import Nest, map_structure
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.seeding import Seed
 
 
 class LinearDynamics:
@@ -256,7 +256,7 @@ class _BanditOfDynamics(BanditPyEnvironment):
             variable.assign(value)  # those of a saved state, if one was restored
         observation = map_structure(tf.constant, state.observation)
         rewards = self._dynamics.reward(observation, tf.constant(state.time, tf.int64))
-        return self._of_action(np.asarray(rewards), action)
+        return take_actions(np.asarray(rewards), action)
 
     def _next_state(self, rng: Rng, state: _DynamicsState, action: Indices) -> _DynamicsState:
         return self._state_at(state.time + self.batch_size)
@@ -287,7 +287,9 @@ class NonStationaryStochasticEnvironment(BanditTFPyEnvironment):
             super().__init__(_BanditOfDynamics(environment_dynamics))
         else:
             expected = "expected EnvironmentDynamics"
-            raise TypeError(f"environment_dynamics is {shown(environment_dynamics)}; {expected}")
+            raise TypeError(
+                f"environment_dynamics is {short_repr(environment_dynamics)}; {expected}"
+            )
         self._environment_dynamics = environment_dynamics
 
     @property

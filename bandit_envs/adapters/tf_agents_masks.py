@@ -17,11 +17,12 @@ from bandit_envs.adapters.tf_agents_drop_ins import configurable
 from bandit_envs.adapters.tf_agents_environment import TFAgentsBanditEnvironment
 from bandit_envs.adapters.tf_agents_tensorflow import BanditTFPyEnvironment, bandit_of
 from bandit_envs.adapters.tf_agents_users import from_tf_agents_spec
-from bandit_envs.base.arrays import Array, Rng
+from bandit_envs.arrays import Array, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.state import Seed
-from bandit_envs.specs import ArraySpec, Nest, map_structure
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.seeding import Seed
+from bandit_envs.specs import ArraySpec
 from bandit_envs.wrappers import ExtraDisabledActions, RandomActionMask, Wrapper
 
 JoinFunction = Callable[[Nest, Nest], Nest]

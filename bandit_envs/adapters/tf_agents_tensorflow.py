@@ -14,10 +14,10 @@ from tf_agents.environments import tf_py_environment
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents_environment import STEPPING, as_tf_agents
-from bandit_envs.base.arrays import Array
+from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.specs import Nest
+from bandit_envs.nests import Nest
 from bandit_envs.wrappers import Wrapper
 
 

@@ -13,9 +13,10 @@ from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.base.arrays import Array, Rng
+from bandit_envs.arrays import Array, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.specs import ArraySpec, BoundedArraySpec, Nest, map_structure
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 
 def from_tf_agents(env: bandit_py_environment.BanditPyEnvironment) -> BanditPyEnvironment:

@@ -1,4 +1,4 @@
-"""The replacements of TF-Agents' environments of TensorFlow; most tests assert what TF-Agents' do."""
+"""The replacements of TF-Agents' environments of TensorFlow, by the assertions of its tests."""
 
 import itertools
 
@@ -179,8 +179,7 @@ def test_regret_in_a_graph_is_that_of_each_step(make):
 
     def observe(trajectory):
         with tf.control_dependencies([regret(trajectory).reward]):
-            call = tf.numpy_function(record, [trajectory.reward, regret.result()], [])
-        return call
+            return tf.numpy_function(record, [trajectory.reward, regret.result()], [])
 
     policy = random_tf_policy.RandomTFPolicy(
         environment.time_step_spec(), environment.action_spec()
@@ -378,8 +377,7 @@ def test_random_observations_and_rewards_have_their_shapes_and_vary(
 ):
     environment = random_environment(shape, action_shape, batch_size)
     action = tf.zeros([batch_size, *action_shape])
-    found = [(environment.reset().observation, environment.step(action).reward)
-        for _ in range(2)]
+    found = [(environment.reset().observation, environment.step(action).reward) for _ in range(2)]
     (first_seen, first_reward), (seen, reward) = found
     assert seen.shape == (batch_size, *shape)
     assert reward.shape == (batch_size,)
