@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-from tf_agents.bandits.environments import bandit_py_environment
+from tf_agents.environments import py_environment
 from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
@@ -19,7 +19,7 @@ from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 
-def from_tf_agents(env: bandit_py_environment.BanditPyEnvironment) -> BanditPyEnvironment:
+def from_tf_agents(env: py_environment.PyEnvironment) -> BanditPyEnvironment:
     """Returns a user's own bandit of TF-Agents as a bandit of this package.
 
     Drivers, wrappers, policies and recorders of this package take it. Its state is a copy of the
@@ -28,33 +28,31 @@ def from_tf_agents(env: bandit_py_environment.BanditPyEnvironment) -> BanditPyEn
     are unknown.
 
     Args:
-        env: an instance of a class that derives from TF-Agents' `BanditPyEnvironment`. From now on,
-            use it through the result only.
+        env: a `PyEnvironment` of TF-Agents, batched or not, each of whose steps ends an episode, as
+            those of its `BanditPyEnvironment` do. From now on, use it through the result only.
 
     >>> import numpy as np
     >>> from tf_agents.bandits.environments import bandit_py_environment
     >>> from tf_agents.specs import array_spec
-    >>> class Signs(bandit_py_environment.BanditPyEnvironment):
-    ...     def __init__(self):
-    ...         number = array_spec.ArraySpec((1,), np.float32)
-    ...         super().__init__(number, array_spec.BoundedArraySpec((), np.int32, 0, 2))
+    >>> class LastPays(bandit_py_environment.BanditPyEnvironment):
     ...     def _observe(self):
-    ...         return np.ones((1, 1), np.float32)
+    ...         return np.ones(1, np.float32)
     ...     def _apply_action(self, action):
-    ...         return np.asarray(action, np.float32) - 1
-    >>> from_tf_agents(Signs()).step([2]).is_first()
-    array([ True])
+    ...         return np.float32(action == 2)
+    >>> action_spec = array_spec.BoundedArraySpec((), np.int32, 0, 2)
+    >>> env = from_tf_agents(LastPays(array_spec.ArraySpec((1,), np.float32), action_spec))
+    >>> env.reset().observation, env.step([2]).reward
+    (array([[1.]], dtype=float32), array([1.], dtype=float32))
     """
-    if not isinstance(env, bandit_py_environment.BanditPyEnvironment):
-        expected = "expected a BanditPyEnvironment of TF-Agents"
-        raise TypeError(f"env is {env!r}; {expected}")
+    if not isinstance(env, py_environment.PyEnvironment):
+        raise TypeError(f"env is {env!r}; expected a PyEnvironment of TF-Agents")
     return UsersBandit(env)
 
 
 class _UsersState(NamedTuple):
     """The environment, which changes in place, and its last time step."""
 
-    env: bandit_py_environment.BanditPyEnvironment
+    env: py_environment.PyEnvironment
     time_step: ts.TimeStep
 
 
@@ -65,16 +63,17 @@ class UsersBandit(BanditPyEnvironment):
         env: the environment.
     """
 
-    def __init__(self, env: bandit_py_environment.BanditPyEnvironment) -> None:
-        reward_spec = env.time_step_spec().reward
+    def __init__(self, env: py_environment.PyEnvironment) -> None:
         super().__init__(
             map_structure(from_tf_agents_spec, env.observation_spec()),
-            reward_spec=map_structure(from_tf_agents_spec, reward_spec),
+            reward_spec=map_structure(from_tf_agents_spec, env.time_step_spec().reward),
             action_spec=map_structure(from_tf_agents_spec, env.action_spec()),
             batch_size=env.batch_size or 1,
-            name=env.name or type(env).__name__,
+            name=getattr(env, "name", None) or type(env).__name__,
         )
         self._users_env = env
+        # A property in TF-Agents' base class, and a method in some of its environments.
+        self._is_batched = bool(env.batched() if callable(env.batched) else env.batched)
 
     def _initial_state(self, rng: Rng) -> _UsersState:
         return _UsersState(self._users_env, self._users_env.reset())
@@ -83,24 +82,28 @@ class UsersBandit(BanditPyEnvironment):
         return _UsersState(state.env, state.env.reset())
 
     def _observe(self, state: _UsersState) -> Nest:
-        spec = self.observation_spec()
         observation = state.time_step.observation
-        return map_structure(self._with_rows, spec, observation)
+        return map_structure(self._with_rows, self.observation_spec(), observation)
 
     def _draw_rewards(self, rng: Rng, state: _UsersState, action: Nest) -> Nest:
-        shaped = map_structure(self._as_upstream, self.action_spec(), action)
-        time_step = state.env.step(shaped)
+        taken = map_structure(self._without_rows, self.action_spec(), action)
+        time_step = state.env.step(taken)
+        if not np.all(time_step.is_last()):
+            found = f"a step of {self.name} returned step_type {time_step.step_type}"
+            raise ValueError(f"{found}; expected a bandit, each of whose steps is LAST")
         return map_structure(self._with_rows, self.reward_spec(), time_step.reward)
 
     def _next_state(self, rng: Rng, state: _UsersState, action: Nest) -> _UsersState:
         return _UsersState(state.env, state.env.current_time_step())
 
-    def _as_upstream(self, spec: ArraySpec, action: Array) -> Array:
-        return action.astype(spec.dtype)
+    def _without_rows(self, spec: ArraySpec, action: Array) -> Array:
+        """Returns an action as the environment takes it: without rows if it is not batched."""
+        cast = action.astype(spec.dtype)
+        return cast if self._is_batched else cast[0]
 
     def _with_rows(self, spec: ArraySpec, array: Array) -> Array:
-        """Returns an array [B, ...], also if a batch of one has no dimension of rows."""
-        return np.asarray(array, spec.dtype).reshape(self.batch_size, *spec.shape)
+        """Returns what the environment returned as an array [B, ...]."""
+        return np.array(array, spec.dtype).reshape(self.batch_size, *spec.shape)
 
 
 def from_tf_agents_spec(spec: Any) -> ArraySpec:

@@ -355,7 +355,7 @@ def test_distributions_that_do_not_fit_are_refused(make, message):
             lambda: adapter.BernoulliActionMaskTFEnvironment(3, lambda x, y: (x, y), 0.5),
             "original_environment is 3; expected an environment of bandit_envs",
         ),
-        (lambda: adapter.from_tf_agents(3), "env is 3; expected a BanditPyEnvironment"),
+        (lambda: adapter.from_tf_agents(3), "env is 3; expected a PyEnvironment"),
     ],
 )
 def test_arguments_of_other_types_are_refused(make, message):
