@@ -58,7 +58,7 @@ class DistributionSampler(ContextSampler):
         )
         self._distribution = distribution
 
-    def __call__(self, rng: Rng, size: tuple[int, ...]) -> Array:
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
         drawn = draw(rng, self._distribution).reshape(self.num_rows, self.spec.shape[0])
         return drawn[: size[0]].astype(self.spec.dtype)
 
