@@ -1,4 +1,5 @@
-"""The tests that every environment must pass, and the strict comparison that they use."""
+"""The tests that every environment and every policy must pass, and their strict comparison."""
 
 from bandit_envs.testing.comparison import assert_identical as assert_identical
 from bandit_envs.testing.environment_contract import EnvironmentContract as EnvironmentContract
+from bandit_envs.testing.policy_contract import PolicyContract as PolicyContract

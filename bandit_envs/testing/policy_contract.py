@@ -1,0 +1,420 @@
+"""The contract of all policies, as a class of tests."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import tempfile
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from bandit_envs.arrays import Array, Floats
+from bandit_envs.base.bandit_py_environment import available_actions
+from bandit_envs.base.checks import short_repr
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.saving import load_state, save_state
+from bandit_envs.environments import BernoulliPyEnvironment
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.policies import Policy
+from bandit_envs.testing.comparison import assert_identical, require
+from bandit_envs.testing.policy_run import (
+    PolicyRun,
+    chooses_indices,
+    environments_with_masks,
+    require_close,
+    require_no_writing,
+    rows_of,
+    run_policy,
+)
+from bandit_envs.testing.rollout import frozen, require_refusal
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+STANDARD_ERRORS = 6.0
+MANY = 3  # choices that may always differ from what is expected: rare actions are not normal
+
+HIDDEN = (
+    "What changes must be in `learned`, which `_initial` returns and `_learn` updates. "
+    "Else a saved state does not repeat the run"
+)
+
+SHARED = "If rows share a model, set `learns_by_row = False` in the class"
+
+
+class PolicyContract:
+    """The tests that every policy must pass, whoever wrote it.
+
+    Subclass it in a test module, under a name that the test framework collects, and override
+    `make_policy`. With `unittest`, add `unittest.TestCase` as the last base.
+
+    The names of the tests say what they hold. What a policy has learned is pickled: define its
+    classes at module level.
+
+    Override also:
+        make_environment: if the policy needs contexts, slates or other rewards.
+        num_rows: the rows of a batch, at least 2. It should not be the number of actions, so that
+            arrays of rows and of actions cannot be confused.
+        num_steps: the steps of a run.
+        num_choices: the choices whose frequencies are compared with the probabilities; 0 for none.
+
+    >>> from bandit_envs import UCBPolicy
+    >>> class TestUCB(PolicyContract):
+    ...     def make_policy(self, env, seed):
+    ...         return UCBPolicy(2.0, num_actions=4, batch_size=env.batch_size, seed=seed)
+    >>> TestUCB().test_a_restored_state_repeats_the_run()
+    """
+
+    num_rows: int = 5
+    num_steps: int = 20
+    num_choices: int = 1000
+    _shared_run: ClassVar[PolicyRun]
+
+    def make_policy(self, env: PyEnvironment, seed: int) -> Policy:
+        """Returns a new policy that fits `env`; two of them may differ in their `seed` alone."""
+        raise NotImplementedError(f"{type(self).__name__} does not override make_policy")
+
+    def make_environment(self, batch_size: int, seed: int) -> PyEnvironment:
+        """Returns a new environment to act in: by default, four arms that pay 0 or 1."""
+        return BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], batch_size, seed=seed)
+
+    def test_equal_seeds_give_equal_runs(self) -> None:
+        run = self._run()
+        policy = self._fresh(self.num_rows)
+        name = "the state of a new policy, for which `_initial` must return new arrays,"
+        assert_identical(policy.get_state(), run.states[0], name)
+        run.replay(policy, "a policy of the same seed")
+
+    def test_global_randomness_is_neither_used_nor_moved(self) -> None:
+        before = (random.getstate(), np.random.get_state(legacy=False))
+        env = self.make_environment(self.num_rows, 1)
+        run_policy(self.make_policy(env, 1), env, self.num_steps)
+        after = (random.getstate(), np.random.get_state(legacy=False))
+        assert_identical(after, before, "the states of random and numpy.random")
+
+    def test_all_that_changes_is_in_learned(self) -> None:
+        env, policy = self._pair()
+        before = copy.deepcopy(_constants(policy))
+        run_policy(policy, env, self.num_steps)
+        after = _constants(policy)
+        for name in {**before, **after}:
+            place = f"{type(policy).__name__}.{name}"
+            require(name in before, f"{place} was added in a run. {HIDDEN}")
+            try:
+                assert_identical(after.get(name), before[name], place)
+            except AssertionError as error:
+                raise AssertionError(f"{error}, as before the run. {HIDDEN}") from error
+
+    def test_a_restored_state_repeats_the_run(self) -> None:
+        run = self._run()
+        saved = copy.deepcopy(run.states)
+        for start in (0, self.num_steps // 2):
+            policy = self._fresh(self.num_rows, seed=2)
+            policy.set_state(pickle.loads(pickle.dumps(run.states[start])))
+            run.replay(policy, "a policy of another seed with an unpickled state", start)
+            policy.set_state(run.states[start])
+            run.replay(policy, "the same policy with a restored state", start)
+        assert_identical(run.states, saved, "the saved states after their use")
+
+    def test_a_state_from_a_file_repeats_the_run(self) -> None:
+        run = self._run()
+        start = self.num_steps // 2
+        policy = self._fresh(self.num_rows, seed=2)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "state.npz"
+            save_state(path, run.states[start])
+            policy.set_state(load_state(path))
+        run.replay(policy, "a policy with a state from a file", start)
+
+    def test_a_deep_copy_repeats_the_run(self) -> None:
+        run = self._run()
+        start = self.num_steps // 2
+        policy, _ = self._policy_after(start)
+        copied = copy.deepcopy(policy)
+        run.replay(policy, "a policy that was copied", start)
+        run.replay(copied, "the copy, after the run of the original", start)
+
+    def test_set_state_refuses_other_states_and_changes_nothing(self) -> None:
+        policy, time_step = self._policy_after(self.num_steps)
+        larger = self._fresh(self.num_rows + 1)
+        for wrong in (None, "state", {}, object(), time_step, larger.get_state()):
+            require_refusal(policy, policy.set_state, wrong, f"a bad state, {short_repr(wrong)},")
+
+    def test_reset_forgets_and_goes_on_drawing(self) -> None:
+        env, policy = self._pair()
+        run_policy(policy, env, self.num_steps)
+        before = _rng_state(policy)
+        policy.reset()
+        assert_identical(_rng_state(policy), before, "the generator after reset()")
+        fresh = self._fresh(self.num_rows)
+        name = "`learned` after reset(), for which `_initial` must return new arrays,"
+        assert_identical(policy._state.learned, fresh._state.learned, name)
+
+    def test_only_learn_writes_into_learned(self) -> None:
+        policy, time_step = self._policy_after(self.num_steps)
+        questions = self._questions(policy, time_step)
+        state = policy.get_state()
+        for name, ask in questions:
+            policy.set_state(state)
+            policy._state = policy._state._replace(learned=frozen(policy._state.learned))
+            require_no_writing(policy, ask, "`learned`; only `_learn` may")
+            found = f"{name}() wrote into `learned`; only `_learn` may: learned"
+            assert_identical(policy._state.learned, state.content.learned, found)
+
+    def test_time_steps_and_trajectories_are_never_written_to(self) -> None:
+        policy, time_step = self._policy_after(self.num_steps)
+        asked = frozen(time_step)
+        for name, ask in self._questions(policy, copy.deepcopy(time_step), asked):
+            require_no_writing(policy, ask, "the time step")
+            assert_identical(asked, time_step, f"the time step after {name}()")
+        trajectory = self._trajectory()
+        seen = frozen(trajectory)
+        require_no_writing(policy, lambda: policy(seen), "the trajectory")
+        assert_identical(seen, trajectory, "the trajectory after `_learn`")
+
+    def test_only_action_draws(self) -> None:
+        policy, time_step = self._policy_after(self.num_steps)
+        trajectory = self._trajectory()
+        asked = [pair for pair in self._questions(policy, time_step) if pair[0] != "action"]
+        for name, call in [*asked, ("learn", lambda: policy(trajectory))]:
+            before = _rng_state(policy)
+            call()
+            assert_identical(_rng_state(policy), before, f"the generator after {name}()")
+
+    def test_only_available_actions_are_chosen(self) -> None:
+        pairs = self._with_masks()
+        if not pairs:
+            raise unittest.SkipTest("no observation of it has a mask")
+        for env, policy in pairs:
+            run_policy(policy, env, self.num_steps)
+
+    def test_probabilities_sum_to_one_over_the_available_actions(self) -> None:
+        env, policy = self._pair()
+        _skip_unless_probabilities_are_known(env, policy)
+        for place, masked in [(env, policy), *self._with_masks()]:
+            run = run_policy(masked, place, self.num_steps)
+            time_step = run.time_steps[-1]
+            table = masked.probabilities(time_step)
+            _require_distributions(masked, time_step, table)
+            action = masked.action(time_step)
+            told = masked.info_of(time_step, action).log_probability
+            expected = np.log(table[np.arange(self.num_rows), action])
+            require_close(told, expected, "info_of(...).log_probability of actions chosen")
+
+    def test_actions_are_as_frequent_as_their_probabilities(self) -> None:
+        """Holds frequencies to 6 standard errors.
+
+        They are those of each action over all rows, and those weighted by the probabilities, which
+        finds choices that went to other rows.
+        """
+        policy, time_step = self._policy_after(self.num_steps)
+        _skip_unless_probabilities_are_known(self.make_environment(self.num_rows, 1), policy)
+        rounds = self.num_choices // self.num_rows
+        if rounds == 0:
+            raise unittest.SkipTest("num_choices is 0")
+        table = policy.probabilities(time_step)
+        counts = np.zeros(table.shape)
+        for _ in range(rounds):
+            counts[np.arange(self.num_rows), policy.action(time_step)] += 1.0
+        _require_frequencies(counts, table, rounds)
+
+    def test_learning_from_some_rows_is_learning_these_rows(self) -> None:
+        policy, _ = self._policy_after(self.num_steps)
+        trajectory = self._trajectory()
+        before = policy.get_state()
+        rows = np.arange(1, self.num_rows, 2)
+        others = np.arange(0, self.num_rows, 2)
+        alone = self._policy_of_rows(policy, rows)
+        try:
+            policy.learn(copy.deepcopy(trajectory), rows=np.isin(np.arange(self.num_rows), rows))
+        except ValueError as error:
+            name = "the state after learn() has refused some rows"
+            assert_identical(policy.get_state(), before, name)
+            raise unittest.SkipTest(f"it needs all rows: {error}") from error
+        alone.learn(_rows_of_step(trajectory, rows))
+        found = self._rows(policy._state.learned, rows)
+        name = "what learn(trajectory, rows=...) has learned in these rows"
+        require_close(found, alone._state.learned, name)
+        if policy.learns_by_row:
+            kept = self._rows(policy._state.learned, others)
+            expected = self._rows(before.content.learned, others)
+            name = "what learn(trajectory, rows=...) has changed in the other rows"
+            _require_equal_rows(kept, expected, name)
+
+    def test_bad_trajectories_are_refused_and_nothing_is_learned(self) -> None:
+        policy, _ = self._policy_after(self.num_steps)
+        if not policy.can_learn:
+            raise unittest.SkipTest(f"{type(policy).__name__} does not learn")
+        good = self._trajectory()
+        low, high = policy.reward_range
+        for reward in (np.nan, np.inf, low - 1.0 - abs(low), high + 1.0 + abs(high)):
+            rewards = np.array(good.reward, np.float64)
+            rewards.flat[-1] = reward
+            bad = good._replace(reward=rewards)
+            name = f"a reward of {reward} outside of reward_range {policy.reward_range}"
+            require_refusal(policy, policy, bad, name)
+        bad = good._replace(action=good.action + policy.num_actions)
+        require_refusal(policy, policy, bad, f"an action above {policy.num_actions - 1}")
+        one = _rows_of_step(good, np.array([0]))
+        require_refusal(policy, policy, one, f"a trajectory of one row, and not {self.num_rows},")
+
+    def test_a_batch_of_one_chooses_as_a_row_of_a_larger_batch(self) -> None:
+        policy, time_step = self._policy_after(self.num_steps)
+        action = policy.action(time_step)
+        for row in range(self.num_rows):
+            rows = np.array([row])
+            alone = self._policy_of_rows(policy, rows)
+            asked = _rows_of_step(time_step, rows)
+            found = alone.action(asked)
+            shape = (1, *action.shape[1:])
+            require(found.shape == shape, f"action() of one row is {found}; expected shape {shape}")
+            if policy.knows_probabilities and action.ndim == 1:
+                expected = policy.probabilities(time_step)[rows]
+                name = f"probabilities() of row {row}, alone in a batch of one,"
+                require_close(alone.probabilities(asked), expected, name)
+
+    def test_a_batch_of_one_learns_as_a_row_of_a_larger_batch(self) -> None:
+        policy, _ = self._policy_after(self.num_steps)
+        if not policy.learns_by_row:
+            raise unittest.SkipTest("its rows share a model")
+        trajectory = self._trajectory()
+        ones = [self._policy_of_rows(policy, np.array([row])) for row in range(self.num_rows)]
+        policy(copy.deepcopy(trajectory))
+        for row, alone in enumerate(ones):
+            rows = np.array([row])
+            alone(_rows_of_step(trajectory, rows))
+            found = self._rows(policy._state.learned, rows)
+            name = f"what row {row} has learned, but does not learn alone in a batch of one,"
+            require_close(found, alone._state.learned, name, hint=SHARED)
+
+    def _run(self) -> PolicyRun:
+        """Returns the run of a policy of seed 1, which all tests of the class share."""
+        kind = type(self)
+        if "_shared_run" not in vars(kind):
+            env = self.make_environment(self.num_rows, 1)
+            kind._shared_run = run_policy(self.make_policy(env, 1), env, self.num_steps)
+        return kind._shared_run
+
+    def _trajectory(self) -> Trajectory:
+        """Returns a copy of the last trajectory of the shared run."""
+        return copy.deepcopy(self._run().trajectories[-1])
+
+    def _policy_after(self, num_steps: int) -> tuple[Policy, TimeStep]:
+        """Returns a policy after so many steps of the shared run, and a time step of it."""
+        run = self._run()
+        policy = self._fresh(self.num_rows)
+        policy.set_state(run.states[num_steps])
+        return policy, copy.deepcopy(run.time_steps[-1])
+
+    def _policy_of_rows(self, policy: Policy, rows: Array) -> Policy:
+        """Returns a policy that has learned what a larger one has in some of its rows."""
+        fewer = self._fresh(len(rows))
+        learned = self._rows(policy._state.learned, rows)
+        fewer._state = fewer._state._replace(learned=learned)
+        return fewer
+
+    def _rows(self, learned: Nest, rows: Array) -> Nest:
+        """Returns what a batch has learned in some of its rows."""
+        return rows_of(learned, self._fresh(len(rows))._state.learned, rows, self.num_rows)
+
+    def _pair(self) -> tuple[PyEnvironment, Policy]:
+        """Returns a new environment, and a new policy that acts in it."""
+        env = self.make_environment(self.num_rows, 1)
+        return env, self.make_policy(env, 1)
+
+    def _fresh(self, batch_size: int, seed: int = 1) -> Policy:
+        """Returns a new policy of so many rows."""
+        env = self.make_environment(batch_size, 1)
+        require(env.batch_size == batch_size, f"{env.name} does not have {batch_size} rows")
+        return self.make_policy(env, seed)
+
+    def _with_masks(self) -> list[tuple[PyEnvironment, Policy]]:
+        """Returns environments with masks, if actions can have them, and policies that fit."""
+        found = []
+        for env in environments_with_masks(self.make_environment(self.num_rows, 1)):
+            try:
+                found.append((env, self.make_policy(env, 1)))
+            except ValueError:  # its observation_spec allows no masks
+                continue
+        return found
+
+    def _questions(
+        self, policy: Policy, time_step: TimeStep, asked: TimeStep | None = None
+    ) -> list[tuple[str, Callable[[], object]]]:
+        """Returns the ways to ask a policy about a time step, by the names of its methods.
+
+        Args:
+            policy: the policy, which chooses an action from `time_step` first.
+            time_step: a time step.
+            asked: the one to ask about; None for `time_step`.
+        """
+        action = policy.action(time_step)
+        seen = time_step if asked is None else asked
+        questions: list[tuple[str, Callable[[], object]]] = []
+        questions.append(("action", lambda: policy.action(seen)))
+        if policy.knows_probabilities:
+            questions.append(("info_of", lambda: policy.info_of(seen, action)))
+            if action.ndim == 1:
+                questions.append(("probabilities", lambda: policy.probabilities(seen)))
+        return questions
+
+
+def _constants(policy: Policy) -> dict[str, object]:
+    """Returns the attributes of a policy that must not change."""
+    return {name: value for name, value in vars(policy).items() if name != "_state"}
+
+
+def _rng_state(policy: Policy) -> object:
+    return policy._state.rng.bit_generator.state
+
+
+def _rows_of_step(step: Nest, rows: Array) -> Nest:
+    """Returns some rows of a time step or a trajectory."""
+    return map_structure(lambda leaf: leaf[rows], step)
+
+
+def _skip_unless_probabilities_are_known(env: PyEnvironment, policy: Policy) -> None:
+    if not policy.knows_probabilities or not chooses_indices(env):
+        raise unittest.SkipTest(f"{type(policy).__name__} knows no probabilities of actions")
+
+
+def _require_distributions(policy: Policy, time_step: TimeStep, table: Floats) -> None:
+    """Requires probabilities [B, K] that sum to one, and are 0 for unavailable actions."""
+    shape = (policy.batch_size, policy.num_actions)
+    require(table.shape == shape, f"probabilities() has shape {table.shape}; expected {shape}")
+    fits = (table >= 0.0).all() and np.allclose(table.sum(axis=1), 1.0)
+    require(fits, f"probabilities() is {table}; expected rows that sum to 1")
+    available = available_actions(time_step.observation, policy.num_actions)
+    if available is not None:
+        found = f"probabilities() is {table}, where these actions are available: {available}"
+        require((table[~available] == 0.0).all(), f"{found}; expected 0 for all others")
+
+
+def _require_frequencies(counts: Floats, table: Floats, rounds: int) -> None:
+    """Requires counts [B, K] of actions in a number of rounds to fit their probabilities."""
+    name = "`_probabilities` and `_select` disagree"
+    never = np.argwhere((counts > 0.0) & (table == 0.0)).tolist()
+    require(not never, f"{name}: probability 0 was chosen, at [row, action] {never}")
+    num_actions = table.shape[1]
+    weights = {f"action {action}": np.eye(num_actions)[action] for action in range(num_actions)}
+    weights["actions, weighted by their probabilities,"] = table - table.mean()
+    variance = rounds * table * (1.0 - table)
+    for what, weight in weights.items():
+        surplus = np.sum(weight * (counts - rounds * table))
+        standard_error = np.sqrt(np.sum(np.square(weight) * variance))
+        bound = STANDARD_ERRORS * standard_error + MANY
+        found = f"of {counts.sum():.0f} choices, {what} got {surplus:.1f} more than expected"
+        require(abs(surplus) <= bound, f"{name}: {found}; expected at most {bound:.1f}")
+
+
+def _require_equal_rows(actual: Nest, expected: Nest, name: str) -> None:
+    """Requires arrays to be identical; numbers that all rows share may differ."""
+
+    def compare(left: Nest, right: Nest) -> None:
+        if np.ndim(right) > 0:
+            assert_identical(np.asarray(left), np.asarray(right), name)
+
+    map_structure(compare, actual, expected)

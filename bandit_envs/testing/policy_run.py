@@ -1,0 +1,176 @@
+"""What the tests of the contract of policies share: how policies are run and looked at."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import traceback
+import unittest
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Array, Indices
+from bandit_envs.base.bandit_py_environment import available_actions
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.state import SavedState
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.policies import Policy
+from bandit_envs.specs import BoundedArraySpec
+from bandit_envs.testing.comparison import assert_identical, require
+from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.wrappers import RandomActionMask, TransformObservation
+from bandit_envs.wrappers.wrapper import with_entries
+
+ROUNDING = 1e-9  # how far two ways to compute one number may differ, as a share of it
+
+
+class PolicyRun(NamedTuple):
+    """A run of a policy that learns from each of its steps. All are copies, made at once.
+
+    Fields:
+        time_steps: those that actions were chosen from.
+        actions: [B, ...] each.
+        trajectories: those that were learned from.
+        states: of the policy before each step, and after the last.
+    """
+
+    time_steps: list[TimeStep]
+    actions: list[Array]
+    trajectories: list[Trajectory]
+    states: list[SavedState]
+
+    def replay(self, policy: Policy, name: str, start: int = 0) -> None:
+        """Requires a policy to repeat the run bit for bit from step number `start` on."""
+        for index in range(start, len(self.actions)):
+            action = policy.action(copy.deepcopy(self.time_steps[index]))
+            place = f"the action of step {index + 1} of {name}"
+            assert_identical(action, self.actions[index], place)
+            policy(copy.deepcopy(self.trajectories[index]))
+        assert_identical(policy.get_state(), self.states[-1], f"the last state of {name}")
+
+
+def run_policy(policy: Policy, env: PyEnvironment, num_steps: int) -> PolicyRun:
+    """Runs a policy, which learns from each step.
+
+    The policy gets arrays that can be written to, as those of a log: what it writes to is found by
+    the test that is meant for it.
+    """
+    run = PolicyRun([], [], [], [policy.get_state()])
+    time_step = env.reset()
+    for _ in range(num_steps):
+        if env.should_reset(time_step):
+            time_step = env.reset()
+        action = policy.action(copy.deepcopy(time_step))
+        require_available(policy, time_step, action)
+        next_time_step = env.step(action)
+        trajectory = Trajectory.from_transition(time_step, action, next_time_step)
+        policy(copy.deepcopy(trajectory))
+        run.time_steps.append(copy.deepcopy(time_step))
+        run.actions.append(copy.deepcopy(action))
+        run.trajectories.append(copy.deepcopy(trajectory))
+        run.states.append(policy.get_state())
+        time_step = next_time_step
+    return run
+
+
+def require_available(policy: Policy, time_step: TimeStep, action: Array) -> None:
+    """Requires actions [B] to be among those that the observation makes available."""
+    mask = available_actions(time_step.observation, policy.num_actions)
+    if mask is None or action.ndim > 1:
+        return
+    for row in np.flatnonzero(~mask[np.arange(len(action)), action]):
+        available = np.flatnonzero(mask[row]).tolist()
+        found = f"action() chose {action[row]} in row {row}, where {available} are available"
+        hint = "`_select` must ask `self._available(time_step.observation)`"
+        raise AssertionError(f"{found}; {hint}")
+
+
+def chooses_indices(env: PyEnvironment) -> bool:
+    """Returns whether an action of a row is one integer."""
+    spec = env.action_spec()
+    return isinstance(spec, BoundedArraySpec) and spec.shape == ()
+
+
+def environments_with_masks(env: PyEnvironment) -> Iterator[PyEnvironment]:
+    """Yields the environment with a `mask` in its observation, and with `num_actions`.
+
+    Only actions that are single integers can have these.
+    """
+    if not chooses_indices(env):
+        return
+    num_actions = int(env.action_spec().maximum) + 1
+    yield RandomActionMask(env, 0.5)
+    spec = BoundedArraySpec((), np.int32, 1, num_actions, "num_actions")
+    yield TransformObservation(
+        env,
+        functools.partial(_with_num_actions, 1 + np.arange(env.batch_size) % num_actions),
+        with_entries(env.observation_spec(), num_actions=spec),
+    )
+
+
+def _with_num_actions(numbers: Indices, observation: Nest) -> Nest:
+    return with_entries(observation, num_actions=numbers.astype(np.int32))
+
+
+def require_no_writing(policy: Policy, call: Callable[[], object], what: str) -> None:
+    """Requires a call of the policy to leave read-only arrays alone; the message names the hook."""
+    try:
+        call()
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+        hooks = [name for name in frames if name.startswith("_") and hasattr(policy, name)]
+        raise AssertionError(f"{hooks[-1]} wrote into {what}: {error}") from error
+
+
+def rows_of(learned: Nest, expected: Nest, rows: Indices, batch_size: int) -> Nest:
+    """Returns what a batch has learned in some of its rows.
+
+    Args:
+        learned: by a policy of `batch_size` rows.
+        expected: what a policy of `len(rows)` rows has learned, which tells by its shapes where the
+            rows are. Arrays of one shape in both are shared by all rows.
+        rows: the rows.
+        batch_size: B.
+
+    Raises:
+        unittest.SkipTest: an array has rows in no dimension of its own.
+    """
+
+    def taken(whole: Nest, part: Nest) -> Nest:
+        if np.shape(whole) == np.shape(part):
+            return copy.deepcopy(whole)
+        axis = _row_axis(np.shape(whole), np.shape(part), batch_size, len(rows))
+        return np.take(whole, rows, axis)
+
+    try:
+        return map_structure(taken, learned, expected)
+    except ValueError as error:  # a list that grows
+        raise unittest.SkipTest(f"learned has rows that cannot be told apart: {error}") from error
+
+
+def _row_axis(
+    shape: tuple[int, ...], expected: tuple[int, ...], batch_size: int, num_rows: int
+) -> int:
+    """Returns the one dimension in which two shapes differ, as their numbers of rows do."""
+    for axis, size in enumerate(shape):
+        with_fewer = (*shape[:axis], num_rows, *shape[axis + 1 :])
+        if size == batch_size and with_fewer == expected:
+            return axis
+    raise unittest.SkipTest(f"learned has an array of shape {shape}, whose rows cannot be told")
+
+
+def require_close(actual: Nest, expected: Nest, name: str, hint: str = "") -> None:
+    """Requires nests of numbers to be equal but for rounding, and all else to be identical."""
+
+    def compare(left: Nest, right: Nest) -> None:
+        if np.asarray(right).dtype.kind != "f":
+            assert_identical(left, right, name)
+            return
+        close = np.allclose(left, right, ROUNDING, ROUNDING, equal_nan=True)
+        require(close, f"{name} is {left}; expected {right}. {hint}")
+
+    map_structure(compare, actual, expected)

@@ -1,0 +1,116 @@
+"""Every policy of the registry passes the contract; elsewhere than by default, slowly."""
+
+import unittest
+
+import pytest
+
+from bandit_envs import Policy
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies.registry import POLICIES
+from bandit_envs.specs import SlateSpec, value_range
+from bandit_envs.testing import PolicyContract
+from bandit_envs.wrappers import RandomActionMask
+from tests.policies.examples import make_environment, make_policy
+
+TESTS = [name for name in dir(PolicyContract) if name.startswith("test_")]
+
+
+class RegistryContract(PolicyContract):
+    """The contract of a policy of the registry, whose id a subclass names."""
+
+    __test__ = False
+
+    def make_environment(self, batch_size, seed):
+        return make_environment(self.name, batch_size, seed)
+
+    def make_policy(self, env, seed):
+        return make_policy(self.name, env, seed)
+
+
+for policy in POLICIES:
+    members = {"name": policy, "__test__": True, "__module__": __name__}
+    globals()[f"Test {policy}"] = type(f"Test {policy}", (RegistryContract,), members)
+
+
+def failures(contract):
+    """Returns the tests of a contract that fail, and why."""
+    found = {}
+    for test in TESTS:
+        try:
+            getattr(contract(), test)()
+        except unittest.SkipTest:
+            pass
+        except Exception as error:  # what a policy raises is a failure, too
+            found[test] = error
+    return found
+
+
+VARIANTS = {
+    "2 rows": {"num_rows": 2},
+    "40 rows": {"num_rows": 40, "num_choices": 20_000, "num_steps": 50},
+    "another seed": {"offset": 1000},
+    "masks": {"share": 0.5},
+}
+
+
+class Variant(RegistryContract):
+    __test__ = False
+    offset = 0
+    share = None
+
+    def make_environment(self, batch_size, seed):
+        env = super().make_environment(batch_size, seed + self.offset)
+        return env if self.share is None else RandomActionMask(env, self.share)
+
+    def make_policy(self, env, seed):
+        return super().make_policy(env, seed + self.offset)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_contract_holds_with_other_rows_seeds_and_masks(name, variant):
+    if variant == "masks" and POLICIES[name].slates:
+        pytest.skip("slates have no masks")
+    contract = type(f"{name}, {variant}", (Variant,), {"name": name, **VARIANTS[variant]})
+    assert failures(contract) == {}
+
+
+def fits(name, env):
+    """Returns whether a policy can act in an environment and learn from its rewards."""
+    entry = POLICIES[name]
+    if entry.slates is not isinstance(env.action_spec(), SlateSpec):
+        return False
+    spec = env.observation_spec()
+    has_items = isinstance(spec, dict) and "per_arm" in spec
+    if (entry.context == "items") is not has_items and entry.context != "ignored":
+        return False
+    if env.reward_spec().shape != env.action_spec().shape:
+        return False
+    low, high = entry.make.reward_range
+    lowest, highest = value_range(env.reward_spec())
+    return entry.make.reward_range == Policy.reward_range or low <= lowest <= highest <= high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_the_contract_holds_in_every_environment_that_a_policy_fits(environment):
+    try:
+        env = ENVIRONMENTS[environment].make(batch_size=2, seed=0)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+    found = {}
+    for name in POLICIES:
+        if fits(name, env):
+
+            class Elsewhere(RegistryContract):
+                __test__ = False
+
+                def make_environment(self, batch_size, seed):
+                    make = ENVIRONMENTS[environment].make
+                    return make(batch_size=batch_size, seed=seed, horizon=7)
+
+            Elsewhere.name = name
+            found[name] = failures(Elsewhere)
+    assert found
+    assert not any(found.values()), found

@@ -1,0 +1,116 @@
+"""Policies with which nothing is wrong pass the contract, of whatever kind they are."""
+
+import unittest
+
+import numpy as np
+
+from bandit_envs import CascadeBandit, Policy, RandomSlatePolicy
+from bandit_envs.environments import LogisticContextBandit
+from bandit_envs.policies import IndexPolicy
+from bandit_envs.testing import PolicyContract
+from bandit_envs.wrappers import RandomActionMask
+from tests.testing.faulty_policies import Fixed, Means
+
+
+class OneTable(Means):
+    """What it learns is one array, whose rows are in the second dimension."""
+
+    def _initial(self):
+        return np.zeros((2, self.batch_size, self.num_actions))
+
+
+class Regression(IndexPolicy):
+    """Rows share what they learn: the weights of a linear model of each action."""
+
+    learns_by_row = False
+
+    def __init__(self, num_features, **options):
+        self._num_features = num_features
+        super().__init__(**options)
+
+    def _initial(self):
+        return {"weights": np.zeros((self.num_actions, self._num_features)), "steps": 0}
+
+    def _scores(self, learned, time_step):
+        return time_step.observation @ learned["weights"].T
+
+    def _learn(self, learned, trajectory):
+        x = trajectory.observation
+        chosen = learned["weights"][trajectory.action]
+        errors = trajectory.reward - (x * chosen).sum(axis=1)
+        np.add.at(learned["weights"], trajectory.action, 0.1 * errors[:, np.newaxis] * x)
+        return {**learned, "steps": learned["steps"] + 1}
+
+
+class Sampler(Policy):
+    """Its probabilities are not known."""
+
+    def _select(self, rng, learned, time_step):
+        available = self._available(time_step.observation)
+        keys = rng.random((self.batch_size, self.num_actions))
+        return np.where(True if available is None else available, keys, -1.0).argmax(axis=1)
+
+
+class TestOneTable(PolicyContract):
+    def make_policy(self, env, seed):
+        return OneTable(**OneTable.arguments_for(env), seed=seed)
+
+
+class TestRegression(PolicyContract):
+    def make_environment(self, batch_size, seed):
+        return LogisticContextBandit(num_actions=3, batch_size=batch_size, seed=seed)
+
+    def make_policy(self, env, seed):
+        if isinstance(env.observation_spec(), dict):
+            raise ValueError("observation_spec is a dict; expected an array")
+        num_features = env.observation_spec().shape[0]
+        return Regression(num_features, **Regression.arguments_for(env), seed=seed)
+
+
+class TestSampler(PolicyContract):
+    def make_policy(self, env, seed):
+        return Sampler(**Sampler.arguments_for(env), seed=seed)
+
+
+class TestInAnEnvironmentWithMasks(PolicyContract):
+    num_rows = 7
+
+    def make_environment(self, batch_size, seed):
+        return RandomActionMask(super().make_environment(batch_size, seed), 0.5)
+
+    def make_policy(self, env, seed):
+        return Means(**Means.arguments_for(env), seed=seed)
+
+
+class TestSlates(PolicyContract):
+    def make_environment(self, batch_size, seed):
+        return CascadeBandit(num_slots=2, batch_size=batch_size, seed=seed)
+
+    def make_policy(self, env, seed):
+        return RandomSlatePolicy(**RandomSlatePolicy.arguments_for(env), seed=seed)
+
+
+class UnderUnittest(PolicyContract, unittest.TestCase):
+    __test__ = False  # pytest would run it a second time
+    num_choices = 0
+
+    def make_policy(self, env, seed):
+        return Fixed(**Fixed.arguments_for(env), seed=seed)
+
+
+def test_the_contract_runs_under_unittest_and_may_leave_out_the_frequencies():
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(UnderUnittest)
+    result = unittest.TestResult()
+    suite.run(result)
+    assert result.wasSuccessful(), result.failures + result.errors
+    assert result.testsRun > 15
+    skipped = {test.id().rpartition(".")[2] for test, _ in result.skipped}
+    assert skipped == {
+        "test_actions_are_as_frequent_as_their_probabilities",
+        "test_bad_trajectories_are_refused_and_nothing_is_learned",
+    }
+
+
+def test_policies_of_two_classes_do_not_share_a_run():
+    assert TestOneTable()._run() is TestOneTable()._run()
+    assert TestOneTable()._run() is not TestSampler()._run()
