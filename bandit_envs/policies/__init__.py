@@ -6,16 +6,14 @@ from bandit_envs.policies.adversarial import (
     ReducedVarianceTsallisINFPolicy as ReducedVarianceTsallisINFPolicy,
 )
 from bandit_envs.policies.adversarial import TsallisINFPolicy as TsallisINFPolicy
-from bandit_envs.policies.averages import BoltzmannPolicy as BoltzmannPolicy
-from bandit_envs.policies.averages import MOSSPolicy as MOSSPolicy
-from bandit_envs.policies.averages import UCB1TunedPolicy as UCB1TunedPolicy
-from bandit_envs.policies.averages import UCBPolicy as UCBPolicy
 from bandit_envs.policies.bayes_ucb import BayesUCBPolicy as BayesUCBPolicy
 from bandit_envs.policies.beta_greedy import BetaGreedyPolicy as BetaGreedyPolicy
+from bandit_envs.policies.boltzmann import BoltzmannPolicy as BoltzmannPolicy
 from bandit_envs.policies.delayed import DelayedLearning as DelayedLearning
 from bandit_envs.policies.disjoint_linear import (
     DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
 )
+from bandit_envs.policies.disjoint_linear import DisjointLinearPolicy as DisjointLinearPolicy
 from bandit_envs.policies.disjoint_linear import (
     DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
 )
@@ -56,3 +54,7 @@ from bandit_envs.policies.thompson import (
 from bandit_envs.policies.thompson import (
     GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy,
 )
+from bandit_envs.policies.thompson import ThompsonSamplingPolicy as ThompsonSamplingPolicy
+from bandit_envs.policies.ucb import MOSSPolicy as MOSSPolicy
+from bandit_envs.policies.ucb import UCB1TunedPolicy as UCB1TunedPolicy
+from bandit_envs.policies.ucb import UCBPolicy as UCBPolicy

@@ -39,6 +39,20 @@ def draw_indices(rng: Rng, weights: Array) -> Indices:
     return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
 
 
+def softmax(values: Array, scale: float = 1.0) -> Floats:
+    """Returns the softmax of `scale` times the values of each row: [B, K]."""
+    weights = values - values.max(axis=1, keepdims=True)  # at most 0, so that exp is safe
+    weights *= scale
+    np.exp(weights, out=weights)
+    weights /= row_sums(weights)[:, np.newaxis]
+    return np.asarray(weights)
+
+
+def row_sums(table: Array) -> Floats:
+    """Returns the sums of the rows of a table [B, K]: [B]. A product is faster than `sum`."""
+    return np.asarray(table @ np.ones(table.shape[1]))
+
+
 def normalized(weights: Array) -> Floats:
     """Returns weights [B, K] divided by the sums of their rows."""
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -5,18 +5,18 @@ from __future__ import annotations
 import typing
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
-from bandit_envs.policies.averages import AverageIndexPolicy, Averages
+from bandit_envs.policies.averages import Averages, current_step
+from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
-from bandit_envs.trajectories import TimeStep
+from bandit_envs.trajectories import TimeStep, Trajectory
 
 BELOW_1 = np.nextafter(1.0, 0.0)
 
 
-class KLUCBPolicy(AverageIndexPolicy):
+class KLUCBPolicy(IndexPolicy):
     """Chooses the largest upper confidence bound by the divergence of Bernoulli laws.
 
         A_t = argmax_a max{q: N(a) kl(Q(a), q) <= ln t + c ln ln t}
@@ -26,6 +26,7 @@ class KLUCBPolicy(AverageIndexPolicy):
 
     Args:
         c: at least 0; the theory asks for 3, and 0 does best in practice.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Garivier & Cappé (2011).
 
@@ -40,21 +41,30 @@ class KLUCBPolicy(AverageIndexPolicy):
         self._c = check_number("c", c, 0.0, 1e6)
         super().__init__(**options)
 
-    def _indices(self, learned: Averages, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
-        log_t = np.log(t)
+    def _initial(self) -> Averages:
+        return Averages.initial(self.batch_size, self.num_actions)
+
+    def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
+        log_t = np.log(current_step(learned.steps))
         level = log_t + self._c * np.log(np.maximum(log_t, 1.0))
         bounds = kl_upper_bounds(learned.values, learned.inverses * level)
         bounds[learned.counts == 0.0] = np.inf
         return bounds
 
+    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
+        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
 
-class IMEDPolicy(AverageIndexPolicy):
+
+class IMEDPolicy(IndexPolicy):
     """Chooses the action with the smallest empirical divergence from the best.
 
         A_t = argmin_a N(a) kl(Q(a), max_b Q(b)) + ln N(a)
 
     The divergence kl is that of `KLUCBPolicy`. The maximum is over the available actions. Actions
     never chosen come first. Rewards are numbers from 0 to 1.
+
+    Args:
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Honda & Takemura (2015), for Bernoulli laws.
 
@@ -65,14 +75,21 @@ class IMEDPolicy(AverageIndexPolicy):
 
     reward_range = 0.0, 1.0
 
-    def _indices(self, learned: Averages, t: NDArray[np.int64], time_step: TimeStep) -> Floats:
-        p, available = learned.values, self._available(time_step.observation)
-        best = (p if available is None else np.where(available, p, 0.0)).max(axis=1, keepdims=True)
-        best = np.clip(best, 1e-300, BELOW_1)
+    def _initial(self) -> Averages:
+        return Averages.initial(self.batch_size, self.num_actions)
+
+    def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
+        p = learned.values
+        available = self._available(time_step.observation)
+        known = p if available is None else np.where(available, p, 0.0)
+        best = np.clip(known.max(axis=1, keepdims=True), 1e-300, BELOW_1)
         p = np.clip(p, 1e-300, BELOW_1)
         divergence = p * (np.log(p) - np.log(best))
         divergence += (1.0 - p) * (np.log1p(-p) - np.log1p(-best))
         return np.asarray(np.log(learned.inverses) - learned.counts * divergence)
+
+    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
+        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
 
 
 def kl_upper_bounds(p: Floats, divergence: Floats) -> Floats:
