@@ -30,7 +30,12 @@ SMALL = {
         "NUM_DRIFT_ROWS": 5,
         "NUM_DRIFT_STEPS": 20,
     },
-    "off_policy_evaluation": {"NUM_LOGS": 3, "NUM_ROWS": 200, "NUM_LEARNING_STEPS": 3},
+    "off_policy_evaluation": {
+        "NUM_LOGS": 3,
+        "NUM_ROWS": 200,
+        "NUM_LEARNING_STEPS": 3,
+        "LOG_SIZES": (100, 200),
+    },
     "non_stationary_bandits": {
         "NUM_ROWS": 10,
         "NUM_STEPS": 20,

@@ -259,12 +259,26 @@ def tuned(
     """Returns the estimator with the smallest estimated mean squared error, and its estimate.
 
     The error is the squared standard error plus the square of the bias that the changed weights
-    cause, which is estimated by the mean of (w - changed w) times the reward or residual.
+    cause, which is estimated by the mean of (w - changed w) times the reward or residual. Warnings
+    are those of this estimator alone.
+
+    Args:
+        estimators: to choose from.
+        log: as for `Estimator.estimate`, and so are the others.
+        probabilities: of the policy.
+        predicted_rewards: for estimators with a reward model.
 
     Source: Su et al. (2020), section 5; the tuning classes of the Open Bandit Pipeline.
     """
-    found = [(each, each.estimate(log, probabilities, predicted_rewards)) for each in estimators]
-    return min(found, key=lambda pair: pair[1].standard_error ** 2 + pair[1].bias ** 2)
+
+    def squared_error(estimator: Estimator) -> float:
+        found = estimator.estimate(log, probabilities, predicted_rewards)
+        return found.standard_error**2 + found.bias**2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        best = min(estimators, key=squared_error)
+    return best, best.estimate(log, probabilities, predicted_rewards)
 
 
 class WeighedRows(NamedTuple):

@@ -87,6 +87,10 @@ def _write_npz(file: Path, log: BanditLog) -> None:
 def _write_csv(file: Path, log: BanditLog) -> None:
     """Writes the layout as a comment, and the table below it."""
     frame = to_frame(log)
+    for name in text_columns(frame.attrs[KEY]):
+        if any("\0" in text for text in frame[name]):  # it would end the text
+            problem = f"{name} has a string with NUL, which .csv cannot hold"
+            raise ValueError(f"{problem}; .npz and .parquet can")
     layout = json.dumps(frame.attrs[KEY])
     table = frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     atomic_write(file, [f"# {layout}\n{table}".encode()])
