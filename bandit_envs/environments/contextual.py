@@ -13,20 +13,16 @@ from bandit_envs.sampling import SamplingFunction, as_sampler
 from bandit_envs.specs import add_outer_dims_nest
 
 Observation = dict[str, Array]
+"""Users `global` [B, G] and items `per_arm` [B, K, P]."""
 
-CONTEXT, WEIGHTS = "context_sampling_fn", "weights_sampling_fn"
-NAMES = "global_context_sampling_fn", "arm_context_sampling_fn"
-ITEMS = "global_sampling_fn", "item_sampling_fn"
+CONTEXT = "context_sampling_fn"
+WEIGHTS = "weights_sampling_fn"
+NAMES = ("global_context_sampling_fn", "arm_context_sampling_fn")
+ITEM_NAMES = ("global_sampling_fn", "item_sampling_fn")
 
 
 class ContextualBandit(BanditPyEnvironment):
     """A bandit whose state is its observation, which `_initial_state` draws anew for each step."""
-
-    skips_nan_check = True  # the samplers check the contexts
-    _contexts: UsersAndItems  # of classes that draw nothing else
-
-    def _initial_state(self, rng: Rng) -> Any:
-        return self._contexts.draw(rng, self._batch_size)
 
     def _observe(self, state: Any) -> Any:
         return state
@@ -39,9 +35,14 @@ class ContextualBandit(BanditPyEnvironment):
 
 
 class UsersAndItems:
-    """Draws users and, for each of them, `num_items` items; `names` are for messages.
+    """Draws users and, for each of them, `num_items` items.
 
-    `sampler` makes samplers of both: `as_sampler`, or `as_nest_sampler` for nests of features.
+    Args:
+        names: what messages call the samplers of users and of items.
+        users: a `ContextSampler`, or a function that returns one context [G].
+        items: the same for an item: [P].
+        num_items: K.
+        as_sampler: makes samplers of both; `as_nest_sampler` does so of nests of features.
     """
 
     def __init__(
@@ -50,20 +51,24 @@ class UsersAndItems:
         users: Any,
         items: Any,
         num_items: int,
-        sampler: Callable[..., Any] = as_sampler,
+        as_sampler: Callable[..., Any] = as_sampler,
     ) -> None:
-        self._names, self._num_items = names, num_items
-        self.users = sampler(names[0], users, (1,))
-        self.items = sampler(names[1], items, (1, num_items))
-        per_arm = add_outer_dims_nest(self.items.spec, (num_items,))
-        self.spec: dict[str, Any] = {"global": self.users.spec, "per_arm": per_arm}
+        self._name_of_users, self._name_of_items = names
+        self._num_items = num_items
+        self.users = as_sampler(self._name_of_users, users, (1,))
+        self.items = as_sampler(self._name_of_items, items, (1, num_items))
+        self.spec: dict[str, Any] = {
+            "global": self.users.spec,
+            "per_arm": add_outer_dims_nest(self.items.spec, (num_items,)),
+        }
 
     def draw(self, rng: Rng, batch_size: int) -> Observation:
         """Returns users `global` [B, G] and items `per_arm` [B, K, P]."""
-        of_users, of_items = self._names
+        of_users = (batch_size,)
+        of_items = (batch_size, self._num_items)
         return {
-            "global": self.users.sample(rng, (batch_size,), of_users),
-            "per_arm": self.items.sample(rng, (batch_size, self._num_items), of_items),
+            "global": self.users.sample(rng, of_users, self._name_of_users),
+            "per_arm": self.items.sample(rng, of_items, self._name_of_items),
         }
 
 
@@ -71,9 +76,12 @@ class LinearBandit(BanditPyEnvironment):
     """A bandit with contexts x [B, d], and weights W [d, K] that all rows share.
 
     Its states have them as fields `context` and `weights`. Time goes on through `reset`.
-    """
 
-    skips_nan_check = True  # the samplers check the contexts
+    Args:
+        contexts: a `ContextSampler`, or a function that returns one context.
+        weights: the same for a row of W, of K numbers.
+        options: as for `BanditPyEnvironment`.
+    """
 
     def __init__(
         self, contexts: SamplingFunction, weights: SamplingFunction, **options: Any
@@ -93,7 +101,7 @@ class LinearBandit(BanditPyEnvironment):
         return state._replace(context=self._contexts(rng))
 
     def _observe(self, state: Any) -> Array:
-        return state.context  # type: ignore[no-any-return]
+        return np.asarray(state.context)
 
     def _contexts(self, rng: Rng) -> Array:
         return self._sampler.sample(rng, self._batch_shape, CONTEXT)
@@ -103,6 +111,7 @@ class LinearBandit(BanditPyEnvironment):
 
     def _products(self, state: Any) -> Array:
         """Returns x . W [B, K], in float32 if x is."""
-        x, weights = state.context, state.weights
-        products: Array = x.dot(weights.astype(np.float32) if x.dtype.char == "f" else weights)
-        return products
+        weights = state.weights
+        if state.context.dtype == np.float32:
+            weights = weights.astype(np.float32)
+        return np.asarray(state.context.dot(weights))

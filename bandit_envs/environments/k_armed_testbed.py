@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
+from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, short_repr
 from bandit_envs.rendering import Arms
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -30,6 +30,11 @@ class KArmedTestbed(BanditPyEnvironment):
 
     Args:
         k: number of arms.
+        batch_size: B.
+        value_mean: the mean of the arm values.
+        value_std: their standard deviation, at least 0.
+        reward_std: the standard deviation of rewards, at least 0.
+        drift_std: that of the steps of the arm values, at least 0.
         dtype: floating dtype of values and rewards: float32 or float64.
 
     Source: Sutton & Barto, Reinforcement Learning, 2nd ed., section 2.3 and exercise 2.5.
@@ -57,9 +62,7 @@ class KArmedTestbed(BanditPyEnvironment):
         dtype: DTypeLike = np.float32,
         name: str = "k_armed_testbed",
     ) -> None:
-        self._dtype: np.dtype[Any] = np.dtype(dtype)
-        if self._dtype not in (np.float32, np.float64):
-            raise ValueError(f"dtype is {self._dtype}; expected float32 or float64")
+        self._dtype = _check_dtype(dtype)
         num_arms = check_integer("k", k, minimum=1)
         spec = ArraySpec((), self._dtype, "reward")
         super().__init__(
@@ -103,3 +106,14 @@ class KArmedTestbed(BanditPyEnvironment):
 
     def _rendered_arms(self, row: int) -> Arms:
         return super()._rendered_arms(row)._replace(reward_std=self._reward_std)
+
+
+def _check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Returns the dtype that a user names, which is one that generators draw."""
+    try:
+        checked = np.dtype(dtype)
+    except TypeError:
+        checked = np.dtype(object)
+    if checked not in (np.float32, np.float64):
+        raise ValueError(f"dtype is {short_repr(dtype)}; expected float32 or float64")
+    return checked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,9 @@ from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.environments.contextual import ContextualBandit
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
+
+ACTIONS_PER_BLOCK = 250
+"""How many actions the reference contexts are scored for at a time, to save memory."""
 
 
 class LogisticContextBandit(ContextualBandit):
@@ -25,7 +29,9 @@ class LogisticContextBandit(ContextualBandit):
     all actions and the reference contexts. Rows are users of one problem.
 
     Args:
-        num_actions, context_dim: K and D. The observation is [B, D].
+        num_actions: K.
+        context_dim: D. The observation is [B, D].
+        batch_size: B.
         problem: the seed of the coefficients, and of the reference contexts.
         reference: the reference contexts [n, D]; by default 10,000 normal ones.
 
@@ -37,6 +43,8 @@ class LogisticContextBandit(ContextualBandit):
     >>> env.reset().observation.shape, env.expected_rewards().shape
     ((2, 5), (2, 3))
     """
+
+    skips_nan_check = True  # its contexts are finite numbers
 
     def __init__(
         self,
@@ -61,10 +69,10 @@ class LogisticContextBandit(ContextualBandit):
         # With g(a) = (1, e_a), all of it is one table of coefficients [1 + D, K].
         coefficients = matrix[:, :1] + matrix[:, 1:] + of_context[:, np.newaxis]
         coefficients[0] += of_action[0] + of_action[1:]
-        logits = coefficients[0] + contexts @ coefficients[1:]
-        spread = logits.std() or 1.0
+        mean, std = _moments_of_logits(contexts, coefficients)
+        spread = std or 1.0
         self._slope = coefficients[1:] / spread
-        self._intercept = (coefficients[0] - logits.mean()) / spread
+        self._intercept = (coefficients[0] - mean) / spread
         spec = ArraySpec((dim,), np.float64, "observation")
         super().__init__(spec, actions, CLICK_SPEC, batch_size=batch_size, **options)
         self._context_shape = (self._batch_size, dim)
@@ -83,5 +91,26 @@ class LogisticContextBandit(ContextualBandit):
         return np.asarray(rng.random(self._batch_size) < self._expected_reward(state, action))
 
 
+def _moments_of_logits(contexts: Floats, coefficients: Floats) -> tuple[float, float]:
+    """Returns the mean and the standard deviation of z over contexts [n, D] and all K actions.
+
+    The coefficients are [1 + D, K].
+    """
+    size = len(contexts) * coefficients.shape[1]
+    mean = float(sum(logits.sum() for logits in _logits_in_blocks(contexts, coefficients))) / size
+    squares = sum(
+        np.square(logits - mean).sum() for logits in _logits_in_blocks(contexts, coefficients)
+    )
+    return mean, float(np.sqrt(squares / size))
+
+
+def _logits_in_blocks(contexts: Floats, coefficients: Floats) -> Iterator[Floats]:
+    """Yields z for all contexts [n, D] and some actions at a time: [n, ACTIONS_PER_BLOCK]."""
+    for start in range(0, coefficients.shape[1], ACTIONS_PER_BLOCK):
+        block = coefficients[:, start : start + ACTIONS_PER_BLOCK]
+        yield block[0] + contexts @ block[1:]
+
+
 def _probabilities(logits: Floats) -> Floats:
+    """Returns the sigmoid, by a formula that is 15 times as fast as one that keeps tiny values."""
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * logits))

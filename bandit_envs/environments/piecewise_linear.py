@@ -49,6 +49,8 @@ class PiecewiseLinearBandit(LinearBandit):
     ((4, 3), (3, 2))
     """
 
+    skips_nan_check = True  # the samplers check the contexts
+
     def __init__(  # noqa: PLR0917 - in the order of TF-Agents
         self,
         context_sampling_fn: SamplingFunction,

@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.arrays import Array, Floats, Indices, Rng, cast, take_actions
 from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.slates import best_slate
-from bandit_envs.environments.contextual import ITEMS, ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.contextual import (
+    ITEM_NAMES,
+    ContextualBandit,
+    Observation,
+    UsersAndItems,
+)
 from bandit_envs.rewards import LogisticReward, RewardModel
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling import Normal, SamplingFunction
@@ -30,10 +35,13 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
     Every step has new users and items.
 
     Args:
-        global_sampling_fn, item_sampling_fn, num_items: as for `RankingPyEnvironment`.
+        global_sampling_fn: a `ContextSampler`, or a function that returns one context [G].
+        item_sampling_fn: the same for an item: [P].
         relevance_fn: a `RewardModel`, whose means are the relevances, or a function of a user [G]
             and an item [P].
-        observation_probs: [S], in [0, 1].
+        num_items: K.
+        observation_probs: the probabilities that slots are looked at: [S].
+        batch_size: B.
 
     Source: TF-Agents' `ExplicitPositionalBiasRankingEnvironment`, whose signature is kept; there, a
     slate may show an item twice.
@@ -45,6 +53,8 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
     >>> env.step(env.optimal_action()).reward.shape
     (2, 3)
     """
+
+    skips_nan_check = True  # the samplers check the contexts
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,
@@ -60,7 +70,7 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         horizon: int | None = None,
     ) -> None:
         check_integer("num_items", num_items, minimum=1)
-        self._contexts = UsersAndItems(ITEMS, global_sampling_fn, item_sampling_fn, num_items)
+        self._contexts = UsersAndItems(ITEM_NAMES, global_sampling_fn, item_sampling_fn, num_items)
         self._looks = check_table("observation_probs", observation_probs, 1, 0.0, 1.0)
         self._relevance_fn = relevance_fn
         num_slots = check_integer("the length of observation_probs", len(self._looks), 1, num_items)
@@ -73,6 +83,9 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
             horizon=horizon,
             name=name,
         )
+
+    def _initial_state(self, rng: Rng) -> Observation:
+        return self._contexts.draw(rng, self._batch_size)
 
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> NDArray[np.bool_]:
         return rng.random(action.shape) < self._click_probabilities(state, action)
@@ -95,14 +108,18 @@ class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
         if isinstance(self._relevance_fn, RewardModel):
             found = np.asarray(self._relevance_fn.mean(users, items), np.float64)
         else:
-            pairs = [[self._relevance_fn(x, z) for z in row] for x, row in zip(users, items)]
-            found = cast("relevance_fn returned", pairs, np.dtype(np.float64))
+            rows = [self._relevances_of_row(user, row) for user, row in zip(users, items)]
+            found = cast("relevance_fn returned", rows, np.dtype(np.float64))
         if not ((found >= 0.0) & (found <= 1.0)).all():
             if np.isnan(found).any():
                 raise ValueError("relevance_fn returned NaN; expected numbers in [0, 1]")
             message = "relevance_fn returned a number outside [0, 1]; it is clipped"
             warnings.warn(message, stacklevel=2)
         return found.clip(0.0, 1.0)
+
+    def _relevances_of_row(self, user: Array, items: Array) -> list[Any]:
+        """Returns what the user's function says of each of the items of a row [n, P]: [n]."""
+        return [self._relevance_fn(user, item) for item in items]
 
 
 def positional_bias(
@@ -117,9 +134,15 @@ def positional_bias(
     rng, options["seed"] = split_seed(options.get("seed"))
     dim = check_integer("dim", dim, minimum=1)
     slots = np.arange(1, check_integer("num_slots", num_slots, minimum=1) + 1)
-    looks = slots ** -check_number("decay", decay, 0.0)
+    observation_probs = slots ** -check_number("decay", decay, 0.0)
     relevance = LogisticReward(rng.standard_normal(2 * dim))
     features = Normal(dim)
     return ExplicitPositionalBiasRankingEnvironment(
-        features, features, relevance, num_items, looks, batch_size=batch_size, **options
+        features,
+        features,
+        relevance,
+        num_items,
+        observation_probs,
+        batch_size=batch_size,
+        **options,
     )

@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.arrays import Array, Floats, Indices, Rng, sigmoid, take_actions
+from bandit_envs.arrays import Array, Floats, Indices, Rng, take_actions
 from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.slates import best_slate
-from bandit_envs.environments.contextual import ITEMS, ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.contextual import (
+    ITEM_NAMES,
+    ContextualBandit,
+    Observation,
+    UsersAndItems,
+)
 from bandit_envs.nests import Nest
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling import Normal, SamplingFunction
@@ -18,6 +23,8 @@ from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec, SlateSpec
 
 SCORES = "scores_weight_matrix"
+LOWEST_SCORE = -100.0
+"""If all scores of a row are below, their sigmoids may underflow."""
 
 
 class FeedbackModel:
@@ -55,9 +62,15 @@ class RankingPyEnvironment(ContextualBandit):
     Args:
         global_sampling_fn: a `ContextSampler`, or a function that returns one context [G].
         item_sampling_fn: the same for an item: [P].
-        num_items, num_slots: K and S. The action is [B, S].
+        num_items: K.
+        num_slots: S. The action is [B, S].
         scores_weight_matrix: M, [P, G].
-        feedback_model, click_model: of `FeedbackModel` and `ClickModel`.
+        feedback_model: what the reward tells, of `FeedbackModel`.
+        click_model: how the user chooses, of `ClickModel`.
+        real_cascade: for `DISTANCE_BASED`, whether the first item that reaches the threshold is
+            clicked, in place of the one with the largest score.
+        distance_threshold: for `DISTANCE_BASED`, the smallest score that is clicked.
+        batch_size: B.
 
     Source: TF-Agents' `RankingPyEnvironment`, whose signature is kept; there, a slate may show an
     item twice.
@@ -68,6 +81,8 @@ class RankingPyEnvironment(ContextualBandit):
     >>> env.step(env.optimal_action()).reward["chosen_index"].shape
     (2,)
     """
+
+    skips_nan_check = True  # the samplers check the contexts
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,
@@ -87,10 +102,10 @@ class RankingPyEnvironment(ContextualBandit):
         horizon: int | None = None,
     ) -> None:
         check_integer("num_items", num_items, minimum=1)
-        self._contexts = UsersAndItems(ITEMS, global_sampling_fn, item_sampling_fn, num_items)
+        self._contexts = UsersAndItems(ITEM_NAMES, global_sampling_fn, item_sampling_fn, num_items)
         self._num_slots = check_integer("num_slots", num_slots, 1, num_items)
         self._matrix = check_table(SCORES, scores_weight_matrix, ndim=2)
-        expected = *self._contexts.items.spec.shape, *self._contexts.users.spec.shape
+        expected = (*self._contexts.items.spec.shape, *self._contexts.users.spec.shape)
         if self._matrix.shape != expected:
             raise ValueError(f"{SCORES} has shape {self._matrix.shape}; expected {expected}")
         if click_model not in (ClickModel.GHOST_ACTIONS, ClickModel.DISTANCE_BASED):
@@ -100,20 +115,9 @@ class RankingPyEnvironment(ContextualBandit):
         if not self._has_ghosts:
             self._threshold = check_number("distance_threshold", distance_threshold)
         self._is_cascade = bool(real_cascade)
-        if feedback_model == FeedbackModel.CASCADING:
-            reward_spec: Nest = {
-                "chosen_index": BoundedArraySpec((), np.int32, 0, num_slots, "chosen_index"),
-                "chosen_value": CLICK_SPEC.replace(name="chosen_value"),
-            }
-        elif feedback_model == FeedbackModel.SCORE_VECTOR:
-            reward_spec = CLICK_SPEC.replace(shape=(num_slots,), name="score_vector")
-        else:
-            raise NotImplementedError(
-                f"feedback_model is {feedback_model}; expected one of FeedbackModel"
-            )
         super().__init__(
             self._contexts.spec,
-            reward_spec=reward_spec,
+            reward_spec=_make_reward_spec(feedback_model, num_slots),
             action_spec=SlateSpec.of(num_slots, num_items),
             batch_size=batch_size,
             seed=seed,
@@ -121,28 +125,39 @@ class RankingPyEnvironment(ContextualBandit):
             name=name,
         )
 
+    def _initial_state(self, rng: Rng) -> Observation:
+        return self._contexts.draw(rng, self._batch_size)
+
     def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Nest:
         taste = self._taste(state)
-        scores = _products(take_actions(state["per_arm"], action), taste)
+        scores = _multiply(take_actions(state["per_arm"], action), taste)
         if self._has_ghosts:
-            scores = np.concatenate([scores, taste], axis=1)
-            weights = sigmoid(scores + rng.standard_normal(scores.shape))
-            bounds = weights.cumsum(axis=1)
-            drawn = rng.random((self._batch_size, 1)) * bounds[:, -1:]
-            index = np.count_nonzero(bounds <= drawn, axis=1)
+            index = self._draw_ghost_clicks(rng, scores, taste)
         else:
-            ranked = scores >= self._threshold if self._is_cascade else scores
-            is_click = scores.max(axis=1) >= self._threshold
-            index = np.where(is_click, ranked.argmax(axis=1), self._num_slots)
-        index = np.minimum(index, self._num_slots)
+            index = self._find_clicks(scores)
         value = (index < self._num_slots).astype(np.float32)
         if isinstance(self._reward_spec, ArraySpec):
             return self._cascading_to_scorevector(index, value)
         return {"chosen_index": index.astype(np.int32), "chosen_value": value}
 
+    def _draw_ghost_clicks(self, rng: Rng, scores: Floats, ghosts: Floats) -> Indices:
+        """Draws the slot that is clicked, for scores [B, S] and [B, P]: [B]; S for a ghost."""
+        means = np.concatenate([scores, ghosts], axis=1)
+        noisy = means + rng.standard_normal(means.shape)
+        bounds = _shifted_sigmoid(noisy, _find_shift(means)).cumsum(axis=1)
+        drawn = rng.random((self._batch_size, 1)) * bounds[:, -1:]
+        index = np.count_nonzero(bounds <= drawn, axis=1)
+        return np.asarray(np.minimum(index, self._num_slots))
+
+    def _find_clicks(self, scores: Floats) -> Indices:
+        """Returns the slot that is clicked by distance, for scores [B, S]: [B]; S for none."""
+        is_close = scores >= self._threshold
+        clicked = is_close.argmax(axis=1) if self._is_cascade else scores.argmax(axis=1)
+        return np.where(is_close.any(axis=1), clicked, self._num_slots)
+
     def _expected_reward(self, state: Observation, action: Indices) -> Array:
         taste = self._taste(state)
-        scores = _products(take_actions(state["per_arm"], action), taste)
+        scores = _multiply(take_actions(state["per_arm"], action), taste)
         if self._has_ghosts:
             return _ghost_click_probability(scores, taste)
         return np.asarray(scores.max(axis=1) >= self._threshold, np.float64)
@@ -151,7 +166,7 @@ class RankingPyEnvironment(ContextualBandit):
         return best_slate(self._rendered_values(state), np.ones(self._num_slots))
 
     def _rendered_values(self, state: Observation) -> Floats:
-        return _products(state["per_arm"], self._taste(state))
+        return _multiply(state["per_arm"], self._taste(state))
 
     def _taste(self, state: Observation) -> Floats:
         """Returns M x for each user, which is also the scores of the ghosts: [B, P]."""
@@ -165,9 +180,35 @@ class RankingPyEnvironment(ContextualBandit):
         return vector[:, :-1]
 
 
-def _products(items: Array, vectors: Floats) -> Floats:
+def _make_reward_spec(feedback_model: int, num_slots: int) -> Nest:
+    """Returns the spec of the rewards of a `FeedbackModel`."""
+    if feedback_model == FeedbackModel.CASCADING:
+        return {
+            "chosen_index": BoundedArraySpec((), np.int32, 0, num_slots, "chosen_index"),
+            "chosen_value": CLICK_SPEC.replace(name="chosen_value"),
+        }
+    if feedback_model == FeedbackModel.SCORE_VECTOR:
+        return CLICK_SPEC.replace(shape=(num_slots,), name="score_vector")
+    raise NotImplementedError(f"feedback_model is {feedback_model}; expected one of FeedbackModel")
+
+
+def _multiply(items: Array, vectors: Floats) -> Floats:
     """Returns the products of items [B, n, P] with a vector [B, P] each row: [B, n]."""
     return np.asarray((items @ vectors[:, :, np.newaxis])[:, :, 0])
+
+
+def _shifted_sigmoid(scores: Floats, shift: Floats) -> Floats:
+    """Returns sigmoid(scores) exp(-shift)."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -scores) - shift))
+
+
+def _find_shift(scores: Floats) -> Floats:
+    """Returns what to shift log sigmoids of scores [B, n] by, so that no row underflows: [B, 1].
+
+    Only shares of the weights count, which a shift leaves as they are.
+    """
+    largest = scores.max(axis=1, keepdims=True)
+    return np.where(largest < LOWEST_SCORE, largest, 0.0)
 
 
 def _ghost_click_probability(scores: Floats, ghosts: Floats) -> Floats:
@@ -178,19 +219,22 @@ def _ghost_click_probability(scores: Floats, ghosts: Floats) -> Floats:
     nodes, masses = np.polynomial.hermite_e.hermegauss(16)
     masses = masses / masses.sum()
     points, weights = np.polynomial.legendre.leggauss(32)
-    share = (points + 1.0) / 2.0
-    times, weights = share / (1.0 - share), weights / 2.0 / (1.0 - share) ** 2
-    both = sigmoid(np.concatenate([scores, ghosts], axis=1)[:, :, np.newaxis] + nodes)
+    share = (points + 1.0) / 2.0  # of t / (1 + t)
+    times = share / (1.0 - share)
+    weights = weights / 2.0 / (1.0 - share) ** 2
+    num_slots = scores.shape[1]
+    means = np.concatenate([scores, ghosts], axis=1)
+    both = _shifted_sigmoid(means[:, :, np.newaxis] + nodes, _find_shift(means)[:, :, np.newaxis])
     # The integral is over t times the mean of A + G, as the integrand is as wide in that.
     scale = 1.0 / (both @ masses).sum(axis=1)
     total = np.zeros(len(scores))
     for time, weight in zip(times, weights):
         decay = np.exp(-time * scale[:, np.newaxis, np.newaxis] * both)
         # The means of exp(-t sigmoid), for each item and ghost: [B, S + P].
-        means = np.maximum(decay @ masses, np.finfo(np.float64).tiny)
+        decays = np.maximum(decay @ masses, np.finfo(np.float64).tiny)
         slopes = (both * decay) @ masses
-        ratios = slopes[:, : scores.shape[1]] / means[:, : scores.shape[1]]
-        total += weight * scale * means.prod(axis=1) * ratios.sum(axis=1)
+        ratios = slopes[:, :num_slots] / decays[:, :num_slots]
+        total += weight * scale * decays.prod(axis=1) * ratios.sum(axis=1)
     return total
 
 
@@ -203,7 +247,13 @@ def ranking(
     """
     rng, options["seed"] = split_seed(options.get("seed"))
     features = Normal(check_integer("dim", dim, minimum=1))
-    matrix, feedback = rng.standard_normal((dim, dim)), FeedbackModel.SCORE_VECTOR
     return RankingPyEnvironment(
-        features, features, num_items, num_slots, matrix, feedback, batch_size=batch_size, **options
+        features,
+        features,
+        num_items,
+        num_slots,
+        scores_weight_matrix=rng.standard_normal((dim, dim)),
+        feedback_model=FeedbackModel.SCORE_VECTOR,
+        batch_size=batch_size,
+        **options,
     )

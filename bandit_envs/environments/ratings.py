@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import typing
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng, take_actions
 from bandit_envs.base.bandit_py_environment import Options
 from bandit_envs.base.checks import check_integer, check_table
-from bandit_envs.environments.contextual import ContextualBandit
-from bandit_envs.environments.stationary_stochastic_per_arm import (
-    StationaryStochasticPerArmPyEnvironment,
-)
-from bandit_envs.rewards import FunctionReward
+from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.sampling import Catalog
-from bandit_envs.seeding import Seed, split_seed
+from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec
 
 
@@ -34,7 +29,7 @@ class RatingsBandit(ContextualBandit):
         ratings: [n, K], of n users and K items; 0 for what is not rated. `datasets.ratings_matrix`
             makes it of a table of users, items and ratings.
         rank: k. The observation x_t is [B, k].
-        batch_size: at most n.
+        batch_size: B, at most n.
 
     Source: TF-Agents' `MovieLensPyEnvironment`.
 
@@ -43,10 +38,12 @@ class RatingsBandit(ContextualBandit):
     ((2, 2), [True, True])
     """
 
+    skips_nan_check = True  # the factors are finite numbers
+
     def __init__(
         self, ratings: ArrayLike, rank: int, batch_size: int = 1, **options: typing.Unpack[Options]
     ) -> None:
-        users, strengths, items = _factors(ratings, rank)
+        users, strengths, items = _factorize(ratings, rank)
         check_integer("batch_size", batch_size, 1, len(users))
         self._users = users * np.sqrt(strengths)
         self._items = items * np.sqrt(strengths)
@@ -65,12 +62,19 @@ class RatingsBandit(ContextualBandit):
         return np.asarray(np.einsum("bk,bk->b", state, items), np.float32)
 
 
-class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
+class PerArmRatingsBandit(ContextualBandit):
     """The per-arm form of `RatingsBandit`, in which items have features, too.
 
         x_t = U[user],    z_t(a) = V[item a on offer],    R_t = x_t S z_t(A_t)'
 
-    Every step draws users, with replacement, and offers `num_actions` different items to each.
+    Every step draws users, with replacement, and offers `num_actions` different items to each. They
+    rate without noise. The observation is a dict of `global` [B, k] and `per_arm` [B, K, k].
+
+    Args:
+        ratings: [n, m], of n users and m items, as for `RatingsBandit`.
+        rank: k.
+        num_actions: K, at most m.
+        batch_size: B.
 
     Source: TF-Agents' `MovieLensPerArmPyEnvironment`.
 
@@ -80,6 +84,8 @@ class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
     {'global': (5, 2), 'per_arm': (5, 3, 2)}
     """
 
+    skips_nan_check = True  # the factors are finite numbers
+
     def __init__(
         self,
         ratings: ArrayLike,
@@ -88,21 +94,28 @@ class PerArmRatingsBandit(StationaryStochasticPerArmPyEnvironment):
         batch_size: int = 1,
         **options: typing.Unpack[Options],
     ) -> None:
-        users, strengths, items = (part.astype(np.float32) for part in _factors(ratings, rank))
-        check_integer("num_actions", num_actions, 1, len(items))
-        reward = FunctionReward(functools.partial(_ratings, strengths), noise_std=0.0)
-        features = Catalog(users), Catalog(items)
-        options = {"name": type(self).__name__, **options}
-        super().__init__(*features, num_actions, reward, batch_size=batch_size, **options)
+        factors = _factorize(ratings, rank)
+        users, self._strengths, items = [factor.astype(np.float32) for factor in factors]
+        count = check_integer("num_actions", num_actions, 1, len(items))
+        self._contexts = UsersAndItems(NAMES, Catalog(users), Catalog(items), count)
+        super().__init__(self._contexts.spec, count, batch_size=batch_size, **options)
+
+    def _initial_state(self, rng: Rng) -> Observation:
+        return self._contexts.draw(rng, self._batch_size)
+
+    def _expected_rewards(self, state: Observation) -> Array:
+        users = state["global"][:, np.newaxis]
+        return self._rate(users, state["per_arm"])
+
+    def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Array:
+        return self._rate(state["global"], take_actions(state["per_arm"], action))
+
+    def _rate(self, users: Array, items: Array) -> Array:
+        """Returns the ratings x S z' of users and items [..., k]: [...]."""
+        return np.asarray((users * self._strengths * items).sum(axis=-1))
 
 
-def _ratings(strengths: Array, pairs: Array) -> Array:
-    """Returns the ratings x S z' of pairs (x, z) of a user and an item: [..., 2 k] to [...]."""
-    rank = len(strengths)
-    return np.asarray((pairs[..., :rank] * strengths * pairs[..., rank:]).sum(axis=-1))
-
-
-def _factors(ratings: ArrayLike, rank: int) -> tuple[Floats, ...]:
+def _factorize(ratings: ArrayLike, rank: int) -> tuple[Floats, Floats, Floats]:
     """Returns the factors U [n, k], S [k] and V [m, k] of ratings [n, m]."""
     matrix = check_table("ratings", ratings, ndim=2)
     check_integer("rank", rank, 1, min(matrix.shape))
@@ -110,23 +123,26 @@ def _factors(ratings: ArrayLike, rank: int) -> tuple[Floats, ...]:
     return users[:, :rank], strengths[:rank], items[:rank].T
 
 
-def _made_up(seed: Seed, num_items: int) -> tuple[Floats, Seed]:
-    """Draws ratings of 200 users, from 1 to 5, of which half are missing; and splits the seed."""
-    rng, env_seed = split_seed(seed)
-    traits = rng.standard_normal((200, 4)), rng.standard_normal((4, num_items))
-    ratings = (3.0 + np.matmul(*traits)).round().clip(1.0, 5.0)
-    return ratings * (rng.random(ratings.shape) < 0.5), env_seed
+def _draw_ratings(rng: Rng, num_items: int) -> Floats:
+    """Draws ratings of 200 users, from 1 to 5, of which half are missing."""
+    users = rng.standard_normal((200, 4))
+    items = rng.standard_normal((4, num_items))
+    table = (3.0 + users @ items).round().clip(1.0, 5.0)
+    is_known = rng.random(table.shape) < 0.5
+    return np.asarray(table * is_known)
 
 
 def ratings(rank: int = 5, batch_size: int = 20, **options: Any) -> RatingsBandit:
     """Synthetic ratings of 20 items by 200 users, drawn from `seed`."""
-    table, options["seed"] = _made_up(options.get("seed"), 20)
-    return RatingsBandit(table, rank, batch_size, **options)
+    rng, options["seed"] = split_seed(options.get("seed"))
+    return RatingsBandit(_draw_ratings(rng, 20), rank, batch_size, **options)
 
 
 def per_arm_ratings(
     rank: int = 5, num_actions: int = 20, batch_size: int = 20, **options: Any
 ) -> PerArmRatingsBandit:
     """Synthetic ratings of 100 items by 200 users, drawn from `seed`."""
-    table, options["seed"] = _made_up(options.get("seed"), 100)
-    return PerArmRatingsBandit(table, rank, num_actions, batch_size, **options)
+    rng, options["seed"] = split_seed(options.get("seed"))
+    return PerArmRatingsBandit(
+        _draw_ratings(rng, 100), rank, num_actions, batch_size=batch_size, **options
+    )

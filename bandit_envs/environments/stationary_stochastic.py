@@ -33,6 +33,7 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
         reward_fns: an `ActionRewardModel`, or a function for each action, which takes a context [d]
             and draws a number, or a list of R numbers; with functions, means are unknown.
         constraint_fns: the same, for the constraints; None for none.
+        batch_size: B.
 
     Source: TF-Agents' `StationaryStochasticPyEnvironment`, whose signature is kept; Li et al.
     (2010), section 2.
@@ -43,6 +44,8 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
     >>> env.reset().observation.shape, env.expected_rewards().shape
     ((3, 2), (3, 2))
     """
+
+    skips_nan_check = True  # the sampler checks the contexts
 
     def __init__(
         self,
@@ -59,13 +62,7 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
             self._sampler = context_sampling_fn
             example = self._sampler.sample(np.random.default_rng(0), (1,), CONTEXT)[0]
         else:
-            contexts = check_numbers(CONTEXT, context_sampling_fn(), ndim=2)
-            if len(contexts) != batch_size:
-                expected = "The outer dimension of the observations should match the batch size."
-                raise ValueError(f"{CONTEXT} returned shape {contexts.shape}. {expected}")
-            draw = functools.partial(_draw_batch, context_sampling_fn)
-            self._sampler = BatchFunction(draw, contexts.shape[1], contexts.dtype)
-            example = contexts[0]
+            self._sampler, example = _as_batch_sampler(context_sampling_fn, batch_size)
         self._rewards = as_action_reward_model("reward_fns", reward_fns, example)
         self._constraints = None
         spec: Nest = self._rewards.spec
@@ -77,9 +74,14 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
                     f"expected {self._rewards.num_actions}, as reward_fns"
                 )
             spec = {"reward": spec, "constraint": self._constraints.spec.replace(name="constraint")}
-        seen, count = self._sampler.spec, self._rewards.num_actions
         super().__init__(
-            seen, count, spec, batch_size=batch_size, seed=seed, horizon=horizon, name=name
+            self._sampler.spec,
+            self._rewards.num_actions,
+            spec,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
         )
 
     def _initial_state(self, rng: Rng) -> Array:
@@ -95,7 +97,18 @@ class StationaryStochasticPyEnvironment(ContextualBandit):
         return {"reward": reward, "constraint": self._constraints.draw(rng, state, action)}
 
 
+def _as_batch_sampler(function: Callable[[], Any], batch_size: int) -> tuple[ContextSampler, Array]:
+    """Returns a function that returns contexts [B, d] as a sampler, and one context [d] of it."""
+    contexts = check_numbers(CONTEXT, function(), ndim=2)
+    if len(contexts) != batch_size:
+        expected = "The outer dimension of the observations should match the batch size."
+        raise ValueError(f"{CONTEXT} returned shape {contexts.shape}. {expected}")
+    draw = functools.partial(_draw_batch, function)
+    return BatchFunction(draw, contexts.shape[1], contexts.dtype), contexts[0]
+
+
 def _draw_batch(function: Callable[[], Any], rng: Rng, size: tuple[int, ...]) -> Any:
+    """Calls a function as a `BatchFunction` does, but without arguments."""
     return function()
 
 
@@ -112,6 +125,7 @@ def stationary_stochastic(
     """
     theta_rng, options["seed"] = split_seed(options.get("seed"))
     contexts = Normal(check_integer("context_dim", context_dim, minimum=1))
-    shape = check_integer("num_actions", num_actions, minimum=1), context_dim
-    rewards = LinearActionReward(theta_rng.standard_normal(shape) / context_dim**0.5, noise_std)
+    count = check_integer("num_actions", num_actions, minimum=1)
+    theta = theta_rng.standard_normal((count, context_dim)) / context_dim**0.5
+    rewards = LinearActionReward(theta, noise_std)
     return StationaryStochasticPyEnvironment(contexts, rewards, batch_size=batch_size, **options)

@@ -12,7 +12,7 @@ from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer
 from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
-from bandit_envs.sampling import Normal, SamplingFunction, as_sampler
+from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
 from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import BoundedArraySpec
 
@@ -43,6 +43,7 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
             and then the item's, and draws a number; with a function, means are unknown.
         num_actions_fn: a `ContextSampler` of one integer, or a function that returns one; they are
             clipped to 1 and K. None if all arms are always available.
+        batch_size: B.
 
     Source: TF-Agents' `StationaryStochasticPerArmPyEnvironment`, whose signature is kept; Li et al.
     (2010), section 2.
@@ -56,6 +57,8 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
     >>> env.step(env.optimal_action()).reward.shape
     (2,)
     """
+
+    skips_nan_check = True  # the samplers check the contexts
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,
@@ -71,20 +74,28 @@ class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
         horizon: int | None = None,
     ) -> None:
         num_arms = check_integer("max_num_actions", max_num_actions, minimum=1)
-        features = global_context_sampling_fn, arm_context_sampling_fn
-        self._contexts = UsersAndItems(NAMES, *features, num_arms)
-        self._counts = None if num_actions_fn is None else as_sampler(COUNT, num_actions_fn, (1,))
-        spec = self._contexts.spec
-        if self._counts is not None:
+        self._contexts = UsersAndItems(
+            NAMES, global_context_sampling_fn, arm_context_sampling_fn, num_arms
+        )
+        observation_spec = self._contexts.spec
+        self._counts: ContextSampler | None = None
+        if num_actions_fn is not None:
+            self._counts = as_sampler(COUNT, num_actions_fn, (1,))
             counted = self._counts.spec
             if counted.dtype.kind not in "iu" or counted.shape != (1,):
                 raise TypeError(f"{COUNT} returned {counted}; expected one integer for each row")
-            spec["num_actions"] = BoundedArraySpec((), np.int32, 1, num_arms)
-        specs = self._contexts.users.spec, self._contexts.items.spec
-        self._reward_model = as_reward_model("reward_fn", reward_fn, *specs)
-        paid = self._reward_model.spec
+            observation_spec["num_actions"] = BoundedArraySpec((), np.int32, 1, num_arms)
+        user = self._contexts.users.spec
+        item = self._contexts.items.spec
+        self._reward_model = as_reward_model("reward_fn", reward_fn, user, item)
         super().__init__(
-            spec, num_arms, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
+            observation_spec,
+            num_arms,
+            self._reward_model.spec,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
         )
         self._has_mask = self._counts is not None
 

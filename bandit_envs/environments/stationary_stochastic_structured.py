@@ -8,7 +8,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Indices, Rng, take_actions
 from bandit_envs.base.checks import check_integer
-from bandit_envs.environments.contextual import NAMES, ContextualBandit, UsersAndItems
+from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.rewards import FlatReward, LinearReward, RowNestReward, as_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
@@ -33,6 +33,7 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         reward_fn: a `RewardModel` that takes nests in the place of arrays, such as `FlatReward`; or
             a function that takes the nests of one user and one item and draws a number; with a
             function, means are unknown.
+        batch_size: B.
 
     Source: TF-Agents' `StationaryStochasticStructuredPyEnvironment`, whose signature is kept.
 
@@ -43,6 +44,8 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
     >>> observation["global"]["age"].shape, observation["per_arm"].shape
     ((5, 1), (5, 4, 3))
     """
+
+    skips_nan_check = True  # the samplers check the contexts
 
     def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
         self,
@@ -57,14 +60,24 @@ class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
         horizon: int | None = None,
     ) -> None:
         count = check_integer("num_actions", num_actions, minimum=1)
-        features = global_context_sampling_fn, arm_context_sampling_fn
-        self._contexts = UsersAndItems(NAMES, *features, count, as_nest_sampler)
-        specs = self._contexts.users.spec, self._contexts.items.spec
-        self._reward_model = as_reward_model("reward_fn", reward_fn, *specs, RowNestReward)
-        spec, paid = self._contexts.spec, self._reward_model.spec
-        super().__init__(
-            spec, count, paid, batch_size=batch_size, seed=seed, horizon=horizon, name=name
+        self._contexts = UsersAndItems(
+            NAMES, global_context_sampling_fn, arm_context_sampling_fn, count, as_nest_sampler
         )
+        user = self._contexts.users.spec
+        item = self._contexts.items.spec
+        self._reward_model = as_reward_model("reward_fn", reward_fn, user, item, RowNestReward)
+        super().__init__(
+            self._contexts.spec,
+            count,
+            self._reward_model.spec,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
+
+    def _initial_state(self, rng: Rng) -> Observation:
+        return self._contexts.draw(rng, self._batch_size)
 
     def _expected_rewards(self, state: dict[str, Nest]) -> Array:
         return np.asarray(self._reward_model.mean(state["global"], state["per_arm"]))

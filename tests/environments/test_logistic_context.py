@@ -1,3 +1,7 @@
+"""Clicks whose logit is linear in a context: the published problem, and its distribution."""
+
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -57,6 +61,19 @@ def test_the_problem_depends_on_its_own_seed_alone():
     assert np.array_equal(first, second)
     other = LogisticContextBandit(4, problem=2).expected_rewards_for(contexts)
     assert not np.allclose(first, other)
+
+
+def test_many_actions_take_little_memory_and_are_standardised_as_few_are():
+    tracemalloc.start()
+    env = LogisticContextBandit(2000, 2, seed=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6  # the scores of all actions take 160 MB
+    reference = np.random.RandomState(12345).normal(size=(10_000, 2))
+    probabilities = env.expected_rewards_for(reference[:1000])
+    logits = np.log(probabilities / (1.0 - probabilities))
+    assert logits.std() == pytest.approx(1.0, abs=0.05)
+    assert logits.mean() == pytest.approx(0.0, abs=0.05)
 
 
 @pytest.mark.parametrize(

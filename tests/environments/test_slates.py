@@ -13,8 +13,9 @@ from bandit_envs import (
 )
 from bandit_envs.environments import ClickModel, FeedbackModel
 from bandit_envs.rewards import LogisticReward
-from bandit_envs.sampling import Normal
+from bandit_envs.sampling import BatchFunction, Catalog, Normal
 from bandit_envs.testing import EnvironmentContract
+from tests.statistical import is_near
 
 ATTRACTIONS = [0.1, 0.6, 0.3, 0.5]
 LOOKS = [0.4, 0.9, 0.6]
@@ -190,3 +191,18 @@ def test_clicks_are_rare_or_not_whatever_the_size_of_the_scores():
     env.reset()
     clicks_seen = clicks(env.step(np.tile([0, 1, 2], (5_000, 1))).reward).mean()
     assert clicks_seen == pytest.approx(env.get_info()["expected_reward"].mean(), abs=0.03)
+
+
+@pytest.mark.parametrize("scale", [-200.0, -1000.0, -1e6])
+def test_clicks_keep_their_probabilities_if_all_scores_are_very_low(scale):
+    users = BatchFunction(lambda rng, size: np.ones((*size, 1)), 1)
+    items = Catalog(np.array([[1.0], [1.000001], [1.000002]], np.float32))
+    env = RankingPyEnvironment(users, items, 3, 2, [[scale]], batch_size=20_000, seed=0)
+    env.reset()
+    reward = env.step(np.tile([0, 1], (20_000, 1))).reward
+    expected = env.get_info()["expected_reward"]
+    # Two items and a ghost, whose scores are nearly the same at all scales but the largest.
+    assert np.isfinite(expected).all()
+    assert is_near(reward["chosen_value"], expected.mean(), std=0.5)
+    if scale > -1e6:
+        assert np.allclose(expected, 2 / 3, atol=1e-3)
