@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
@@ -23,6 +23,7 @@ from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_run import (
+    SHARED,
     PolicyRun,
     chooses_indices,
     environments_with_masks,
@@ -42,7 +43,8 @@ HIDDEN = (
     "Else a saved state does not repeat the run"
 )
 
-SHARED = "If rows share a model, set `learns_by_row = False` in the class"
+
+REPLICATED = "Hooks must read `self.batch_size` each time"
 
 
 class PolicyContract:
@@ -228,21 +230,15 @@ class PolicyContract:
         rows = np.arange(1, self.num_rows, 2)
         others = np.arange(0, self.num_rows, 2)
         alone = self._policy_of_rows(policy, rows)
-        try:
-            policy.learn(copy.deepcopy(trajectory), rows=np.isin(np.arange(self.num_rows), rows))
-        except ValueError as error:
-            name = "the state after learn() has refused some rows"
-            assert_identical(policy.get_state(), before, name)
-            raise unittest.SkipTest(f"it needs all rows: {error}") from error
+        policy.learn(copy.deepcopy(trajectory), rows=np.isin(np.arange(self.num_rows), rows))
         alone.learn(_rows_of_step(trajectory, rows))
-        found = self._rows(policy._state.learned, rows)
+        found = self._rows(policy, rows)
         name = "what learn(trajectory, rows=...) has learned in these rows"
         require_close(found, alone._state.learned, name)
         if policy.learns_by_row:
-            kept = self._rows(policy._state.learned, others)
-            expected = self._rows(before.content.learned, others)
+            expected = rows_of(before.content.learned, others, self.num_rows)
             name = "what learn(trajectory, rows=...) has changed in the other rows"
-            _require_equal_rows(kept, expected, name)
+            _require_equal_rows(self._rows(policy, others), expected, name)
 
     def test_bad_trajectories_are_refused_and_nothing_is_learned(self) -> None:
         policy, _ = self._policy_after(self.num_steps)
@@ -286,9 +282,27 @@ class PolicyContract:
         for row, alone in enumerate(ones):
             rows = np.array([row])
             alone(_rows_of_step(trajectory, rows))
-            found = self._rows(policy._state.learned, rows)
+            found = self._rows(policy, rows)
             name = f"what row {row} has learned, but does not learn alone in a batch of one,"
             require_close(found, alone._state.learned, name, hint=SHARED)
+
+    def test_a_replicated_row_chooses_as_the_one_that_it_is_made_of(self) -> None:
+        policy, time_step = self._policy_after(self.num_steps)
+        first = np.array([0])
+        alone = self._policy_of_rows(policy, first)
+        asked = _rows_of_step(time_step, np.zeros(self.num_rows, np.intp))
+        try:
+            wide = alone.replicate(self.num_rows)
+        except ValueError as error:
+            raise unittest.SkipTest(f"it cannot be replicated: {error}") from error
+        found = wide.action(asked)
+        shape = (self.num_rows, *found.shape[1:])
+        require(found.shape == shape, f"action() after replicate() is {found}; {REPLICATED}")
+        if policy.knows_probabilities and found.ndim == 1:
+            expected = alone.probabilities(_rows_of_step(time_step, first))
+            name = "probabilities() of rows after replicate()"
+            expected = np.repeat(expected, self.num_rows, axis=0)
+            require_close(wide.probabilities(asked), expected, name, hint=REPLICATED)
 
     def _run(self) -> PolicyRun:
         """Returns the run of a policy of seed 1, which all tests of the class share."""
@@ -309,16 +323,16 @@ class PolicyContract:
         policy.set_state(run.states[num_steps])
         return policy, copy.deepcopy(run.time_steps[-1])
 
-    def _policy_of_rows(self, policy: Policy, rows: Array) -> Policy:
+    def _policy_of_rows(self, policy: Policy, rows: Indices) -> Policy:
         """Returns a policy that has learned what a larger one has in some of its rows."""
         fewer = self._fresh(len(rows))
-        learned = self._rows(policy._state.learned, rows)
-        fewer._state = fewer._state._replace(learned=learned)
+        fewer._state = fewer._state._replace(learned=self._rows(policy, rows))
         return fewer
 
-    def _rows(self, learned: Nest, rows: Array) -> Nest:
-        """Returns what a batch has learned in some of its rows."""
-        return rows_of(learned, self._fresh(len(rows))._state.learned, rows, self.num_rows)
+    def _rows(self, policy: Policy, rows: Indices) -> Nest:
+        """Returns what a policy has learned in some of its rows; if they share it, all of it."""
+        learned = copy.deepcopy(policy._state.learned)
+        return rows_of(learned, rows, self.num_rows) if policy.learns_by_row else learned
 
     def _pair(self) -> tuple[PyEnvironment, Policy]:
         """Returns a new environment, and a new policy that acts in it."""
@@ -371,7 +385,7 @@ def _rng_state(policy: Policy) -> object:
     return policy._state.rng.bit_generator.state
 
 
-def _rows_of_step(step: Nest, rows: Array) -> Nest:
+def _rows_of_step(step: Nest, rows: Indices) -> Nest:
     """Returns some rows of a time step or a trajectory."""
     return map_structure(lambda leaf: leaf[rows], step)
 

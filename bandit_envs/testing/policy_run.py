@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import traceback
-import unittest
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers import RandomActionMask, TransformObservation
 from bandit_envs.wrappers.wrapper import with_entries
 
+SHARED = "If rows share a model, set `learns_by_row = False` in the class"
 ROUNDING = 1e-9  # how far two ways to compute one number may differ, as a share of it
 
 
@@ -126,41 +126,18 @@ def require_no_writing(policy: Policy, call: Callable[[], object], what: str) ->
         raise AssertionError(f"{hooks[-1]} wrote into {what}: {error}") from error
 
 
-def rows_of(learned: Nest, expected: Nest, rows: Indices, batch_size: int) -> Nest:
-    """Returns what a batch has learned in some of its rows.
+def rows_of(learned: Nest, rows: Indices, batch_size: int) -> Nest:
+    """Returns what a policy of `batch_size` rows has learned in some of them."""
 
-    Args:
-        learned: by a policy of `batch_size` rows.
-        expected: what a policy of `len(rows)` rows has learned, which tells by its shapes where the
-            rows are. Arrays of one shape in both are shared by all rows.
-        rows: the rows.
-        batch_size: B.
+    def take(leaf: Nest) -> Nest:
+        shape = np.shape(leaf)
+        if shape == ():
+            return copy.deepcopy(leaf)
+        found = f"an array of `learned` has the shape {shape} in a batch of {batch_size} rows"
+        require(shape[0] == batch_size, f"{found}; expected the rows first. {SHARED}")
+        return leaf[rows]
 
-    Raises:
-        unittest.SkipTest: an array has rows in no dimension of its own.
-    """
-
-    def taken(whole: Nest, part: Nest) -> Nest:
-        if np.shape(whole) == np.shape(part):
-            return copy.deepcopy(whole)
-        axis = _row_axis(np.shape(whole), np.shape(part), batch_size, len(rows))
-        return np.take(whole, rows, axis)
-
-    try:
-        return map_structure(taken, learned, expected)
-    except ValueError as error:  # a list that grows
-        raise unittest.SkipTest(f"learned has rows that cannot be told apart: {error}") from error
-
-
-def _row_axis(
-    shape: tuple[int, ...], expected: tuple[int, ...], batch_size: int, num_rows: int
-) -> int:
-    """Returns the one dimension in which two shapes differ, as their numbers of rows do."""
-    for axis, size in enumerate(shape):
-        with_fewer = (*shape[:axis], num_rows, *shape[axis + 1 :])
-        if size == batch_size and with_fewer == expected:
-            return axis
-    raise unittest.SkipTest(f"learned has an array of shape {shape}, whose rows cannot be told")
+    return map_structure(take, learned)
 
 
 def require_close(actual: Nest, expected: Nest, name: str, hint: str = "") -> None:

@@ -127,6 +127,7 @@ class Model:
     "a_restored_state_repeats_the_run",
     "a_state_from_a_file_repeats_the_run",
     "a_deep_copy_repeats_the_run",
+    "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
     says=r"_model.*totals.*What changes must be in `learned`, which `_initial` returns",
 )
 class HasAModelAsAttribute(Means):
@@ -322,6 +323,7 @@ class SometimesChoosesWhatItExcludes(Means):
 @caught_by(
     "actions_are_as_frequent_as_their_probabilities",
     "a_batch_of_one_chooses_as_a_row_of_a_larger_batch",
+    "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
     says="choices, actions, weighted by their probabilities, got",
 )
 class ChoosesForTheNeighbour(Policy):
@@ -409,7 +411,10 @@ class DropsTheDimensionOfOneRow(Fixed):
 
 @caught_by(
     "a_batch_of_one_learns_as_a_row_of_a_larger_batch",
-    says=r"what row 0 has learned.*If rows share a model, set `learns_by_row = False`",
+    "a_batch_of_one_chooses_as_a_row_of_a_larger_batch",
+    "learning_from_some_rows_is_learning_these_rows",
+    "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
+    says=r"shape \(4,\) in a batch of 5 rows.*If rows share a model, set `learns_by_row = False`",
 )
 class SharesAModelInSecret(Means):
     """Learns one model from all rows, but says that each row learns alone."""
@@ -425,3 +430,55 @@ class SharesAModelInSecret(Means):
         np.add.at(counts, trajectory.action, 1.0)
         np.add.at(totals, trajectory.action, trajectory.reward)
         return learned
+
+
+@caught_by(
+    "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
+    says=r"_probabilities returned.*expected probabilities of shape \(5, 4\)",
+)
+class RemembersItsBatchSize(Policy):
+    """Computes what depends on the batch size once, but a copy may have more rows."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self._uniform = np.full((self.batch_size, self.num_actions), 1.0 / self.num_actions)
+
+    def _select(self, rng, learned, time_step):
+        available = self._available(time_step.observation)
+        keys = rng.random((self.batch_size, self.num_actions))
+        return np.where(True if available is None else available, keys, -1.0).argmax(axis=1)
+
+    def _probabilities(self, learned, time_step):
+        return self._uniform
+
+
+@caught_by(
+    "a_batch_of_one_learns_as_a_row_of_a_larger_batch",
+    "a_batch_of_one_chooses_as_a_row_of_a_larger_batch",
+    "learning_from_some_rows_is_learning_these_rows",
+    "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
+    says=r"shape \(2, 5, 4\) in a batch of 5 rows; expected the rows first",
+)
+class HasItsRowsInTheSecondPlace(Means):
+    """Learns one array, whose rows cannot be told from other dimensions."""
+
+    def _initial(self):
+        return np.zeros((2, self.batch_size, self.num_actions))
+
+
+@caught_by(
+    "a_batch_of_one_learns_as_a_row_of_a_larger_batch",
+    "learning_from_some_rows_is_learning_these_rows",
+    says=r"what row 0 has learned.*If rows share a model, set `learns_by_row = False`",
+)
+class SharesASquareInSecret(Policy):
+    """As `SharesAModelInSecret`, but with as many numbers as there are rows."""
+
+    def _initial(self):
+        return np.zeros(self.batch_size)
+
+    def _probabilities(self, learned, time_step):
+        return np.full((self.batch_size, self.num_actions), 1.0 / self.num_actions)
+
+    def _learn(self, learned, trajectory):
+        return learned + (1.0 + trajectory.reward).sum()

@@ -12,13 +12,6 @@ from bandit_envs.wrappers import RandomActionMask
 from tests.testing.faulty_policies import Fixed, Means
 
 
-class OneTable(Means):
-    """What it learns is one array, whose rows are in the second dimension."""
-
-    def _initial(self):
-        return np.zeros((2, self.batch_size, self.num_actions))
-
-
 class Regression(IndexPolicy):
     """Rows share what they learn: the weights of a linear model of each action."""
 
@@ -49,11 +42,6 @@ class Sampler(Policy):
         available = self._available(time_step.observation)
         keys = rng.random((self.batch_size, self.num_actions))
         return np.where(True if available is None else available, keys, -1.0).argmax(axis=1)
-
-
-class TestOneTable(PolicyContract):
-    def make_policy(self, env, seed):
-        return OneTable(**OneTable.arguments_for(env), seed=seed)
 
 
 class TestRegression(PolicyContract):
@@ -112,5 +100,5 @@ def test_the_contract_runs_under_unittest_and_may_leave_out_the_frequencies():
 
 
 def test_policies_of_two_classes_do_not_share_a_run():
-    assert TestOneTable()._run() is TestOneTable()._run()
-    assert TestOneTable()._run() is not TestSampler()._run()
+    assert TestRegression()._run() is TestRegression()._run()
+    assert TestRegression()._run() is not TestSampler()._run()
