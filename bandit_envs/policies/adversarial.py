@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import typing
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_positive
+from bandit_envs.policies.draws import row_sums
 from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -24,6 +25,10 @@ class Exp3Policy(Policy):
         w(A) *= exp(gamma R / (K pi(A)))
 
     Rewards are numbers from 0 to 1, and may be chosen by an adversary.
+
+    Args:
+        gamma: the share of uniform exploration, above 0 and at most 1.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Auer, Cesa-Bianchi, Freund & Schapire (2002).
 
@@ -44,18 +49,22 @@ class Exp3Policy(Policy):
         return np.full(self._table_shape, 1.0 / self.num_actions)
 
     def _probabilities(self, learned: Floats, time_step: TimeStep) -> Floats:
-        return (1.0 - self._gamma) * learned + self._gamma / self.num_actions
+        return self._mixed(learned)
 
     def _learn(self, learned: Floats, trajectory: Trajectory) -> Floats:
         chosen = self._row_offsets + trajectory.action
-        probabilities = (1.0 - self._gamma) * learned + self._gamma / self.num_actions
-        pi = self._restricted(probabilities, trajectory.observation).reshape(-1).take(chosen)
+        table = self._restricted(self._mixed(learned), trajectory.observation)
+        pi = table.take(chosen)
         learned.reshape(-1)[chosen] *= np.exp(
             self._gamma / self.num_actions * trajectory.reward / pi
         )
         learned += self._shared
-        learned /= learned @ np.ones((self.num_actions, 1))
+        learned /= row_sums(learned)[:, np.newaxis]
         return learned
+
+    def _mixed(self, weights: Floats) -> Floats:
+        """Returns the weights, mixed with uniform exploration: [B, K]."""
+        return (1.0 - self._gamma) * weights + self._gamma / self.num_actions
 
 
 class Exp3SPolicy(Exp3Policy):
@@ -68,6 +77,7 @@ class Exp3SPolicy(Exp3Policy):
         gamma: the probability of exploring, above 0 and at most 1. For c changes in T steps,
             min(1, sqrt(K (c ln(K T) + e) / ((e - 1) T))) fits.
         alpha: how much it shares, above 0 and at most 1; 1 / T fits.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Auer, Cesa-Bianchi, Freund & Schapire (2002), figure 6.
 
@@ -83,13 +93,13 @@ class Exp3SPolicy(Exp3Policy):
         self._shared = math.e * alpha / self.num_actions
 
 
-class Estimates(typing.NamedTuple):
+class Estimates(NamedTuple):
     """Estimated losses and what follows from them; updated in place, but for the steps."""
 
     losses: Floats  # L, the sum of the estimated losses, [B, K]; less the smallest of the row
     shifts: Floats  # x, below 0, [B, 1]
     probabilities: Floats  # [B, K]
-    steps: NDArray[np.int64]  # how many rewards each row has learned from, [B]
+    steps: Indices  # how many rewards each row has learned from, [B]
 
 
 class TsallisINFPolicy(Policy):
@@ -100,6 +110,9 @@ class TsallisINFPolicy(Policy):
 
     The number x, less than every L, makes the sum of pi equal 1. Rewards are numbers from 0 to 1,
     stochastic or chosen by an adversary.
+
+    Args:
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Zimmert & Seldin (2021), with alpha = 1/2 and importance-weighted losses.
 
@@ -114,7 +127,7 @@ class TsallisINFPolicy(Policy):
     def _initial(self) -> Estimates:
         uniform = np.full(self._table_shape, 1.0 / self.num_actions)
         shifts = np.full((self.batch_size, 1), -math.sqrt(self.num_actions))
-        steps = np.zeros(self.batch_size, int)
+        steps = np.zeros(self.batch_size, np.intp)
         return Estimates(np.zeros(self._table_shape), shifts, uniform, steps)
 
     def _probabilities(self, learned: Estimates, time_step: TimeStep) -> Floats:
@@ -124,7 +137,7 @@ class TsallisINFPolicy(Policy):
         loss = 1.0 - trajectory.reward.astype(np.float64)
         losses, shifts, probabilities, steps = learned
         chosen = self._row_offsets + trajectory.action
-        pi = self._restricted(probabilities, trajectory.observation).reshape(-1).take(chosen)
+        pi = self._restricted(probabilities, trajectory.observation).take(chosen)
         baseline = self._baseline(learned)
         losses += baseline
         loss -= baseline.reshape(-1).take(chosen)
@@ -142,18 +155,17 @@ class TsallisINFPolicy(Policy):
     def _balance(self, learned: Estimates, eta: Floats) -> None:
         """Finds x and the probabilities, by Newton's method from the last x."""
         losses, x, probabilities, _ = learned
-        ones = np.ones((self.num_actions, 1))
         for _ in range(30):
             # At -2 / eta, the best action alone has probability 1: x is not above. The sum is
             # convex in x, so Newton's method descends to x after its first step.
             np.minimum(x, -2.0 / eta, out=x)
             root = 2.0 / (eta * (losses - x))
             np.multiply(root, root, out=probabilities)
-            surplus = probabilities @ ones - 1.0
+            surplus = row_sums(probabilities)[:, np.newaxis] - 1.0
             if np.abs(surplus).max() < 1e-12:
                 break
             root *= probabilities
-            x -= surplus / (eta * (root @ ones))
+            x -= surplus / (eta * row_sums(root)[:, np.newaxis])
         probabilities /= surplus + 1.0
 
 
@@ -163,6 +175,9 @@ class ReducedVarianceTsallisINFPolicy(TsallisINFPolicy):
         L(a) += 1[a = A] (1 - R - B(a)) / pi(a) + B(a),    B(a) = 1/2 if pi(a) >= eta^2, else 0
 
     Here eta = 4 / sqrt(t). All else is as in `TsallisINFPolicy`.
+
+    Args:
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Zimmert & Seldin (2021), with alpha = 1/2 and reduced-variance losses.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Exploration(typing.NamedTuple):
+class Exploration(NamedTuple):
     """The sum of the first m rewards, and N; [B, K] each and updated in place."""
 
     sums: Floats
@@ -28,6 +29,10 @@ class ExploreThenCommitPolicy(IndexPolicy):
     It learns from the first m rewards of an action only. Its first steps choose uniformly among the
     actions chosen fewer than m times.
 
+    Args:
+        m: how often each action is chosen first, at least 1.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
     Source: Lattimore & Szepesvári (2020), chapter 6, which explores the actions in turn.
 
     >>> from bandit_envs import KArmedTestbed
@@ -40,21 +45,20 @@ class ExploreThenCommitPolicy(IndexPolicy):
         super().__init__(**options)
 
     def _initial(self) -> Exploration:
-        return Exploration(*np.zeros((2, *self._table_shape)))
+        return Exploration(np.zeros(self._table_shape), np.zeros(self._table_shape))
 
     def _scores(self, learned: Exploration, time_step: TimeStep) -> Floats:
         return np.where(learned.counts < self._m, np.inf, learned.sums)
 
     def _learn(self, learned: Exploration, trajectory: Trajectory) -> Exploration:
         chosen = self._row_offsets + trajectory.action
-        sums, counts = learned.sums.reshape(-1), learned.counts.reshape(-1)
-        n = counts.take(chosen)
-        sums[chosen] += np.where(n < self._m, trajectory.reward, 0.0)
-        counts[chosen] = n + 1.0
+        n = learned.counts.take(chosen)
+        learned.sums.reshape(-1)[chosen] += np.where(n < self._m, trajectory.reward, 0.0)
+        learned.counts.reshape(-1)[chosen] = n + 1.0
         return learned
 
 
-class Candidates(typing.NamedTuple):
+class Candidates(NamedTuple):
     """The candidates and what was seen of them, [B, K] and updated in place."""
 
     values: Floats  # the mean reward
@@ -72,6 +76,10 @@ class SuccessiveEliminationPolicy(IndexPolicy):
     to 1, it never drops the best action, with a probability of at least 1 - delta. A row whose
     available actions are all dropped takes these in turn.
 
+    Args:
+        delta: the probability of dropping the best action, above 0 and at most 1.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
     Source: Even-Dar, Mannor & Mansour (2006).
 
     >>> from bandit_envs import KArmedTestbed
@@ -84,19 +92,24 @@ class SuccessiveEliminationPolicy(IndexPolicy):
         super().__init__(**options)
 
     def _initial(self) -> Candidates:
-        shape = self._table_shape
-        values, counts = np.zeros((2, *shape))
-        return Candidates(values, counts, np.full(shape, np.inf), np.ones(shape, np.bool_))
+        return Candidates(
+            values=np.zeros(self._table_shape),
+            counts=np.zeros(self._table_shape),
+            widths=np.full(self._table_shape, np.inf),
+            active=np.ones(self._table_shape, np.bool_),
+        )
 
     def _scores(self, learned: Candidates, time_step: TimeStep) -> Floats:
         return np.where(learned.active, 0.0, -1e12) - learned.counts
 
     def _learn(self, learned: Candidates, trajectory: Trajectory) -> Candidates:
         chosen = self._row_offsets + trajectory.action
-        values, counts, widths = (table.reshape(-1) for table in learned[:3])
-        n, value = counts.take(chosen) + 1.0, values.take(chosen)
-        values[chosen], counts[chosen] = value + (trajectory.reward - value) / n, n
-        widths[chosen] = np.sqrt(np.log(5.0 * self.num_actions / self._delta * n * n) / n)
+        n = learned.counts.take(chosen) + 1.0
+        value = learned.values.take(chosen)
+        width = np.sqrt(np.log(5.0 * self.num_actions / self._delta * n * n) / n)
+        learned.values.reshape(-1)[chosen] = value + (trajectory.reward - value) / n
+        learned.counts.reshape(-1)[chosen] = n
+        learned.widths.reshape(-1)[chosen] = width
         lower = (learned.values - learned.widths).max(axis=1, keepdims=True)
         upper = learned.values + learned.widths
         np.logical_and(learned.active, upper >= lower, out=learned.active)

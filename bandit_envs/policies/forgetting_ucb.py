@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import typing
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
@@ -17,7 +16,7 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 NEVER = 1e250  # 1 / N of an action never chosen, or so long ago that N is 0 but for rounding
 
 
-class Discounted(typing.NamedTuple):
+class Discounted(NamedTuple):
     """Discounted statistics, updated in place but for the total."""
 
     values: Floats  # the mean reward, [B, K]
@@ -37,6 +36,7 @@ class DiscountedUCBPolicy(IndexPolicy):
     Args:
         gamma: above 0, at most 1. For c changes in T steps, 1 - sqrt(c / T) / 4 fits.
         xi: how much it explores, above 0; multiply it by b^2 for rewards from 0 to b.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Garivier & Moulines (2011).
 
@@ -66,23 +66,25 @@ class DiscountedUCBPolicy(IndexPolicy):
 
     def _learn(self, learned: Discounted, trajectory: Trajectory) -> Discounted:
         chosen = self._row_offsets + trajectory.action
-        values, inverses = learned.values.reshape(-1), learned.inverses.reshape(-1)
+        values = learned.values.reshape(-1)
+        inverses = learned.inverses.reshape(-1)
         inverses *= 1.0 / self._gamma
         np.minimum(inverses, NEVER, out=inverses)
         inverse = 1.0 / (1.0 + 1.0 / inverses.take(chosen))
         value = values.take(chosen)
-        values[chosen], inverses[chosen] = value + (trajectory.reward - value) * inverse, inverse
+        values[chosen] = value + (trajectory.reward - value) * inverse
+        inverses[chosen] = inverse
         return learned._replace(total=self._gamma * learned.total + 1.0)
 
 
-class Window(typing.NamedTuple):
+class Window(NamedTuple):
     """What the last steps were, updated in place, and the number of all steps."""
 
-    actions: NDArray[Any]  # of the last steps, [B, window]; step t is in column t modulo the window
+    actions: Array  # of the last steps, [B, window]; step t is in column t modulo the window
     rewards: Floats  # of these, [B, window]
     counts: Floats  # how often the window holds each action, [B, K]
     sums: Floats  # of the rewards of each action, [B, K]
-    steps: NDArray[np.int64]  # how many rewards each row has learned from, [B]
+    steps: Indices  # how many rewards each row has learned from, [B]
 
 
 class SlidingWindowUCBPolicy(IndexPolicy):
@@ -97,6 +99,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
     Args:
         window: the number of steps. For c changes in T steps, 2 sqrt(T ln T / c) fits.
         xi: as in `DiscountedUCBPolicy`.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Garivier & Moulines (2011).
 
@@ -115,8 +118,9 @@ class SlidingWindowUCBPolicy(IndexPolicy):
     def _initial(self) -> Window:
         shape = (self.batch_size, self._window)
         actions = np.zeros(shape, np.min_scalar_type(self.num_actions - 1))
-        counts, sums = np.zeros((2, *self._table_shape))
-        steps = np.zeros(self.batch_size, int)
+        counts = np.zeros(self._table_shape)
+        sums = np.zeros(self._table_shape)
+        steps = np.zeros(self.batch_size, np.intp)
         return Window(actions, np.zeros(shape), counts, sums, steps)
 
     def _scores(self, learned: Window, time_step: TimeStep) -> Floats:
@@ -148,7 +152,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         self._add_up(learned, np.flatnonzero(place == self._window - 1))
         return learned._replace(steps=learned.steps + 1)
 
-    def _add_up(self, learned: Window, rows: NDArray[np.intp]) -> None:
+    def _add_up(self, learned: Window, rows: Indices) -> None:
         """Adds up the window of some rows anew, as subtraction leaves rounding errors."""
         if rows.size:
             places = self._row_offsets[rows, np.newaxis] + learned.actions[rows]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import typing
+from typing import NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_positive
+from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class Preferences(typing.NamedTuple):
-    """H and its softmax [B, K], the mean reward [B] and its steps [B]; updated in place."""
+class Preferences(NamedTuple):
+    """What is learned of the preferences, updated in place."""
 
-    preferences: Floats
-    probabilities: Floats
-    mean_reward: Floats
-    steps: Floats
+    preferences: Floats  # H, [B, K]
+    probabilities: Floats  # their softmax, [B, K]
+    mean_reward: Floats  # [B]
+    steps: Floats  # how many rewards each row has learned from, [B]
 
 
 class GradientBanditPolicy(Policy):
@@ -29,6 +31,11 @@ class GradientBanditPolicy(Policy):
 
     The sum is over the available actions. The baseline is the mean of the row's rewards so far,
     the current one included; with `baseline=False`, it is 0.
+
+    Args:
+        step_size: above 0.
+        baseline: whether rewards are compared with their mean.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Sutton & Barto, 2nd ed., section 2.8, equations 2.11 and 2.12.
 
@@ -48,7 +55,12 @@ class GradientBanditPolicy(Policy):
 
     def _initial(self) -> Preferences:
         uniform = np.full(self._table_shape, 1.0 / self.num_actions)
-        return Preferences(np.zeros(self._table_shape), uniform, *np.zeros((2, self.batch_size)))
+        return Preferences(
+            preferences=np.zeros(self._table_shape),
+            probabilities=uniform,
+            mean_reward=np.zeros(self.batch_size),
+            steps=np.zeros(self.batch_size),
+        )
 
     def _probabilities(self, learned: Preferences, time_step: TimeStep) -> Floats:
         return learned.probabilities
@@ -64,8 +76,5 @@ class GradientBanditPolicy(Policy):
         advantage *= self._step_size
         preferences -= advantage[:, np.newaxis] * chosen_from
         preferences.reshape(-1)[self._row_offsets + trajectory.action] += advantage
-        # Softmax does not change when a row is shifted; shifted to a largest of 0, exp is safe.
-        largest = preferences.reshape(-1).take(self._row_offsets + preferences.argmax(axis=1))
-        np.exp(preferences - largest[:, np.newaxis], out=probabilities)
-        probabilities /= probabilities @ np.ones((self.num_actions, 1))
+        probabilities[:] = softmax(preferences)
         return learned

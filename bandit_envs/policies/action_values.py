@@ -1,0 +1,76 @@
+"""Estimated values of actions, and the greedy actions of every row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Array, Floats, Indices, Rng
+from bandit_envs.policies.draws import argmax_random_ties
+
+
+class ActionValues(NamedTuple):
+    """Estimated values and the greedy actions that follow from them; updated in place.
+
+    A reward changes one value of a row. So the action with the largest value is looked for again
+    only in rows where it may be another one.
+    """
+
+    values: Floats  # Q, [B, K]
+    counts: Floats  # N, how often each action was chosen, [B, K]
+    greedy: Indices  # the action with the largest value, [B]; -1 if several have it
+    rivals: Floats  # an upper bound of the other actions' values, [B]; -inf if several have it
+
+    @classmethod
+    def initial(cls, batch_size: int, num_actions: int, initial_value: float) -> ActionValues:
+        """Returns equal values of all actions."""
+        return cls(
+            values=np.full((batch_size, num_actions), initial_value),
+            counts=np.zeros((batch_size, num_actions)),
+            greedy=np.full(batch_size, -1),
+            rivals=np.full(batch_size, -np.inf),
+        )
+
+    def greedy_actions(self, rng: Rng) -> Indices:
+        """Returns an action with the largest value of each row; of several, it draws one: [B]."""
+        tied = (self.greedy < 0).nonzero()[0]
+        if not tied.size:
+            return self.greedy
+        actions = self.greedy.copy()
+        actions[tied] = argmax_random_ties(rng, self.values[tied])
+        return actions
+
+    def add(self, action: Indices, reward: Array, step_size: float | None) -> None:
+        """Moves the values of actions [B] towards rewards [B]; without a step size, by 1 / N."""
+        values = self.values.reshape(-1)
+        places = self._row_offsets(len(action)) + action
+        n = self.counts.take(places) + 1.0
+        q = values.take(places)
+        error = reward.astype(np.float64) - q
+        q += error / n if step_size is None else error * step_size
+        values[places] = q
+        self.counts.reshape(-1)[places] = n
+        # In these rows, another action may now have the largest value, or several may have it.
+        changed = ((q <= self.rivals) == (action == self.greedy)).nonzero()[0]
+        if changed.size:
+            self._find_greedy(changed)
+
+    def _find_greedy(self, rows: Indices) -> None:
+        """Finds the largest and the second-largest value of some rows."""
+        table = self.values.take(rows, axis=0)
+        flat = table.reshape(-1)
+        offsets = self._row_offsets(rows.size)
+        best = table.argmax(axis=1)
+        largest = flat.take(offsets + best)
+        flat[offsets + best] = -np.inf
+        second = flat.take(offsets + table.argmax(axis=1))
+        tied = second == largest
+        best[tied] = -1
+        second[tied] = -np.inf
+        self.greedy[rows] = best
+        self.rivals[rows] = second
+
+    def _row_offsets(self, num_rows: int) -> Indices:
+        """Returns where the first rows begin in flat tables: [num_rows]."""
+        return np.arange(0, num_rows * self.values.shape[1], self.values.shape[1])
