@@ -107,4 +107,4 @@ from bandit_envs.wrappers import RescaleReward as RescaleReward
 from bandit_envs.wrappers import TransformObservation as TransformObservation
 from bandit_envs.wrappers import Wrapper as Wrapper
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
