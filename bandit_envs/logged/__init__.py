@@ -1,5 +1,7 @@
 """Logged bandit data: logs, their files, replay and off-policy estimators."""
 
+from bandit_envs.logged.confidence_sequence import DRConfidenceSequence as DRConfidenceSequence
+from bandit_envs.logged.confidence_sequence import IPSConfidenceSequence as IPSConfidenceSequence
 from bandit_envs.logged.dsjson import read_dsjson as read_dsjson
 from bandit_envs.logged.dsjson import write_dsjson as write_dsjson
 from bandit_envs.logged.estimate import Estimate as Estimate

@@ -115,7 +115,7 @@ class Estimate:
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
-        level = _check_confidence(confidence)
+        level = check_confidence(confidence)
         radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * self.standard_error
         return self.value - radius, self.value + radius
 
@@ -124,7 +124,7 @@ class Estimate:
 
         Source: Maurer & Pontil, Empirical Bernstein bounds and sample variance penalization (2009).
         """
-        log_term = math.log(4.0 / (1.0 - _check_confidence(confidence)))
+        log_term = math.log(4.0 / (1.0 - check_confidence(confidence)))
         observed_range = float(np.ptp(self.terms.influence()))
         radius = self.standard_error * math.sqrt(2.0 * log_term)
         radius += 7.0 * observed_range * log_term / (3.0 * (len(self.terms) - 1))
@@ -134,7 +134,7 @@ class Estimate:
         self, confidence: float = 0.95, resamples: int = 1000, seed: Seed = 0
     ) -> tuple[float, float]:
         """Returns the ends of an interval from percentiles of estimates from resampled rows."""
-        level = _check_confidence(confidence)
+        level = check_confidence(confidence)
         rng = generator(seed)
         size = len(self.terms)
         values = []
@@ -145,7 +145,7 @@ class Estimate:
         return float(low), float(high)
 
 
-def _check_confidence(confidence: float) -> float:
+def check_confidence(confidence: float) -> float:
     """Returns a confidence above 0 and below 1."""
     level = check_number("confidence", confidence, 0.0, 1.0)
     if not 0.0 < level < 1.0:

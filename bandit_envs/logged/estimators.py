@@ -57,16 +57,13 @@ class Estimator(abc.ABC):
             UserWarning: the effective sample size is below 100, the mean weight is not near 1, the
                 policy takes an action that was never logged, or changed weights bias the estimate.
         """
-        table = _as_table("probabilities", probabilities, log)
-        predicted = None
-        if self.needs_predictions:
-            if predicted_rewards is None:
-                raise ValueError(f"{type(self).__name__} needs predicted_rewards")
-            predicted = _as_table("predicted_rewards", predicted_rewards, log)
-        rows = _weigh_rows(log, table, predicted)
+        if self.needs_predictions and predicted_rewards is None:
+            raise ValueError(f"{type(self).__name__} needs predicted_rewards")
+        predicted = predicted_rewards if self.needs_predictions else None
+        rows = weigh_rows(log, probabilities, predicted)
         changed = self._change(rows.weights, rows.probability)
         weighted = changed * rows.residual
-        _warn_of_unlogged_actions(log, table)
+        _warn_of_unlogged_actions(log, np.asarray(probabilities))
         weights = rows.weights[np.newaxis]  # of one slot
         if self.self_normalised:
             return Estimate.from_terms(Terms(rows.direct, weighted, changed), weights)
@@ -290,8 +287,14 @@ class WeighedRows(NamedTuple):
     residual: Floats  # r - q(x, a), for the logged action
 
 
-def _weigh_rows(log: BanditLog, table: Array, predicted: Array | None) -> WeighedRows:
-    """Returns what estimators know of the rows, given the policy's probabilities [n, K]."""
+def weigh_rows(
+    log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
+) -> WeighedRows:
+    """Returns what estimators know of the rows, from tables [n, K]; without predictions, q is 0."""
+    table = _as_table("probabilities", probabilities, log)
+    predicted = None
+    if predicted_rewards is not None:
+        predicted = _as_table("predicted_rewards", predicted_rewards, log)
     size = len(log)
     probability = np.empty(size)
     direct = np.zeros(size)
