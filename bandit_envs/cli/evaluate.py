@@ -27,14 +27,14 @@ from bandit_envs.studies.results import csv_rows
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
-ROWS = 1024  # of the log, shown at a time to a policy that does not learn
 SAMPLES = 100  # choices counted of a policy that does not know its probabilities
 
 
 class EstimatorChoice(Choice):
     """An estimator."""
 
-    entries, table = EstimatorEntry, ESTIMATORS
+    entries = EstimatorEntry
+    table = ESTIMATORS
 
 
 class Row(NamedTuple):
@@ -92,7 +92,7 @@ class Evaluated(NamedTuple):
 def evaluate(options: argparse.Namespace) -> int:
     """Estimates what policies would have earned; writes and shows a table and figures."""
     folder = _output_folder(options)
-    log = _read(options)
+    log, title = _read(options)
     policies = [each for spec in options.policy for each in PolicyChoice.expand(spec)]
     specs = options.estimator or DEFAULT_ESTIMATORS
     choices = [each for spec in specs for each in EstimatorChoice.expand(spec)]
@@ -104,7 +104,7 @@ def evaluate(options: argparse.Namespace) -> int:
         for name, estimator in estimators.items()
     ]
     _write(folder, found, evaluated, log)
-    _show(found, f"{options.log}\n{log}", options.confidence)
+    _show(found, title, options.confidence)
     _explain_parts(evaluated, log)
     OUT.print(f"Results: {folder}", soft_wrap=True)
     return 0
@@ -122,22 +122,40 @@ def _output_folder(options: argparse.Namespace) -> Path:
     return folder
 
 
-def _read(options: argparse.Namespace) -> BanditLog:
-    """Returns the log of a file that `write_log` wrote, or of a table with the user's columns."""
-    if options.features is None:
-        try:
-            return logged.read_log(options.log)
-        except ValueError as error:
-            advice = 'for a table of your own, name its columns with --features ("" for none)'
-            raise ValueError(f"{error}; {advice}") from error
-    return logged.from_frame(
-        read_table(options.log),
+def _read(options: argparse.Namespace) -> tuple[BanditLog, str]:
+    """Returns the log of a file, and a text that describes it."""
+    if options.features is not None:
+        return _read_table(options)
+    if options.drop_missing:
+        raise ValueError("--drop-missing is for a table of your own; name its --features")
+    try:
+        log = logged.read_log(options.log)
+    except ValueError as error:
+        advice = 'for a table of your own, name its columns with --features ("" for none)'
+        raise ValueError(f"{error}; {advice}") from error
+    return log, f"{options.log}\n{log}"
+
+
+def _read_table(options: argparse.Namespace) -> tuple[BanditLog, str]:
+    """Returns the log of a table with the user's columns, and a text that describes it."""
+    frame = read_table(options.log)
+    features = [name for name in options.features.split(",") if name]
+    size = len(frame)
+    if options.drop_missing:
+        used = [options.action, options.reward, options.propensity, *features]
+        frame = frame.dropna(subset=[name for name in used if name in frame])
+    log = logged.from_frame(
+        frame,
         action=options.action,
         reward=options.reward,
         propensity=options.propensity,
-        features=[name for name in options.features.split(",") if name],
+        features=features,
         num_actions=options.num_actions,
     )
+    title = f"{options.log}\n{log}"
+    if options.drop_missing:
+        title += f"\n{size - len(log)} of {size} rows miss values, and are left out"
+    return log, title
 
 
 def _evaluate_policies(choices: Sequence[PolicyChoice], log: BanditLog) -> list[Evaluated]:
@@ -158,7 +176,7 @@ def _evaluate_policies(choices: Sequence[PolicyChoice], log: BanditLog) -> list[
                 _train(policy, log[:half])
             else:
                 part = whole
-                policy = _make(choice, log, min(ROWS, len(log)))
+                policy = _make(choice, log, batch_size=1)  # which is shown many rows at a time
             samples = None if policy.knows_probabilities else SAMPLES
             table = logged.probabilities_of(policy, part.log, samples)
         evaluated.append(Evaluated(choice, part, table))

@@ -166,6 +166,8 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
     text = 'columns of features in your table ("" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
+    text = "leave out the rows of your table that miss values (default: an error)"
+    parser.add_argument("--drop-missing", action="store_true", help=text)
     _add_output(parser)
 
 

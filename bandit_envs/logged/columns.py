@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.arrays import NUMBERS, Array, Floats, as_numbers
+from bandit_envs.arrays import NUMBERS, Array, Floats, Mask, as_numbers
 from bandit_envs.base.checks import MAX_REWARD
 
 TOLERANCE = 1e-5  # of a sum of probabilities, which may be stored in single precision
@@ -17,26 +17,35 @@ def as_column(
     name: str, value: ArrayLike, kinds: str = NUMBERS, dtype: DTypeLike = np.float64, ndim: int = 2
 ) -> NDArray[Any]:
     """Returns a read-only copy of a column whose dtype is of one of the `kinds`."""
-    array: NDArray[Any] = np.array(as_numbers(f"{name} is", value, kinds), dtype)
+    numbers = as_numbers(f"{name} is", value, kinds)
+    array: NDArray[Any] = np.array(numbers, dtype)
     if array.ndim != ndim:
         raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
     array.setflags(write=False)
     return array
 
 
-def check_each(name: str, values: Array, good: Any, expected: str, start: int = 0) -> Array:
-    """Returns `values` [n, ...]; ValueError for the first that is not good; rows from `start`."""
-    if not good.all():
-        row, *rest = map(int, np.argwhere(~good)[0])
-        found = f"{name} is {values.item(row, *rest)!r} in row {start + row}"
+def check_each(name: str, values: Array, is_good: Mask, expected: str, start: int = 0) -> Array:
+    """Returns `values` [n, ...]; ValueError for the first that is not good.
+
+    Args:
+        name: of the values, in the message.
+        values: what is checked.
+        is_good: which values are good, of the same shape.
+        expected: what good values are, in the message.
+        start: the number of the first row, in the message.
+    """
+    if not is_good.all():
+        place = tuple(np.argwhere(~is_good)[0].tolist())
+        found = f"{name} is {values.item(place)!r} in row {start + place[0]}"
         raise ValueError(f"{found}; expected {expected}")
     return values
 
 
-def check_reward_range(name: str, values: Floats, start: int = 0, unknown: Any = False) -> Floats:
-    """Returns rewards [n, ...] whose squares and sums cannot overflow, but for `unknown` ones."""
-    good = (np.abs(values) <= MAX_REWARD) | unknown
-    return check_each(name, values, good, f"finite numbers of at most {MAX_REWARD:g}", start)
+def check_reward_range(name: str, values: Floats, start: int = 0) -> Floats:
+    """Returns rewards [n, ...]; ValueError if a square or sum of them could overflow."""
+    is_small = np.abs(values) <= MAX_REWARD
+    return check_each(name, values, is_small, f"finite numbers of at most {MAX_REWARD:g}", start)
 
 
 def check_distributions(name: str, table: Floats, start: int = 0) -> Floats:

@@ -43,7 +43,7 @@ def write_dsjson(path: str | os.PathLike[str], log: BanditLog) -> None:
     Raises:
         ValueError: the log has a column that dsjson cannot hold; `BanditLog.drop` leaves it out.
     """
-    lines = (json.dumps(document).encode() + b"\n" for document in _documents(log))
+    lines = (json.dumps(document).encode() + b"\n" for document in _make_documents(log))
     atomic_write(Path(path), lines)
 
 
@@ -58,23 +58,23 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
     """
     content = Path(path).read_bytes()
     try:
-        decisions = list(_decisions(content.decode()))
+        decisions = list(_read_decisions(content.decode()))
         counts = sorted({len(decision.items) for decision in decisions})
         if len(counts) != 1:
             raise ValueError(f"lines have {counts} actions; expected one number")
         return BanditLog(
-            observation=_observation(decisions),
+            observation=_join_features(decisions),
             action=np.array([decision.action for decision in decisions]),
             reward=np.array([0.0 - decision.cost for decision in decisions]),
             propensity=np.array([decision.propensity for decision in decisions]),
             num_actions=counts[0],
-            action_probabilities=_probabilities(decisions),
+            action_probabilities=_join_probabilities(decisions),
         )
     except Exception as error:  # damaged lines make the parser raise almost anything
         raise ValueError(f"{path} does not hold a log: {error}") from error
 
 
-def _documents(log: BanditLog) -> Iterator[dict[str, Any]]:
+def _make_documents(log: BanditLog) -> Iterator[dict[str, Any]]:
     """Yields the decisions of a log as dsjson has them."""
     refuse_columns(log, "available", "expected_rewards", "step", "row")
     observation = log.observation
@@ -103,10 +103,11 @@ def _documents(log: BanditLog) -> Iterator[dict[str, Any]]:
 
 
 def _name_features(values: Array) -> Features:
+    """Returns features by names that say their places."""
     return {f"f{index}": float(value) for index, value in enumerate(values)}
 
 
-def _decisions(text: str) -> Iterator[Decision]:
+def _read_decisions(text: str) -> Iterator[Decision]:
     """Yields the decisions in the lines of a file; ValueError names a line that is none."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -152,6 +153,7 @@ def _read_probabilities(document: dict[str, Any], num_actions: int) -> list[floa
 
 
 def _read_number(name: str, value: Any) -> float:
+    """Returns a finite number, which must not be a bool."""
     if isinstance(value, bool):
         raise TypeError(f"{name} is {value}; expected a number")
     return check_number(name, value)
@@ -173,7 +175,7 @@ def _flatten_features(features: Mapping[Any, Any], prefix: str = "") -> Features
     return found
 
 
-def _observation(decisions: Sequence[Decision]) -> Nest:
+def _join_features(decisions: Sequence[Decision]) -> Nest:
     """Returns the features as [n, d], or as a dict if actions have any but their number."""
     shared = _as_matrix([decision.shared for decision in decisions])
     num_actions = len(decisions[0].items)
@@ -197,7 +199,7 @@ def _as_matrix(rows: Sequence[Features]) -> Floats:
     return matrix
 
 
-def _probabilities(decisions: Sequence[Decision]) -> Floats | None:
+def _join_probabilities(decisions: Sequence[Decision]) -> Floats | None:
     """Returns the probabilities of all actions, if every line has them."""
     known = [decision.probabilities for decision in decisions]
     if any(each is None for each in known):

@@ -12,7 +12,7 @@ from typing import Any
 from bandit_envs.base.saving import atomic_write, load_state, save_state
 from bandit_envs.datasets.tables import import_extra, read_table
 from bandit_envs.logged.frames import KEY, to_frame
-from bandit_envs.logged.layout import join_columns, split_log, text_columns
+from bandit_envs.logged.layout import find_text_columns, join_columns, split_log
 from bandit_envs.logged.log import BanditLog, concatenate
 
 SUFFIXES = (".npz", ".csv", ".parquet")
@@ -60,7 +60,7 @@ def read_log(path: str | os.PathLike[str]) -> BanditLog:
         raise ValueError(f"{path} does not hold a log: {error}") from error
 
 
-def log_files(folder: Path) -> list[Path]:
+def find_log_files(folder: Path) -> list[Path]:
     """Returns the logs in a folder, but no hidden files: a killed process leaves such."""
     return [file for file in sorted(folder.glob("[!.]*")) if file.suffix in SUFFIXES]
 
@@ -73,7 +73,7 @@ def _check_suffix(file: Path) -> str:
 
 def _read_folder(folder: Path) -> BanditLog:
     """Returns the log in all files of a folder."""
-    files = log_files(folder)
+    files = find_log_files(folder)
     if not files:
         raise ValueError(f"{folder} has no files that end in {', '.join(SUFFIXES)}")
     return concatenate([read_log(file) for file in files])
@@ -87,7 +87,7 @@ def _write_npz(file: Path, log: BanditLog) -> None:
 def _write_csv(file: Path, log: BanditLog) -> None:
     """Writes the layout as a comment, and the table below it."""
     frame = to_frame(log)
-    for name in text_columns(frame.attrs[KEY]):
+    for name in find_text_columns(frame.attrs[KEY]):
         if any("\0" in text for text in frame[name]):  # it would end the text
             problem = f"{name} has a string with NUL, which .csv cannot hold"
             raise ValueError(f"{problem}; .npz and .parquet can")
@@ -102,7 +102,7 @@ def _read_csv(file: Path) -> BanditLog:
     if not first.startswith("# {"):
         raise ValueError("write_log did not write it; use from_frame(pandas.read_csv(...))")
     layout = json.loads(first[2:])
-    texts = dict.fromkeys(text_columns(layout), str)
+    texts = dict.fromkeys(find_text_columns(layout), str)
     frame = read_table(file, skiprows=1, dtype=texts, na_filter=False)
     return join_columns(layout, {name: frame[name].to_numpy() for name in frame})
 

@@ -11,7 +11,7 @@ from bandit_envs.arrays import Array, as_numbers
 from bandit_envs.base.checks import as_list
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.logged.columns import check_each
-from bandit_envs.logged.layout import join_columns, split_log
+from bandit_envs.logged.layout import Layout, join_columns, split_log
 from bandit_envs.logged.log import BanditLog
 
 KEY = "bandit_envs.log"
@@ -54,7 +54,8 @@ def from_frame(
     if features is None:
         if KEY not in frame.attrs:
             raise ValueError("features is None, and frame was not made by to_frame()")
-        layout = {**frame.attrs[KEY], "rows": len(frame)}
+        layout: Layout = frame.attrs[KEY].copy()
+        layout["rows"] = len(frame)  # some may have been filtered
         return join_columns(layout, {name: frame[name].to_numpy() for name in frame})
     feature_names = as_list(features)
     used = [action, reward, propensity, *feature_names]
@@ -87,8 +88,9 @@ def _check_complete(frame: Any, names: Sequence[str]) -> None:
             place = f"{frame.index.name or 'row'} {first}"
             found.append(f"{name!r} {missing.sum()}, first in {place}")
     if found:
-        expected = "expected a value in every row; frame.dropna() leaves out the others"
-        raise ValueError(f"columns miss values: {'; '.join(found)}; {expected}")
+        expected = "expected a value in every row"
+        advice = "frame.dropna(), or --drop-missing of the command, leaves out the other rows"
+        raise ValueError(f"columns miss values: {'; '.join(found)}; {expected}; {advice}")
 
 
 def _read_features(frame: Any, names: Sequence[str]) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -18,7 +18,16 @@ from bandit_envs.logged.log import COLUMNS, BanditLog
 from bandit_envs.nests import Nest, flatten, map_structure
 
 
-def split_log(log: BanditLog) -> tuple[dict[str, Any], dict[str, Array]]:
+class Layout(TypedDict):
+    """What the columns of a table form."""
+
+    rows: int
+    num_actions: int
+    observation: str  # the Python literal of a nest of the names of its arrays
+    arrays: dict[str, tuple[str, Sequence[int]]]  # dtype and shape of a row, by name
+
+
+def split_log(log: BanditLog) -> tuple[Layout, dict[str, Array]]:
     """Returns the layout of a log, and its columns [n] in the machine's byte order.
 
     Raises:
@@ -27,35 +36,31 @@ def split_log(log: BanditLog) -> tuple[dict[str, Any], dict[str, Array]]:
     """
     tree = _name_arrays("observation", log.observation)
     named = [*log.columns().items(), *zip(flatten(tree), flatten(log.observation))]
-    shapes: dict[str, Any] = {}
+    arrays: dict[str, tuple[str, Sequence[int]]] = {}
     columns: dict[str, Array] = {}
     for name, array in named:
-        native = _check_dtype(name, array)
-        shapes[name] = [array.dtype.str, array.shape[1:]]
-        table = native.reshape(len(log), math.prod(array.shape[1:]))
-        for place, label in enumerate(_labels(name, array.shape[1:])):
+        shape = array.shape[1:]
+        arrays[name] = (array.dtype.str, shape)
+        table = _as_native(name, array).reshape(len(log), math.prod(shape))
+        for place, label in enumerate(_column_names(name, shape)):
             if label in columns:
                 raise ValueError(f"two columns have the name {label!r}; rename one of their keys")
             columns[label] = table[:, place]
-    layout = {
-        "rows": len(log),
-        "num_actions": log.num_actions,
-        "observation": repr(tree),
-        "arrays": shapes,
-    }
+    layout = Layout(
+        rows=len(log), num_actions=log.num_actions, observation=repr(tree), arrays=arrays
+    )
     return layout, columns
 
 
-def join_columns(layout: Mapping[str, Any], columns: Mapping[str, Array]) -> BanditLog:
+def join_columns(layout: Layout, columns: Mapping[str, Array]) -> BanditLog:
     """Returns the log of a layout and columns [n]; ValueError names a column that does not fit."""
     rows = layout["rows"]
-    found = len(columns["action"])
-    if found != rows:
-        raise ValueError(f"it has {found} rows; expected {rows}")
+    if len(columns["action"]) != rows:
+        raise ValueError(f"it has {len(columns['action'])} rows; expected {rows}")
     arrays: dict[str, Array] = {}
     for name, (dtype, shape) in layout["arrays"].items():
         table = np.empty((rows, math.prod(shape)), dtype)
-        for place, label in enumerate(_labels(name, shape)):
+        for place, label in enumerate(_column_names(name, shape)):
             table[:, place] = _convert(label, columns[label], table.dtype)
         arrays[name] = table.reshape(rows, *shape)
     observation = map_structure(arrays.__getitem__, ast.literal_eval(layout["observation"]))
@@ -63,14 +68,13 @@ def join_columns(layout: Mapping[str, Any], columns: Mapping[str, Array]) -> Ban
     return BanditLog(observation, num_actions=layout["num_actions"], **known)
 
 
-def text_columns(layout: Mapping[str, Any]) -> list[str]:
+def find_text_columns(layout: Layout) -> list[str]:
     """Returns the names of the columns of strings."""
-    return [
-        label
-        for name, (dtype, shape) in layout["arrays"].items()
-        if np.dtype(dtype).kind == "U"
-        for label in _labels(name, shape)
-    ]
+    names: list[str] = []
+    for name, (dtype, shape) in layout["arrays"].items():
+        if np.dtype(dtype).kind == "U":
+            names.extend(_column_names(name, shape))
+    return names
 
 
 def _name_arrays(name: str, nest: Nest) -> Nest:
@@ -85,7 +89,7 @@ def _name_arrays(name: str, nest: Nest) -> Nest:
     raise TypeError(f"{name} is a {type(nest).__name__}; expected arrays, dicts, lists and tuples")
 
 
-def _check_dtype(name: str, array: Array) -> Array:
+def _as_native(name: str, array: Array) -> Array:
     """Returns an array in the machine's byte order; TypeError if no table can hold its dtype."""
     dtype = array.dtype
     if dtype.kind not in "biufU" or (dtype.kind == "f" and dtype.itemsize > 8):
@@ -94,7 +98,7 @@ def _check_dtype(name: str, array: Array) -> Array:
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def _labels(name: str, shape: Sequence[int]) -> Iterator[str]:
+def _column_names(name: str, shape: Sequence[int]) -> Iterator[str]:
     """Yields the name of the column of every number in a row of an array, in order."""
     for index in np.ndindex(*shape):
         yield f"{name}[{','.join(map(str, index))}]" if index else name

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bandit_envs.arrays import Array, Floats, Mask, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
@@ -125,7 +125,7 @@ class BanditLog:
     def __len__(self) -> int:
         return len(self.action)
 
-    def __getitem__(self, rows: Any) -> BanditLog:
+    def __getitem__(self, rows: slice | ArrayLike) -> BanditLog:
         """Returns the log of some rows: a slice, a mask [n] or an array of indices."""
         observation, columns = map_structure(operator.itemgetter(rows), self._nest())
         return dataclasses.replace(self, observation=observation, **columns)
@@ -156,21 +156,22 @@ class BanditLog:
 
     def _check_values(self) -> None:
         """Raises ValueError for the first row whose values cannot be those of a decision."""
-        size, count = len(self), self.num_actions
-        is_action = (self.action >= 0) & (self.action < count)
-        check_each("action", self.action, is_action, f"0 to {count - 1}")
+        is_action = (self.action >= 0) & (self.action < self.num_actions)
+        check_each("action", self.action, is_action, f"0 to {self.num_actions - 1}")
         check_reward_range("reward", self.reward)
         is_propensity = (self.propensity >= MIN_PROPENSITY) & (self.propensity <= 1.0)
         expected = f"above 0 (at least {MIN_PROPENSITY:g}) and at most 1"
         check_each("propensity", self.propensity, is_propensity, expected)
         if self.available is not None:
-            is_available = self.available[np.arange(size), self.action]
+            is_available = self.available[np.arange(len(self)), self.action]
             check_each("action", self.action, is_available, "an available action")
         if self.action_probabilities is not None:
             check_distributions("action_probabilities", self.action_probabilities)
         if self.expected_rewards is not None:
-            unknown = False if self.available is None else ~self.available
-            check_reward_range("expected_rewards", self.expected_rewards, unknown=unknown)
+            means = self.expected_rewards
+            if self.available is not None:
+                means = np.where(self.available, means, 0.0)  # others may be unknown
+            check_reward_range("expected_rewards", means)
 
 
 def concatenate(logs: Sequence[BanditLog]) -> BanditLog:

@@ -12,7 +12,7 @@ from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.logged.files import log_files, read_log, write_log
+from bandit_envs.logged.files import find_log_files, read_log, write_log
 from bandit_envs.logged.log import BanditLog, join_nests
 from bandit_envs.nests import Nest
 from bandit_envs.trajectories import Trajectory
@@ -71,7 +71,7 @@ class LogRecorder:
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            if log_files(self._folder):
+            if find_log_files(self._folder):
                 raise ValueError(f"folder {self._folder} holds a log already")
         self._recorded: list[Recorded] = []  # STEPS steps each, and the last single steps
         self._steps = 0

@@ -10,7 +10,8 @@ from bandit_envs.base.registry import Entry
 class EstimatorEntry(Entry):
     """An estimator under an id."""
 
-    what, kinds = "estimator", (logged.Estimator,)
+    what = "estimator"
+    kinds = (logged.Estimator,)
 
 
 _ENTRIES = (

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import operator
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Indices, Mask, Rng, read_only
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.nests import map_structure
+from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -49,46 +49,77 @@ class ReplayEnvironment(BanditPyEnvironment):
 
     independent_rows = True
 
-    def __init__(self, log: BanditLog, batch_size: int = 1, **options: Any) -> None:
+    def __init__(
+        self,
+        log: BanditLog,
+        batch_size: int = 1,
+        *,
+        seed: Seed = None,
+        horizon: int | None = None,
+        name: str = "replay",
+    ) -> None:
         if not isinstance(log, BanditLog) or not len(log):
             raise ValueError(f"log is {short_repr(log)}; expected a BanditLog with rows")
-        self._log, self._observations = log, log.seen()
+        self._log = log
+        self._observations = log.seen()
         self._acceptance = log.propensity.min() / log.propensity
-        spec = map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.seen())
-        specs = spec, log.num_actions, ArraySpec((), np.float64, "reward")
-        super().__init__(*specs, batch_size=batch_size, **{"name": "replay", **options})
+        super().__init__(
+            map_structure(_spec_of_rows, self._observations),
+            log.num_actions,
+            ArraySpec((), np.float64, "reward"),
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
 
-    def get_info(self) -> Any:
+    def get_info(self) -> dict[str, Mask] | None:
         """Returns which rows matched in the last step, `matched` [B]; None after a reset."""
         bandit = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        return {"matched": read_only(self._matched(bandit.previous, bandit.action))}
+        return {"matched": read_only(self.matched())}
+
+    def matched(self) -> Mask:
+        """Returns which rows matched in the last step: [B]; none after a reset."""
+        bandit = self._state.latent
+        if bandit is None or bandit.action is None:
+            return np.zeros(self._batch_size, np.bool_)
+        return self._find_matches(bandit.previous, bandit.action)
 
     def _initial_state(self, rng: Rng) -> ReplayState:
         order = np.tile(np.arange(len(self._log)), (self._batch_size, 1))
-        return self._at(rng, rng.permuted(order, axis=1), 0)
+        return self._move_to(rng, rng.permuted(order, axis=1), 0)
 
     def _next_state(self, rng: Rng, state: ReplayState, action: Indices) -> ReplayState:
         if state.place + 1 == len(self._log):
             return self._initial_state(rng)
-        return self._at(rng, state.order, state.place + 1)
+        return self._move_to(rng, state.order, state.place + 1)
 
-    def _at(self, rng: Rng, order: Indices, place: int) -> ReplayState:
+    def _move_to(self, rng: Rng, order: Indices, place: int) -> ReplayState:
+        """Returns the state at a place in the permutations."""
         rows = order[:, place]
-        return ReplayState(order, place, rows, rng.random(len(rows)) < self._acceptance[rows])
+        accepted = rng.random(len(rows)) < self._acceptance[rows]
+        return ReplayState(order, place, rows, accepted)
 
-    def _observe(self, state: ReplayState) -> Any:
+    def _observe(self, state: ReplayState) -> Nest:
         return map_structure(operator.itemgetter(state.rows), self._observations)
 
     def _available(self, state: ReplayState) -> Mask | None:
         return None if self._log.available is None else self._log.available[state.rows]
 
     def _draw_rewards(self, rng: Rng, state: ReplayState, action: Indices) -> Floats:
-        return np.where(self._matched(state, action), self._log.reward[state.rows], 0.0)
+        is_match = self._find_matches(state, action)
+        return np.where(is_match, self._log.reward[state.rows], 0.0)
 
-    def _matched(self, state: ReplayState, action: Indices) -> Mask:
+    def _find_matches(self, state: ReplayState, action: Indices) -> Mask:
+        """Returns where the event counts and its action is the logged one: [B]."""
         return np.asarray(state.accepted & (self._log.action[state.rows] == action))
+
+
+def _spec_of_rows(array: Array) -> ArraySpec:
+    """Returns the spec of a row of an array [n, ...]."""
+    return ArraySpec(array.shape[1:], array.dtype)
 
 
 class MatchedRows:
@@ -100,11 +131,32 @@ class MatchedRows:
     def __init__(self, env: ReplayEnvironment, policy: Policy) -> None:
         if policy.batch_size > 1 and not policy.learns_by_row:
             raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
-        self._env, self._policy = env, policy
+        self._env = env
+        self._policy = policy
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from the rows that matched in the last step."""
-        self._policy.learn(trajectory, self._env.get_info()["matched"])
+        self._policy.learn(trajectory, self._env.matched())
+
+
+class CountMatches:
+    """An observer that adds up, in each row, the matches, their rewards, and the squares of these.
+
+    Args:
+        env: replays the log.
+    """
+
+    def __init__(self, env: ReplayEnvironment) -> None:
+        self._env = env
+        self.matches = np.zeros(env.batch_size, np.int64)
+        self.rewards = np.zeros(env.batch_size)
+        self.squares = np.zeros(env.batch_size)
+
+    def __call__(self, trajectory: Trajectory) -> None:
+        """Adds the last step, whose reward is 0 where nothing matched."""
+        self.matches += self._env.matched()
+        self.rewards += trajectory.reward
+        self.squares += trajectory.reward**2
 
 
 class ReplayResult(NamedTuple):
@@ -125,20 +177,18 @@ def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> Rep
     Source: as for `ReplayEnvironment`.
     """
     env = ReplayEnvironment(log, policy.batch_size, seed=seed)
-    sums = np.zeros((3, policy.batch_size))
-
-    def count(trajectory: Trajectory) -> None:
-        reward = trajectory.reward  # 0 where nothing matched
-        sums[:] += [env.get_info()["matched"], reward, reward**2]
-
     if log.row is not None and np.ptp(log.row) > 0:
         text = "log has several rows of a batch; replay takes them as one problem, not as runs"
         warnings.warn(text, stacklevel=2)
+    count = CountMatches(env)
     StepDriver(env, policy, [MatchedRows(env, policy), count], len(log)).run()
-    matches = sums[0]
-    if not matches.all():
+    if not count.matches.all():
         raise ValueError("log has no event with an action that the policy took, in some row")
-    means, squares = sums[1:] / matches
-    variances = np.maximum(squares - means**2, 0.0) / np.maximum(matches - 1, 1)
-    value, error = float(means.mean()), float(np.sqrt(variances.mean()))
-    return ReplayResult(value, error, matches.astype(np.int64))
+    means = count.rewards / count.matches
+    deviations = count.squares / count.matches - means**2
+    variances = np.maximum(deviations, 0.0) / np.maximum(count.matches - 1, 1)
+    return ReplayResult(
+        value=float(means.mean()),
+        standard_error=float(np.sqrt(variances.mean())),
+        matches=count.matches,
+    )
