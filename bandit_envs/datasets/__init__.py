@@ -12,7 +12,7 @@ from bandit_envs.datasets.files import load_adult as load_adult
 from bandit_envs.datasets.files import load_covertype as load_covertype
 from bandit_envs.datasets.files import load_movielens as load_movielens
 from bandit_envs.datasets.files import load_mushroom as load_mushroom
-from bandit_envs.datasets.files import load_open_bandit as load_open_bandit
 from bandit_envs.datasets.files import load_statlog_shuttle as load_statlog_shuttle
 from bandit_envs.datasets.files import mushroom_rewards as mushroom_rewards
 from bandit_envs.datasets.files import ratings_matrix as ratings_matrix
+from bandit_envs.datasets.open_bandit import load_open_bandit as load_open_bandit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import NUMBERS
 from bandit_envs.base.checks import as_list
+from bandit_envs.datasets.tables import (
+    PathLike,
+    check_cells,
+    errors_that_name,
+    import_extra,
+    read_table,
+)
 
 
 class Dataset(NamedTuple):
@@ -38,23 +44,32 @@ def from_columns(
         label: the column of the labels, which are numbered in sorted order.
         features: the column or columns to use as features; all others by default.
     """
-    names = [name for name in columns if name != label] if features is None else as_list(features)
+    others = [name for name in columns if name != label]
+    names = others if features is None else as_list(features)
     for name in (label, *names):
         if name not in columns:
             found = ", ".join(map(str, columns))
             raise ValueError(f"there is no column {name!r}; the columns are {found}")
-    labels = np.unique(_complete(columns, label), return_inverse=True)[1]
-    parts: list[NDArray[Any]] = []
-    for name in names:
-        column = _complete(columns, name)[:, np.newaxis]
-        is_text = column.dtype.kind not in NUMBERS
-        if is_text and (width := len(np.unique(column))) > max(50, len(column) / 2):
-            text = f"column {name} becomes {width} features, one for each of its values"
-            warnings.warn(f"{text}; features= names the columns to use", stacklevel=2)
-        parts.append(one_hot(column) if is_text else column)
-    if not parts or not len(labels):
-        raise ValueError(f"there are no {'rows' if parts else 'features'}")
-    return Dataset(np.concatenate(parts, axis=1).astype(np.float32), labels.reshape(-1))
+    if not names:
+        raise ValueError(f"there are no features, as {label} is the only column")
+    labels = np.unique(_complete(columns, label), return_inverse=True)[1].reshape(-1)
+    if not len(labels):
+        raise ValueError("there are no rows")
+    parts = [_features_of(name, _complete(columns, name)) for name in names]
+    return Dataset(np.concatenate(parts, axis=1), labels)
+
+
+def _features_of(name: str, column: NDArray[Any]) -> NDArray[np.float32]:
+    """Returns the features [n, ...] of a column [n]: its numbers, or one for each of its texts."""
+    cells = column[:, np.newaxis]
+    if column.dtype.kind in NUMBERS:
+        return cells.astype(np.float32)
+    encoded = one_hot(cells)
+    width = encoded.shape[1]
+    if width > max(50, len(column) / 2):
+        text = f"column {name} becomes {width} features, one for each of its values"
+        warnings.warn(f"{text}; features= names the columns to use", stacklevel=3)
+    return encoded
 
 
 def one_hot(columns: NDArray[Any]) -> NDArray[np.float32]:
@@ -64,14 +79,21 @@ def one_hot(columns: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def from_frame(frame: Any, label: str, features: str | Sequence[str] | None = None) -> Dataset:
-    """Makes a data set of a pandas DataFrame, as `from_columns` does."""
-    used = frame if features is None else frame.filter([label, *as_list(features)])
-    missing = np.argwhere((used.isna() | used.isin([np.inf, -np.inf])).to_numpy())
-    if len(missing):
-        row, column = missing[0]
-        place = f"{frame.index.name or 'row'} {frame.index[row]}, column {used.columns[column]}"
-        found = f"{place} is {used.iat[row, column]}"
-        raise ValueError(f"{found}; expected text or a finite number")
+    """Makes a data set of a pandas DataFrame.
+
+    Args:
+        frame: the data frame, in which no two columns that are used have one name.
+        label: the column of the labels, which are numbered in sorted order.
+        features: the column or columns to use as features; all others by default.
+    """
+    used = frame
+    if features is not None:
+        used = frame.loc[:, frame.columns.isin([label, *as_list(features)])]
+    twice = used.columns[used.columns.duplicated()]
+    if len(twice):
+        raise ValueError(f"two columns of frame are called {twice[0]}; expected different names")
+    is_known = used.notna() & ~used.isin([np.inf, -np.inf])
+    check_cells(used, is_known.to_numpy(np.bool_), "text or a finite number")
     return from_columns(frame, label, features)
 
 
@@ -85,27 +107,18 @@ def from_bunch(bunch: Any) -> Dataset:
 
 
 def read_dataset(
-    path: str | os.PathLike[str], label: str, features: str | Sequence[str] | None = None
+    path: PathLike, label: str, features: str | Sequence[str] | None = None
 ) -> Dataset:
-    """Reads a CSV file with a header, or a Parquet file, as `from_columns` does."""
-    import pandas  # noqa: PLC0415
+    """Reads a CSV file with a header, or a Parquet file.
 
-    name = Path(path).name
-    try:
-        if name.endswith(".parquet"):
-            frame = pandas.read_parquet(path)
-        else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", pandas.errors.ParserWarning)
-                frame = pandas.read_csv(path, index_col=False, skip_blank_lines=False)
-            frame.index = pandas.RangeIndex(2, len(frame) + 2, name="line")
+    Args:
+        path: of the file. CSV may be compressed, as the suffix says.
+        label: the column of the labels, which are numbered in sorted order.
+        features: the column or columns to use as features; all others by default.
+    """
+    frame = read_table(path, "datasets")
+    with errors_that_name(Path(path)):
         return from_frame(frame, label, features)
-    except FileNotFoundError:
-        raise
-    except pandas.errors.ParserWarning as error:
-        raise ValueError(f"{name}, line 2 has more columns than line 1") from error
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
 
 
 def _complete(columns: Mapping[str, ArrayLike], name: str) -> NDArray[Any]:
@@ -129,7 +142,7 @@ def load_digits() -> Dataset:
 
     Source: scikit-learn's `load_digits`; Alpaydin & Kaynak (1998), UCI repository.
     """
-    return from_bunch(_module().load_digits())
+    return from_bunch(import_extra("sklearn.datasets", "datasets").load_digits())
 
 
 def load_wine() -> Dataset:
@@ -137,7 +150,7 @@ def load_wine() -> Dataset:
 
     Source: scikit-learn's `load_wine`; Aeberhard & Forina (1991), UCI repository.
     """
-    return from_bunch(_module().load_wine())
+    return from_bunch(import_extra("sklearn.datasets", "datasets").load_wine())
 
 
 def load_breast_cancer() -> Dataset:
@@ -145,13 +158,4 @@ def load_breast_cancer() -> Dataset:
 
     Source: scikit-learn's `load_breast_cancer`; Wolberg et al. (1993), UCI repository.
     """
-    return from_bunch(_module().load_breast_cancer())
-
-
-def _module() -> Any:
-    try:
-        import sklearn.datasets  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        advice = 'scikit-learn is not installed; in a checkout: pip install ".[datasets]"'
-        raise ModuleNotFoundError(advice, name=error.name) from error
-    return sklearn.datasets
+    return from_bunch(import_extra("sklearn.datasets", "datasets").load_breast_cancer())

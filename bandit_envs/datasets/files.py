@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.base.checks import check_numbers, short_repr
-from bandit_envs.datasets.cells import Cells
 from bandit_envs.datasets.dataset import Dataset, one_hot
+from bandit_envs.datasets.tables import (
+    PathLike,
+    check_cells,
+    errors_that_name,
+    import_extra,
+    scan_cells,
+    to_numbers,
+    to_texts,
+)
 from bandit_envs.rewards import Discrete
 
-PathLike = str | os.PathLike[str]
-
-
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+
+
+class Source(NamedTuple):
+    """Where a data set is published: address, SHA-256 of the file, size and licence."""
+
+    url: str
+    sha256: str
+    terms: str
+
+
 SOURCES = {
-    "mushroom": (
+    "mushroom": Source(
         f"{UCI}/mushroom/agaricus-lepiota.data",
         "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",
         "0.4 MB, licence: CC BY 4.0",
     ),
-    "adult": (
+    "adult": Source(
         f"{UCI}/adult/adult.data",
         "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
         "4.0 MB, licence: CC BY 4.0",
     ),
-    "covertype": (
+    "covertype": Source(
         "https://ndownloader.figshare.com/files/5976039",
         "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
         "11.2 MB, licence: CC BY 4.0",
     ),
-    "movielens": (
+    "movielens": Source(
         "https://files.grouplens.org/datasets/movielens/ml-100k.zip",
         "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
         "4.9 MB, licence: research use only, no redistribution; see its README",
     ),
 }
-"""Where data sets are published, the SHA-256 of the file, its size and its licence."""
 
 
 def load_mushroom(path: PathLike | None = None) -> Dataset:
@@ -53,8 +67,7 @@ def load_mushroom(path: PathLike | None = None) -> Dataset:
         ValueError: the file is malformed, as for all loaders; the message names file, line and
             column.
     """
-    cells = Cells(_file("mushroom", path), 23)
-    return _dataset(cells, 0, ("p", "e"))
+    return _load_categories(_file("mushroom", path), 23, label=1, label_names=("p", "e"))
 
 
 def mushroom_rewards(
@@ -66,41 +79,55 @@ def mushroom_rewards(
 ) -> Discrete:
     """Returns the rewards of the mushroom bandit, where action 1 eats: parameters [2, 2].
 
-    A poisonous mushroom that is eaten pays `eat_poison_bad` with probability `prob_poison_bad`.
-    TF-Agents' function of this name uses the complement of that probability.
+    TF-Agents' function of this name takes the complement of `prob_poison_bad`.
+
+    Args:
+        no_eat: the reward of action 0.
+        eat_safe: of eating an edible mushroom.
+        eat_poison_bad: of eating a poisonous mushroom with bad luck.
+        eat_poison_good: of eating a poisonous mushroom with good luck.
+        prob_poison_bad: the probability of bad luck.
 
     Source: Blundell et al., Weight uncertainty in neural networks (2015), section 5.3.
     """
-    p = prob_poison_bad
-    not_eaten = [1.0, 0.0, 0.0, 0.0]
-    eaten = [0.0, 0.0, p, 1.0 - p], [0.0, 1.0, 0.0, 0.0]
     values = [no_eat, eat_safe, eat_poison_bad, eat_poison_good]
-    return Discrete(values, [[not_eaten, eaten[label]] for label in (0, 1)])
+    not_eaten = [1.0, 0.0, 0.0, 0.0]
+    poisonous = [0.0, 0.0, prob_poison_bad, 1.0 - prob_poison_bad]
+    edible = [0.0, 1.0, 0.0, 0.0]
+    return Discrete(values, [[not_eaten, poisonous], [not_eaten, edible]])
 
 
 def load_adult(path: PathLike | None = None) -> Dataset:
     """Loads 32,561 persons of the 1994 census: 108 features; label 1 is an income above 50,000.
 
-    The path is of the file adult.data; by default, it is downloaded once.
+    Args:
+        path: the file adult.data; by default, it is downloaded once.
     """
-    cells = Cells(_file("adult", path), 15)
-    return _dataset(cells, 14, ("<=50K", ">50K"), numbers=(0, 2, 4, 10, 11, 12))
+    return _load_categories(
+        _file("adult", path),
+        num_columns=15,
+        label=15,
+        label_names=("<=50K", ">50K"),
+        numbers=(1, 3, 5, 11, 12, 13),
+    )
 
 
 def load_covertype(path: PathLike | None = None) -> Dataset:
     """Loads 581,012 patches of forest: 54 features, 7 labels.
 
-    The path is of covtype.data or covtype.data.gz; by default, it is downloaded once.
+    Args:
+        path: the file covtype.data or covtype.data.gz; by default, it is downloaded once.
     """
-    return _labelled(Cells(_file("covertype", path), 55), 7)
+    return _load_numbers(_file("covertype", path), num_columns=55, num_labels=7)
 
 
 def load_statlog_shuttle(path: PathLike) -> Dataset:
     """Loads the space shuttle's sensors: 9 features, 7 labels.
 
-    The path is of shuttle.trn (decompressed) or shuttle.tst of the UCI repository.
+    Args:
+        path: the file shuttle.trn (decompressed) or shuttle.tst of the UCI repository.
     """
-    return _labelled(Cells(Path(path), 10, " "), 7)
+    return _load_numbers(Path(path), num_columns=10, num_labels=7, delimiter=" ")
 
 
 def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArray[np.float64]:
@@ -110,54 +137,9 @@ def load_movielens(path: PathLike | None = None, delimiter: str = "\t") -> NDArr
         path: the file u.data, or ml-100k.zip; by default, it is downloaded once.
         delimiter: between the columns of user, item, rating and timestamp.
     """
-    cells = Cells(_file("movielens", path), 4, delimiter, "ml-100k/u.data")
-    table = cells.numbers()
-    ids = table[:, :2]
-    cells.check((ids >= 1.0) & (ids == np.floor(ids)), "ids from 1")
-    return np.column_stack([ids - 1.0, table[:, 2]])
-
-
-def load_open_bandit(path: PathLike) -> dict[str, Any]:
-    """Loads which clothes were shown, and clicked on, from a CSV of the Open Bandit Dataset.
-
-    The result has the arguments of `BanditLog` by their names. In the observation, `global` has the
-    `user_feature_*` and the position, one-hot; and `per_arm` the `user-item_affinity_*` of every
-    item. If `item_context.csv` is in the same folder, the features of items follow: a number, and
-    the others one-hot.
-
-    Args:
-        path: a file such as random/all/all.csv; it is not downloaded.
-
-    Source: Saito et al., Open Bandit Dataset and Pipeline (2021).
-    """
-    cells = Cells(Path(path))
-    columns = cells.find("item_id", "propensity_score", "click", "user-item_affinity_")
-    table = cells.numbers(columns)
-    num_items, propensity = len(columns) - 3, table[:, 1:2]
-    of_items = f"an item from 0 to {num_items - 1}"
-    cells.check(np.isin(table[:, :1], np.arange(num_items)), of_items, columns)
-    cells.check((propensity > 0.0) & (propensity <= 1.0), "a probability above 0", columns[1:])
-    cells.check(np.isin(table[:, 2:3], (0.0, 1.0)), "0 or 1", columns[2:])
-    per_arm = table[:, 3:, np.newaxis].astype(np.float32)
-    users = one_hot(cells.texts(cells.find("user_feature_", "position")))
-    items_path = Path(path).with_name("item_context.csv")
-    if items_path.exists():
-        items = Cells(items_path)
-        ids, numbers = items.numbers(items.find("item_id", "item_feature_0")).T
-        order = ids.argsort()
-        if not np.array_equal(ids[order], np.arange(num_items)):
-            raise ValueError(f"{items_path.name} has not each item from 0 to {num_items - 1} once")
-        others = one_hot(items.texts(items.find(*(f"item_feature_{k}" for k in (1, 2, 3)))))
-        features = np.column_stack([numbers, others])[order].astype(np.float32)
-        rows = np.broadcast_to(features, (len(per_arm), *features.shape))
-        per_arm = np.concatenate([per_arm, rows], axis=2)
-    return {
-        "observation": {"global": users, "per_arm": per_arm},
-        "action": table[:, 0].astype(np.int64),
-        "reward": table[:, 2],
-        "propensity": table[:, 1],
-        "num_actions": num_items,
-    }
+    return _convert_cells(
+        _file("movielens", path), _convert_ratings, 4, delimiter, member="ml-100k/u.data"
+    )
 
 
 def ratings_matrix(table: ArrayLike) -> NDArray[np.float64]:
@@ -173,46 +155,101 @@ def ratings_matrix(table: ArrayLike) -> NDArray[np.float64]:
     rows = check_numbers("table", table, ndim=2)
     if rows.shape[1] != 3 or not len(rows) or not np.isfinite(rows).all():
         raise ValueError(f"table is {short_repr(table)}; expected rows of user, item and rating")
-    places = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in rows.T[:2]]
-    ratings = np.zeros([place.max() + 1 for place in places])
-    ratings[tuple(places)] = rows[:, 2]
+    users, user_rows = np.unique(rows[:, 0], return_inverse=True)
+    items, item_columns = np.unique(rows[:, 1], return_inverse=True)
+    ratings = np.zeros((len(users), len(items)))
+    ratings[user_rows, item_columns] = rows[:, 2]
     return ratings
 
 
 def _file(name: str, path: PathLike | None) -> Path:
-    """Returns `path`, or the path of a data set in the user's cache, downloaded if needed."""
+    """Returns `path`, or that of a data set in the user's cache, downloaded if needed."""
     if path is not None:
         return Path(path)
-    import pooch  # noqa: PLC0415
+    pooch = import_extra("pooch", "datasets")
+    source = SOURCES[name]
+    cache = Path(pooch.os_cache("bandit_envs"))
+    file = source.url.rpartition("/")[2]
+    if not (cache / file).exists() or pooch.file_hash(str(cache / file)) != source.sha256:
+        print(f"Downloading {source.url}: {source.terms}")
+    return Path(pooch.retrieve(source.url, f"sha256:{source.sha256}", file, cache))
 
-    url, sha256, terms = SOURCES[name]
-    cache, file = Path(pooch.os_cache("bandit_envs")), url.rpartition("/")[2]
-    if not (cache / file).exists() or pooch.file_hash(str(cache / file)) != sha256:
-        print(f"Downloading {url}: {terms}")
-    return Path(pooch.retrieve(url, f"sha256:{sha256}", file, cache))
 
+def _convert_cells(
+    file: Path,
+    convert: Callable[[Any], NDArray[Any]],
+    num_columns: int,
+    delimiter: str = ",",
+    **options: Any,
+) -> NDArray[Any]:
+    """Reads a file and converts it, a batch of rows at a time, which saves memory.
 
-def _dataset(
-    cells: Cells, label: int, kinds: tuple[str, str], numbers: tuple[int, ...] = ()
-) -> Dataset:
-    """Makes a data set of columns of text, but for those of `numbers`.
-
-    The column `label` has labels, of which k stands for `kinds[k]`.
+    Args:
+        file: to read.
+        convert: checks a data frame of some rows, and returns an array [rows, ...].
+        num_columns: of the file.
+        delimiter: between the columns.
+        **options: of `scan_cells`.
     """
-    parts, texts = [], cells.texts()
-    cells.check(np.isin(texts[:, [label]], kinds), " or ".join(kinds), [label])
-    for index in (k for k in range(texts.shape[1]) if k != label):
-        is_number = index in numbers
-        part = cells.numbers([index]) if is_number else one_hot(texts[:, [index]])
-        parts.append(part.astype(np.float32))
-    labels = (texts[:, label] == kinds[1]).astype(np.intp)
-    return Dataset(np.concatenate(parts, axis=1), labels)
+    with errors_that_name(file):
+        parts = [convert(frame) for frame in scan_cells(file, num_columns, delimiter, **options)]
+        return np.concatenate(parts)
 
 
-def _labelled(cells: Cells, num_labels: int) -> Dataset:
-    """Makes a data set of numbers, of which the last is a label from 1."""
-    table = cells.numbers()
-    labels, last = table[:, -1:], table.shape[1] - 1
-    is_label = np.isin(labels, np.arange(1, num_labels + 1))
-    cells.check(is_label, f"a label from 1 to {num_labels}", [last])
-    return Dataset(table[:, :-1].astype(np.float32), labels[:, 0].astype(np.intp) - 1)
+def _convert_ratings(frame: Any) -> NDArray[np.float64]:
+    """Returns users and items from 0, and ratings, of a data frame that has them from 1: [n, 3]."""
+    table = to_numbers(frame)
+    ids = table[:, :2]
+    check_cells(frame[[1, 2]], (ids >= 1.0) & (ids == np.floor(ids)), "an id from 1")
+    return np.column_stack([ids - 1.0, table[:, 2]])
+
+
+def _load_numbers(file: Path, num_columns: int, num_labels: int, delimiter: str = ",") -> Dataset:
+    """Makes a data set of a file of numbers, of which the last column has labels from 1."""
+
+    def convert(frame: Any) -> NDArray[np.float32]:
+        table = to_numbers(frame)
+        is_label = np.isin(table[:, -1:], np.arange(1, num_labels + 1))
+        check_cells(frame[[num_columns]], is_label, f"a label from 1 to {num_labels}")
+        return table.astype(np.float32)
+
+    table = _convert_cells(file, convert, num_columns, delimiter)
+    labels = table[:, -1].astype(np.intp) - 1
+    return Dataset(table[:, :-1].copy(), labels)
+
+
+def _load_categories(
+    file: Path,
+    num_columns: int,
+    label: int,
+    label_names: tuple[str, str],
+    numbers: Sequence[int] = (),
+) -> Dataset:
+    """Makes a data set of a file of texts, which become one-hot features.
+
+    Args:
+        file: to read.
+        num_columns: how many columns it has, which count from 1.
+        label: the column of the labels.
+        label_names: the texts of label 0 and of label 1.
+        numbers: the columns of numbers, which stay as they are.
+    """
+
+    def convert(frame: Any) -> NDArray[np.object_]:
+        texts = to_texts(frame)
+        if numbers:
+            to_numbers(frame[list(numbers)])  # refuses what is no number
+        is_label = np.isin(texts[:, [label - 1]], label_names)
+        check_cells(frame[[label]], is_label, " or ".join(label_names))
+        return texts
+
+    texts = _convert_cells(file, convert, num_columns, dtype=str)
+    features = []
+    for column in range(1, num_columns + 1):
+        cells = texts[:, [column - 1]]
+        if column in numbers:
+            features.append(cells.astype(np.float32))
+        elif column != label:
+            features.append(one_hot(cells))
+    labels = (texts[:, label - 1] == label_names[1]).astype(np.intp)
+    return Dataset(np.concatenate(features, axis=1), labels)

@@ -36,31 +36,6 @@ def test_standardized_features_have_mean_0_and_variance_1():
     assert contexts.std(axis=0) == pytest.approx([1.0, 1.0, 1.0, 0.0])
 
 
-def test_a_missing_value_is_named():
-    with pytest.raises(ValueError, match="column colour: row 1"):
-        from_columns({**COLUMNS, "colour": np.array(["red", None, "red"], object)}, "kind")
-    with pytest.raises(ValueError, match="column size: row 2"):
-        from_columns({**COLUMNS, "size": [1.0, 2.0, np.nan]}, "kind")
-    with pytest.raises(ValueError, match="column kind: row 1"):
-        from_columns({**COLUMNS, "kind": ["b", np.nan, "b"]}, "kind")
-
-
-@pytest.mark.parametrize("dtype", ["object", "string", "Int64", "boolean"])
-def test_a_missing_value_of_a_frame_is_named_by_its_index(dtype):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": [5.0, 6.0], "b": pandas.array([None, True], dtype=dtype)})
-    for label in "ab":
-        with pytest.raises(ValueError, match="user 7, column b"):
-            from_frame(frame.set_index(pandas.Index([7, 8], name="user")), label)
-
-
-def test_a_missing_column_is_named():
-    with pytest.raises(ValueError, match="'weight'"):
-        from_columns(COLUMNS, "kind", ["weight"])
-    with pytest.raises(ValueError, match="2; the columns are 0, 1"):
-        from_columns({0: [1.0], 1: [0]}, 2)
-
-
 def test_a_bunch_of_a_frame_may_have_text():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(COLUMNS).astype({"colour": "category", "kind": "category"})
@@ -68,13 +43,6 @@ def test_a_bunch_of_a_frame_may_have_text():
     data = from_bunch(pytest.importorskip("sklearn.utils").Bunch(**bunch))
     assert data.contexts.tolist() == from_columns(COLUMNS, "kind").contexts.tolist()
     assert data.labels.tolist() == [1, 0, 1]
-
-
-def test_a_missing_label_of_a_bunch_is_named():
-    bunch = pytest.importorskip("sklearn.utils").Bunch
-    for target in ([1.0, np.nan], np.array(["a", None], object)):
-        with pytest.raises(ValueError, match="column target: row 1"):
-            from_bunch(bunch(data=[[0.0], [1.0]], target=target))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -88,28 +56,6 @@ def test_frames_and_files_are_read_as_columns(tmp_path, suffix):
         expected = from_columns(COLUMNS, "kind")
         assert (data.contexts == expected.contexts).all()
         assert (data.labels == expected.labels).all()
-
-
-@pytest.mark.parametrize(
-    ("lines", "place"),
-    [
-        ("1,2\n3,4,5\n", "line 3"),
-        ("1,2,3\n4,5,6\n", "line 2"),
-        ("1,2,3\n4,5\n", "line 2"),
-        ("1,2\n3\n", "line 3, column b"),
-        ("1,2\n,4\n", "line 3, column a"),
-        ("1,2\n\n3,4\n", "line 3, column a"),
-        ("1,\n3,4\n", "line 2, column b"),
-        ("1,2\ninf,4\n", "line 3, column a"),
-        ("", "no rows"),
-    ],
-)
-def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, lines, place):
-    pytest.importorskip("pandas")
-    path = tmp_path / "data.csv"
-    path.write_text(f"a,b\n{lines}")
-    with pytest.raises(ValueError, match=rf"data\.csv.*{place}"):
-        read_dataset(path, "b")
 
 
 def test_what_is_missing_in_a_column_that_is_not_used_does_not_matter(tmp_path):

@@ -35,6 +35,7 @@ ITEMS = """,item_id,item_feature_0,item_feature_1,item_feature_2,item_feature_3
 
 
 def write(path, lines):
+    pytest.importorskip("pandas")  # which reads it
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -47,9 +48,9 @@ def test_mushrooms_are_edible_or_not(tmp_path):
 
 @pytest.mark.parametrize(("probability", "mean"), [(0.9, -31.0), (0.5, -15.0), (0.1, 1.0)])
 def test_a_poisonous_mushroom_is_bad_with_the_probability_given(probability, mean):
-    law = datasets.mushroom_rewards(prob_poison_bad=probability)
-    assert law.mean == pytest.approx(np.array([[0.0, mean], [0.0, 5.0]]))
-    env = ClassificationBandit([[0.0], [1.0]], [0, 1], law, batch_size=4, seed=0)
+    distribution = datasets.mushroom_rewards(prob_poison_bad=probability)
+    assert distribution.mean == pytest.approx(np.array([[0.0, mean], [0.0, 5.0]]))
+    env = ClassificationBandit([[0.0], [1.0]], [0, 1], distribution, batch_size=4, seed=0)
     env.reset()
     assert env.optimal_reward().max() == 5.0
 
@@ -80,53 +81,8 @@ def test_movielens_is_read_from_the_table_and_from_the_archive(tmp_path):
     assert datasets.load_movielens(tmp_path / "ml-100k.zip").tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("load", "lines", "message"),
-    [
-        (datasets.load_mushroom, [MUSHROOMS[0], MUSHROOMS[1][:-2]], "line 2 has 22 columns"),
-        (datasets.load_mushroom, [MUSHROOMS[0][:-1]], "line 1, column 23 is ''"),
-        (
-            datasets.load_mushroom,
-            [MUSHROOMS[0], "?" + MUSHROOMS[1][1:]],
-            "line 2, column 1 is '\\?'",
-        ),
-        (datasets.load_adult, [ADULTS[0], "nan" + ADULTS[1][2:]], "line 2, column 1 is 'nan'"),
-        (datasets.load_adult, ["?" + ADULTS[0][2:], ADULTS[1]], "line 1, column 1 is '\\?'"),
-        (datasets.load_adult, [ADULTS[0], "", ADULTS[1]], "line 2 has 0 columns"),
-        (
-            datasets.load_adult,
-            [ADULTS[0], ADULTS[1].replace(" 45", "x")],
-            "line 2, column 13 is 'x'",
-        ),
-        (datasets.load_adult, [ADULTS[0], ADULTS[1][:-4] + "?"], "line 2, column 15 is '\\?'"),
-        (datasets.load_covertype, [",".join(["x"] * 55)], "line 1, column 1 is 'x'"),
-        (datasets.load_covertype, [",".join(["1"] * 54 + ["8"])], "line 1, column 55 is '8'"),
-        (datasets.load_covertype, [",".join(["nan"] * 55)], "line 1, column 1 is 'nan'"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "0\t1\t3\t0"], "line 2, column 1 is '0'"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "1\t0\t3\t0"], "line 2, column 2 is '0'"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\tnan\t0"], "line 2, column 3 is 'nan'"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t\t0"], "line 2, column 3 is ''"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "", "1\t1\t3"], "line 2 has 0 columns"),
-        (datasets.load_movielens, ["1\t1\t3\t0", "1\t1\t3"], "line 2 has 3 columns"),
-        (datasets.load_statlog_shuttle, [], "has no rows"),
-    ],
-)
-def test_a_bad_file_is_refused_with_its_line_and_column(tmp_path, load, lines, message):
-    with pytest.raises(ValueError, match=message):
-        load(write(tmp_path / "some.data", lines))
-
-
-@pytest.mark.parametrize("content", [b"PK\x03\x04", b"\x1f\x8b\x08", b"\x1f\x9d\x90", b"1\xff2"])
-def test_a_damaged_file_is_refused_by_name(tmp_path, content):
-    path = tmp_path / "u.data"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"u\.data"):
-        datasets.load_movielens(path)
-
-
 def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
-    path = tmp_path / "women.csv"
-    path.write_text(DECISIONS)
+    path = write(tmp_path / "women.csv", DECISIONS.splitlines())
     data = datasets.load_open_bandit(path)
     observation = data.pop("observation")
     assert observation["global"].tolist() == [[1, 0, 1, 0, 1], [0, 1, 1, 1, 0]]
@@ -141,30 +97,6 @@ def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
     quoted = DECISIONS.strip().replace(",", '","').replace("\n", '"\n"')
     path.write_text(f'"{quoted}"\n', "utf-8-sig")
     assert datasets.load_open_bandit(path)["observation"]["per_arm"].tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("propensity_score", "action_prob", "all.csv has no column propensity_score"),
-        ("0.25", "0.0", "all.csv, line 3, column 6 is '0.0'"),
-        ("0.25", "much", "all.csv, line 3, column 6 is 'much'"),
-        (",bb,", ",,", "all.csv, line 3, column 7 is ''"),
-        (",3,0,", ",3,2,", "all.csv, line 2, column 5 is '2'"),
-        (DECISIONS[DECISIONS.index("0,2019") :], "", "all.csv has no rows"),
-        (",cc,", ",,", "item_context.csv, line 2, column 4 is ''"),
-        ("+00:00,1,", "+00:00,2,", "all.csv, line 2, column 3 is '2'"),
-        ("2.0,0.0", "2.0", "all.csv, line 3 has 9 columns"),
-        ("item_feature_2", "feature_2", "item_context.csv has no column item_feature_2"),
-        ("-0.25,cc", "low,cc", "item_context.csv, line 2, column 3 is 'low'"),
-        ("1,0,0.75,dd,e,h\n", "", "item_context.csv has not each item"),
-    ],
-)
-def test_bad_files_of_the_open_bandit_dataset_are_refused(tmp_path, old, new, message):
-    (tmp_path / "all.csv").write_text(DECISIONS.replace(old, new))
-    (tmp_path / "item_context.csv").write_text(ITEMS.replace(old, new))
-    with pytest.raises(ValueError, match=message):
-        datasets.load_open_bandit(tmp_path / "all.csv")
 
 
 @pytest.fixture
@@ -185,11 +117,14 @@ def publisher(tmp_path, monkeypatch):
 
     server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
     server.body = ("\n".join(MUSHROOMS) + "\n").encode()
-    server.length, server.requests = len(server.body), 0
+    server.length = len(server.body)
+    server.requests = 0
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/agaricus-lepiota.data"
-    checksum, terms = hashlib.sha256(server.body).hexdigest(), datasets.files.SOURCES["mushroom"][2]
-    monkeypatch.setitem(datasets.files.SOURCES, "mushroom", (url, checksum, terms))
+    sources = datasets.files.SOURCES
+    checksum = hashlib.sha256(server.body).hexdigest()
+    published_here = sources["mushroom"]._replace(url=url, sha256=checksum)
+    monkeypatch.setitem(sources, "mushroom", published_here)
     server.cache = tmp_path / "cache"
     monkeypatch.setattr(pooch, "os_cache", lambda name: server.cache / name)
     yield server

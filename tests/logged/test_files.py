@@ -135,6 +135,7 @@ def test_dsjson_of_the_service_is_read(tmp_path):
 
 
 def test_the_open_bandit_dataset_becomes_a_log(tmp_path):
+    pytest.importorskip("pandas")
     path = tmp_path / "all.csv"
     path.write_text(DECISIONS)
     log = BanditLog(**load_open_bandit(path))
