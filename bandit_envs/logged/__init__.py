@@ -21,6 +21,10 @@ from bandit_envs.logged.files import read_log as read_log
 from bandit_envs.logged.files import write_log as write_log
 from bandit_envs.logged.frames import from_frame as from_frame
 from bandit_envs.logged.frames import to_frame as to_frame
+from bandit_envs.logged.learners import DirectMethodLearner as DirectMethodLearner
+from bandit_envs.logged.learners import DoublyRobustLearner as DoublyRobustLearner
+from bandit_envs.logged.learners import Learner as Learner
+from bandit_envs.logged.learners import PolicyGradientLearner as PolicyGradientLearner
 from bandit_envs.logged.log import BanditLog as BanditLog
 from bandit_envs.logged.log import concatenate as concatenate
 from bandit_envs.logged.models import RewardRegression as RewardRegression

@@ -34,13 +34,13 @@ class RidgeRegression:
         level = float(weight @ targets / total)
         centred = features - centre
         gram = (centred * weight[:, np.newaxis]).T @ centred + np.eye(len(centre))
-        self._slope = np.linalg.solve(gram, centred.T @ (weight * (targets - level)))
-        self._intercept = level - centre @ self._slope
+        slope = np.linalg.solve(gram, centred.T @ (weight * (targets - level)))
+        self.weights: Floats = np.array([level - centre @ slope, *slope])  #: [1 + d]
         return self
 
     def predict(self, features: Floats) -> Floats:
         """Returns the predictions for features [m, d]: [m]."""
-        return np.asarray(features @ self._slope + self._intercept)
+        return np.asarray(self.weights[0] + features @ self.weights[1:])
 
 
 @runtime_checkable

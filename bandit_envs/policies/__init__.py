@@ -37,6 +37,9 @@ from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsil
 from bandit_envs.policies.linear import LinearPolicy as LinearPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
 from bandit_envs.policies.linear import LinUCBPolicy as LinUCBPolicy
+from bandit_envs.policies.linear_scores import LinearGreedyPolicy as LinearGreedyPolicy
+from bandit_envs.policies.linear_scores import LinearScoresPolicy as LinearScoresPolicy
+from bandit_envs.policies.linear_scores import LinearSoftmaxPolicy as LinearSoftmaxPolicy
 from bandit_envs.policies.logistic import (
     LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy,
 )

@@ -1,0 +1,225 @@
+"""Learners: policies from logs, beside independent numbers and the truth."""
+
+import numpy as np
+import pytest
+
+from bandit_envs import StepDriver
+from bandit_envs.arrays import sigmoid
+from bandit_envs.base.saving import load_state, save_state
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.logged import (
+    BanditLog,
+    DirectMethod,
+    DirectMethodLearner,
+    DoublyRobust,
+    DoublyRobustLearner,
+    InversePropensityScoring,
+    LogRecorder,
+    PolicyGradientLearner,
+    ReplayMethod,
+    SelfNormalizedDR,
+    SelfNormalizedIPS,
+)
+from bandit_envs.logged.learners import value_and_gradient
+from bandit_envs.metrics import AverageRewardMetric
+from bandit_envs.policies import LinearSoftmaxPolicy, RandomPolicy
+from bandit_envs.specs import ArraySpec
+from bandit_envs.testing import PolicyContract
+from bandit_envs.trajectories import restart
+
+CONTEXT = [[-0.4, 1.2], [1.4, 0.3], [0.4, -0.5], [-0.9, -0.9]]
+CONTEXT += [[-1.0, 0.9], [-0.1, 0.1], [-0.6, -1.1], [-1.2, -0.8]]
+ACTION = [1, 2, 0, 2, 1, 0, 0, 1]
+REWARD = [0.7, 0.2, 0.5, 0.5, 0.2, 0.2, 0.5, 0.1]
+PROPENSITY = [0.12, 0.74, 0.54, 0.54, 0.4, 0.66, 0.65, 0.23]
+PREDICTED = [[0.25, 0.8, 0.87], [0.15, 0.94, 0.94], [0.93, 0.43, 0.43], [0.37, 0.9, 0.05]]
+PREDICTED += [[0.42, 0.94, 0.74], [0.81, 0.84, 0.28], [0.58, 0.26, 0.45], [0.38, 0.02, 0.92]]
+WEIGHTS = np.array([[0.3, -1.0, 0.3], [0.0, -0.6, -0.2], [-1.0, -0.3, -0.2]])  # [K, 1 + d]
+
+# By central differences of an independent implementation.
+EXPECTED = [
+    (
+        InversePropensityScoring(),
+        0.333865814,
+        [
+            [-0.0880437, 0.068064, -0.1766295],
+            [0.1028599, -0.074901, 0.1906631],
+            [-0.0148162, 0.006837, -0.0140337],
+        ],
+    ),
+    (
+        DoublyRobust(),
+        0.352028780,
+        [
+            [-0.0347104, -0.028382, 0.0347677],
+            [0.0244122, 0.0646285, -0.0317307],
+            [0.0102983, -0.0362465, -0.003037],
+        ],
+    ),
+    (
+        DirectMethod(),
+        0.535254695,
+        [
+            [-0.0287109, -0.01011, -0.0472627],
+            [0.0257606, 0.0055684, 0.0371125],
+            [0.0029503, 0.0045416, 0.0101502],
+        ],
+    ),
+]
+
+
+def small_log():
+    return BanditLog(np.array(CONTEXT), ACTION, REWARD, PROPENSITY, 3)
+
+
+def value_of(objective, weights):
+    features = np.column_stack([np.ones(8), CONTEXT])
+    predicted = np.array(PREDICTED) if objective.needs_predictions else None
+    return value_and_gradient(objective, small_log(), features, weights, predicted)
+
+
+@pytest.mark.parametrize(("objective", "value", "gradient"), EXPECTED)
+def test_values_and_gradients_are_those_of_the_formulas(objective, value, gradient):
+    found = value_of(objective, WEIGHTS)
+
+    assert found[0] == pytest.approx(value, abs=1e-9)
+    np.testing.assert_allclose(found[1], gradient, atol=1e-7)
+
+
+@pytest.mark.parametrize("objective", [SelfNormalizedIPS(), SelfNormalizedDR()])
+def test_the_gradient_is_the_slope_of_self_normalised_values(objective):
+    _, gradient = value_of(objective, WEIGHTS)
+    step = 1e-6
+    for place in np.ndindex(WEIGHTS.shape):
+        change = np.zeros_like(WEIGHTS)
+        change[place] = step
+        rise = value_of(objective, WEIGHTS + change)[0] - value_of(objective, WEIGHTS - change)[0]
+        assert gradient[place] == pytest.approx(rise / (2.0 * step), abs=1e-7)
+
+
+THETA = np.array([[1.5, -0.5, 0.0], [-1.0, 1.0, 0.5], [0.0, -1.0, 1.5], [-0.5, 0.5, -2.0]])
+OFFSET = np.array([0.2, 0.0, -0.2, 0.1])
+
+
+def means(context):
+    return sigmoid(context @ THETA.T + OFFSET)
+
+
+def bad_logger_log(size, seed):
+    """A log of clicks by a logger that prefers the worse actions."""
+    rng = np.random.default_rng(seed)
+    context = rng.normal(size=(size, 3))
+    preference = np.exp(-0.5 * context @ THETA.T)
+    propensity = preference / preference.sum(axis=1, keepdims=True)
+    action = (propensity.cumsum(axis=1) > rng.random((size, 1))).argmax(axis=1)
+    rows = np.arange(size)
+    reward = rng.random(size) < means(context)[rows, action]
+    return BanditLog(context, action, reward.astype(float), propensity[rows, action], 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("learner", "published", "error"),
+    [  # means over 20 logs of 1000 rows, with their standard errors; the optimum is 0.849
+        (DirectMethodLearner(), 0.8445, 0.0005),
+        (DoublyRobustLearner(), 0.8247, 0.0028),  # of weighted classification
+        (PolicyGradientLearner(), 0.7578, 0.0076),
+        (PolicyGradientLearner(SelfNormalizedIPS()), 0.7808, 0.0042),
+        (PolicyGradientLearner(DoublyRobust()), 0.8000, 0.0023),
+    ],
+    ids=["direct method", "doubly robust", "gradient, IPS", "gradient, SNIPS", "gradient, DR"],
+)
+def test_learned_policies_earn_what_others_learn_from_the_same_law(learner, published, error):
+    context = np.random.default_rng(99).normal(size=(100_000, 3))
+    values = []
+    for seed in range(10):
+        policy = learner.fit(bad_logger_log(1000, seed)).replicate(len(context))
+        chosen = policy.probabilities(restart(context, len(context)))
+        values.append((chosen * means(context)).sum(axis=1).mean())
+
+    spread = np.hypot(error, np.std(values, ddof=1) / np.sqrt(len(values)))
+    assert np.mean(values) > published - 3.0 * spread
+
+
+LEARNERS = [DirectMethodLearner(), DoublyRobustLearner(), PolicyGradientLearner()]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+class TestWhatAllLearnersReturn:
+    def test_it_earns_more_than_the_logging_policy(self, learner):
+        make = ENVIRONMENTS["logistic_context"].make
+        env = make(num_actions=4, batch_size=200, seed=0)
+        recorder = LogRecorder(4, env)
+        random = RandomPolicy(num_actions=4, batch_size=200, seed=1)
+        StepDriver(env, random, [recorder], num_steps=20, emit_log_probability=True).run()
+        earned = AverageRewardMetric()
+
+        policy = learner.fit(recorder.log(), batch_size=200, seed=2)
+        StepDriver(env, policy, [earned], num_steps=20).run()
+
+        assert earned.totals.mean() / 20 > recorder.log().reward.mean() + 0.05
+
+    def test_its_saved_state_makes_another_policy_choose_as_it_does(self, learner, tmp_path):
+        policy = learner.fit(bad_logger_log(500, 0), batch_size=50, seed=1)
+        other = learner.fit(bad_logger_log(500, 1), batch_size=50, seed=2)
+        save_state(tmp_path / "policy.npz", policy.get_state())
+        time_step = restart(np.random.default_rng(3).normal(size=(50, 3)), 50)
+
+        other.set_state(load_state(tmp_path / "policy.npz"))
+
+        np.testing.assert_array_equal(other.action(time_step), policy.action(time_step))
+
+
+def test_features_of_any_scale_are_learned_alike():
+    log = bad_logger_log(1000, 0)
+    scale = np.array([1e-3, 1.0, 1e4])
+    scaled = BanditLog(log.observation * scale + 7.0, log.action, log.reward, log.propensity, 4)
+    context = np.random.default_rng(1).normal(size=(20, 3))
+
+    expected = PolicyGradientLearner().fit(log, batch_size=20)
+    found = PolicyGradientLearner().fit(scaled, batch_size=20)
+
+    np.testing.assert_allclose(
+        found.probabilities(restart(context * scale + 7.0, 20)),
+        expected.probabilities(restart(context, 20)),
+        atol=1e-6,
+    )
+
+
+class TestSoftmaxContract(PolicyContract):
+    def make_environment(self, batch_size, seed):
+        return ENVIRONMENTS["logistic_context"].make(
+            num_actions=4, batch_size=batch_size, seed=seed
+        )
+
+    def make_policy(self, env, seed):
+        spec = env.observation_spec()
+        context = spec["observation"] if isinstance(spec, dict) else spec
+        weights = np.random.default_rng(0).normal(size=(4, 1 + context.shape[0]))
+        return LinearSoftmaxPolicy(
+            weights, observation_spec=spec, batch_size=env.batch_size, seed=seed
+        )
+
+
+def log_with_items():
+    observation = {"global": np.ones((2, 1)), "per_arm": np.ones((2, 2, 1))}
+    return BanditLog(observation, [0, 1], [0.0, 1.0], [0.5, 0.5])
+
+
+def softmax_policy(weights):
+    return LinearSoftmaxPolicy(weights, observation_spec=ArraySpec((2,), np.float64))
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "message"),
+    [
+        (PolicyGradientLearner, ReplayMethod(), "objective is ReplayMethod"),
+        (PolicyGradientLearner, DoublyRobust(max_weight=2.0), "objective is DoublyRobust"),
+        (DirectMethodLearner().fit, log_with_items(), "per_arm; expected contexts alone"),
+        (softmax_policy, np.ones((3, 2)), r"weights has shape \(3, 2\); expected \(K, 3\)"),
+        (softmax_policy, np.full((3, 3), np.nan), "weights has NaN"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(call, argument, message):
+    with pytest.raises(ValueError, match=message):
+        call(argument)
