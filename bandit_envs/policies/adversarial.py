@@ -155,17 +155,19 @@ class TsallisINFPolicy(Policy):
     def _balance(self, learned: Estimates, eta: Floats) -> None:
         """Finds x and the probabilities, by Newton's method from the last x."""
         losses, x, probabilities, _ = learned
+        ones = np.ones((self.num_actions, 1))  # a product with it sums rows
+        largest = -2.0 / eta
         for _ in range(30):
             # At -2 / eta, the best action alone has probability 1: x is not above. The sum is
             # convex in x, so Newton's method descends to x after its first step.
-            np.minimum(x, -2.0 / eta, out=x)
+            np.minimum(x, largest, out=x)
             root = 2.0 / (eta * (losses - x))
             np.multiply(root, root, out=probabilities)
-            surplus = row_sums(probabilities)[:, np.newaxis] - 1.0
+            surplus = probabilities @ ones - 1.0
             if np.abs(surplus).max() < 1e-12:
                 break
             root *= probabilities
-            x -= surplus / (eta * row_sums(root)[:, np.newaxis])
+            x -= surplus / (eta * (root @ ones))
         probabilities /= surplus + 1.0
 
 

@@ -15,7 +15,34 @@ from bandit_envs.policies.policy import Actions, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class EpsilonGreedyPolicy(IndexPolicy):
+class ActionValuePolicy(IndexPolicy):
+    """Learns the value of every action, and chooses the action with the largest one.
+
+    A subclass says how it explores: it sets `_epsilon` or overrides `_exploration`.
+    """
+
+    _initial_value = 0.0  # Q of an action before its first reward
+    _step_size: float | None = None  # alpha; None for the sample average
+
+    def _initial(self) -> ActionValues:
+        return ActionValues.initial(self.batch_size, self.num_actions, self._initial_value)
+
+    def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
+        return learned.values
+
+    def _best(
+        self, rng: Rng, learned: ActionValues, time_step: TimeStep, available: Mask | None
+    ) -> Actions:
+        if available is None:
+            return learned.greedy_actions(rng)
+        return super()._best(rng, learned, time_step, available)
+
+    def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
+        learned.add(trajectory.action, trajectory.reward, self._step_size)
+        return learned
+
+
+class EpsilonGreedyPolicy(ActionValuePolicy):
     """Chooses the action with the largest estimated value, or with probability epsilon any action.
 
         A_t = argmax_a Q(a)    with probability 1 - epsilon
@@ -52,25 +79,8 @@ class EpsilonGreedyPolicy(IndexPolicy):
         self._step_size = step_size
         super().__init__(**options)
 
-    def _initial(self) -> ActionValues:
-        return ActionValues.initial(self.batch_size, self.num_actions, self._initial_value)
 
-    def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
-        return learned.values
-
-    def _best(
-        self, rng: Rng, learned: ActionValues, time_step: TimeStep, available: Mask | None
-    ) -> Actions:
-        if available is None:
-            return learned.greedy_actions(rng)
-        return super()._best(rng, learned, time_step, available)
-
-    def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
-        learned.add(trajectory.action, trajectory.reward, self._step_size)
-        return learned
-
-
-class DecayingEpsilonGreedyPolicy(IndexPolicy):
+class DecayingEpsilonGreedyPolicy(ActionValuePolicy):
     """Chooses as epsilon-greedy does, with an epsilon that falls.
 
         epsilon_t = min(1, c K / (d^2 t))
@@ -97,16 +107,6 @@ class DecayingEpsilonGreedyPolicy(IndexPolicy):
         super().__init__(**options)
         self._first_epsilon = c * self.num_actions / d**2
 
-    def _initial(self) -> ActionValues:
-        return ActionValues.initial(self.batch_size, self.num_actions, initial_value=0.0)
-
-    def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
-        return learned.values
-
     def _exploration(self, learned: ActionValues) -> Floats:
         t = row_sums(learned.counts) + 1.0
         return np.minimum(1.0, self._first_epsilon / t)
-
-    def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
-        learned.add(trajectory.action, trajectory.reward, step_size=None)
-        return learned

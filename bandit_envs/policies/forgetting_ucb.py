@@ -136,26 +136,29 @@ class SlidingWindowUCBPolicy(IndexPolicy):
     def _learn(self, learned: Window, trajectory: Trajectory) -> Window:
         counts = learned.counts.reshape(-1)
         sums = learned.sums.reshape(-1)
-        place = learned.steps % self._window
+        actions = learned.actions.reshape(-1)
+        rewards = learned.rewards.reshape(-1)
+        column = learned.steps % self._window
+        place = np.arange(self.batch_size) * self._window + column
 
-        full = np.flatnonzero(learned.steps >= self._window)  # rows that forget their oldest step
-        oldest = self._row_offsets[full] + learned.actions[full, place[full]]
-        counts[oldest] -= 1.0
-        sums[oldest] -= learned.rewards[full, place[full]]
+        # What stands there is forgotten. At first, it is a reward of 0 for no step.
+        oldest = self._row_offsets + actions.take(place)
+        counts[oldest] -= learned.steps >= self._window
+        sums[oldest] -= rewards.take(place)
 
-        rows = np.arange(self.batch_size)
-        learned.actions[rows, place] = trajectory.action
-        learned.rewards[rows, place] = trajectory.reward
         chosen = self._row_offsets + trajectory.action
         counts[chosen] += 1.0
-        sums[chosen] += learned.rewards[rows, place]
-        self._add_up(learned, np.flatnonzero(place == self._window - 1))
+        sums[chosen] += trajectory.reward
+        actions[place] = trajectory.action
+        rewards[place] = trajectory.reward
+        is_last = column == self._window - 1
+        if is_last.any():
+            self._add_up(learned, np.flatnonzero(is_last))
         return learned._replace(steps=learned.steps + 1)
 
     def _add_up(self, learned: Window, rows: Indices) -> None:
         """Adds up the window of some rows anew, as subtraction leaves rounding errors."""
-        if rows.size:
-            places = self._row_offsets[rows, np.newaxis] + learned.actions[rows]
-            weights = learned.rewards[rows].reshape(-1)
-            totals = np.bincount(places.reshape(-1), weights, learned.sums.size)
-            learned.sums[rows] = totals.reshape(self._table_shape)[rows]
+        places = self._row_offsets[rows, np.newaxis] + learned.actions[rows]
+        weights = learned.rewards[rows].reshape(-1)
+        totals = np.bincount(places.reshape(-1), weights, learned.sums.size)
+        learned.sums[rows] = totals.reshape(self._table_shape)[rows]

@@ -26,16 +26,14 @@ class IndexPolicy(Policy):
     def _scores(self, learned: Any, time_step: TimeStep) -> Floats:
         """Returns the score of every action, available or not: [B, K], above -inf."""
 
-    def _exploration(self, learned: Any) -> Any:
+    def _exploration(self, learned: Any) -> float | Floats:
         """Returns the probability of choosing any action: a number, or one for each row, [B]."""
         return self._epsilon
 
     def _best(self, rng: Rng, learned: Any, time_step: TimeStep, available: Mask | None) -> Actions:
-        """Returns an action with the largest score for every row: [B]."""
+        """Returns an available action with the largest score for every row: [B]."""
         scores = self._scores(learned, time_step)
-        if scores.shape != self._table_shape:
-            found = f"_scores returned shape {scores.shape}"
-            raise ValueError(f"{found}; expected {self._table_shape}")
+        self._check_table("_scores", scores)
         return argmax_random_ties(rng, scores, available)
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
@@ -46,11 +44,13 @@ class IndexPolicy(Policy):
             return best
         drawn = rng.random(self.batch_size)
         rows = (drawn < epsilon).nonzero()[0]
+        if rows.size == 0:
+            return best
         actions = best.copy()
         if available is not None:
             actions[rows] = draw_indices(rng, available[rows])
         else:  # of the numbers below epsilon, drawn / epsilon is uniform
-            below = np.broadcast_to(epsilon, drawn.shape)[rows]
+            below = epsilon[rows] if isinstance(epsilon, np.ndarray) else epsilon
             actions[rows] = drawn[rows] / below * self.num_actions
         return actions
 
@@ -58,7 +58,9 @@ class IndexPolicy(Policy):
         available = self._available(time_step.observation)
         if available is None:
             available = np.ones(self._table_shape, np.bool_)
-        scores = np.where(available, self._scores(learned, time_step), -np.inf)
+        scores = self._scores(learned, time_step)
+        self._check_table("_scores", scores)
+        scores = np.where(available, scores, -np.inf)
         best = scores == scores.max(axis=1, keepdims=True)
         epsilon = np.reshape(self._exploration(learned), (-1, 1))
         return (1.0 - epsilon) * normalized(best) + epsilon * normalized(available)

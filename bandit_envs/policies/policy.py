@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import abc
 import copy
-import functools
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Mask, Rng, as_numbers, check_array
+from bandit_envs.arrays import Array, Floats, Mask, Rng, as_numbers, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     MAX_REWARD,
@@ -21,8 +20,9 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.state import Stateful
-from bandit_envs.nests import Nest, map_structure
+from bandit_envs.nests import Nest
 from bandit_envs.policies.draws import draw_indices, normalized
+from bandit_envs.policies.learned import check_layout, layout, merge_rows, repeat_row, take_rows
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
@@ -134,12 +134,12 @@ class Policy(Stateful, abc.ABC):
         """Returns the probability with which `action` chooses each action, if known: [B, K]."""
         self._check_rows("time_step", time_step, TimeStep)
         table = self._probabilities(self._state.learned, time_step)
-        if np.shape(table) == self._table_shape and (table >= 0.0).all():
-            restricted = self._restricted(table, time_step.observation).copy()
-            if np.allclose(restricted.sum(axis=1), 1.0):
-                return restricted
-        expected = f"probabilities of shape {self._table_shape}, which sum to 1 in each row"
-        raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
+        self._check_table("_probabilities", table)
+        restricted = self._restricted(table, time_step.observation)
+        if not ((table >= 0.0).all() and np.allclose(restricted.sum(axis=1), 1.0)):
+            expected = "probabilities, which sum to 1 in each row"
+            raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
+        return restricted.copy()
 
     def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
         """Returns `probabilities(time_step)[rows, action]` for actions [B]: [B]."""
@@ -161,7 +161,8 @@ class Policy(Stateful, abc.ABC):
         counts = np.zeros(self._table_shape)
         rows = np.arange(self.batch_size)
         for _ in range(check_integer("samples", samples, minimum=1)):
-            counts[rows, self._choose(rng, time_step)] += 1.0
+            chosen = check_indices(self._choose(rng, time_step), *self._table_shape)
+            counts[rows, chosen] += 1.0
         return counts / samples
 
     def __call__(self, trajectory: Trajectory) -> None:
@@ -184,7 +185,7 @@ class Policy(Stateful, abc.ABC):
             return
         rng, learned, is_trained = self._state
         after = self._learn_from(learned, checked, chosen)
-        if not is_trained or after is None or type(after) is not type(learned):
+        if not is_trained or type(after) is not type(learned):
             self._check_learned("_learn returned", after, learned)
         self._state = PolicyState(rng, after, True)
 
@@ -206,7 +207,7 @@ class Policy(Stateful, abc.ABC):
         copied._set_batch_size(batch_size)
         rng, learned, is_trained = copy.deepcopy(self._state)
         if self.learns_by_row:
-            learned = map_structure(functools.partial(_repeat, copied.batch_size), learned)
+            learned = repeat_row(learned, copied.batch_size)
         copied._state = PolicyState(rng, learned, is_trained)
         return copied
 
@@ -221,6 +222,7 @@ class Policy(Stateful, abc.ABC):
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         """Returns an available action for every row: [B]."""
         table = self._probabilities(learned, time_step)
+        self._check_table("_probabilities", table)
         check_array("_probabilities returned", table, self._table_shape)
         return draw_indices(rng, self._restricted(table, time_step.observation))
 
@@ -265,30 +267,51 @@ class Policy(Stateful, abc.ABC):
         expected = f"expected shape {self._table_shape} and at least one action in each row"
         raise ValueError(f"observation makes actions {short_repr(mask)} available; {expected}")
 
+    @property
+    def _action_shape(self) -> tuple[int, ...]:
+        """The shape of the actions of all rows."""
+        return (self.batch_size,)
+
     def _choose(self, rng: Rng, time_step: TimeStep) -> Actions:
-        """Returns what `_select` chose; TypeError or ValueError if it is not integers [B]."""
+        """Returns what `_select` chose; the environment refuses actions that it does not have.
+
+        Raises:
+            TypeError, ValueError: `_select` returned no integers, or too few or too many.
+        """
         chosen = self._select(rng, self._state.learned, time_step)
-        action = as_numbers("action is", chosen, "iu")
-        if action.shape != self._table_shape[:1]:
-            action = check_indices(action, *self._table_shape)
-        return action  # the environment refuses actions that it does not have
+        action = as_numbers("_select returned", chosen, "iu")
+        if action.shape == self._action_shape:
+            return action
+        if self.batch_size == 1 and action.shape == self._action_shape[1:]:
+            return action.reshape(self._action_shape)
+        raise ValueError(f"_select returned shape {action.shape}; expected {self._action_shape}")
+
+    def _check_table(self, hook: str, table: Any) -> None:
+        """Raises ValueError if a `hook` returned no array [B, K]."""
+        if not isinstance(table, np.ndarray):
+            expected = f"an array of shape {self._table_shape}"
+            raise ValueError(f"{hook} returned {short_repr(table)}; expected {expected}")
+        if table.shape != self._table_shape:
+            raise ValueError(f"{hook} returned shape {table.shape}; expected {self._table_shape}")
 
     def _learn_from(self, learned: Any, trajectory: Trajectory, rows: Mask | None) -> Any:
         """Returns what `_learn` makes of a trajectory, or of some of its rows."""
+        if rows is None or rows.all():
+            return self._call_learn(learned, trajectory)
+        if not self.learns_by_row:
+            return self._call_learn(learned, take_rows(trajectory, rows))
+        after = self._call_learn(copy.deepcopy(learned), trajectory)
+        return merge_rows(learned, after, rows)
+
+    def _call_learn(self, learned: Any, trajectory: Trajectory) -> Any:
+        """Returns what `_learn` returns; an error in a sum also says what `_initial` returned."""
         try:
-            if rows is None or rows.all():
-                return self._learn(learned, trajectory)
-            if not self.learns_by_row:
-                return self._learn(
-                    learned, map_structure(functools.partial(_take, rows), trajectory)
-                )
-            after = self._learn(copy.deepcopy(learned), trajectory)
+            return self._learn(learned, trajectory)
         except TypeError as error:
             if "Cannot cast ufunc" not in str(error):
                 raise
-            found = map_structure(_layout, self._initial())
+            found = layout(self._initial())
             raise TypeError(f"_initial returned {found}, and _learn: {error}") from error
-        return map_structure(functools.partial(_merge, rows), learned, after)
 
     def _checked_rows(self, rows: Any) -> Mask:
         mask = np.asarray(rows)
@@ -302,7 +325,7 @@ class Policy(Stateful, abc.ABC):
         action, reward = self._checked(trajectory.action, trajectory.reward)
         return trajectory._replace(action=action, reward=reward)
 
-    def _checked(self, action: Any, reward: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
         """Returns what was done and paid as `_learn` takes it, or raises TypeError, ValueError."""
         indices = check_indices(action, *self._table_shape)
         if not self.can_learn and (isinstance(reward, dict) or np.ndim(reward) > 1):
@@ -317,18 +340,10 @@ class Policy(Stateful, abc.ABC):
 
     def _check_learned(self, what: str, found: Any, initial: Any) -> None:
         """Raises TypeError or ValueError if `found` is not of the layout that `_initial` gives."""
-        layout = map_structure(_layout, initial)
         if self.can_learn and found is None:
             hint = "a policy that learns nothing defines no _learn"
             raise TypeError(f"{what} None; expected what the policy knows. {hint}")
-        if type(found) is not type(initial):
-            name = type(initial).__name__
-            raise TypeError(
-                f"{what} {short_repr(found)}; expected a {name} as of _initial, {layout}"
-            )
-        if map_structure(_layout, found) != layout:
-            problem = f"{what} {map_structure(_layout, found)}"
-            raise ValueError(f"{problem}; expected arrays as those of _initial, {layout}")
+        check_layout(what, found, initial)
 
     def _check_rows(self, name: str, value: Any, kind: type[Any]) -> None:
         if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
@@ -337,38 +352,3 @@ class Policy(Stateful, abc.ABC):
         expected = (self.batch_size,)
         if shape != expected:
             raise ValueError(f"{name} has shape {shape}; expected {expected}")
-
-
-def _take(rows: Mask, leaf: Any) -> Any:
-    """Returns the `rows` of a leaf of a trajectory; a leaf may be None."""
-    return None if leaf is None else np.asarray(leaf)[rows]
-
-
-def _merge(rows: Mask, before: Any, after: Any) -> Any:
-    """Returns what is known after learning in the `rows`, and what was known before in others.
-
-    A number is shared by all rows: it is the new one.
-    """
-    shape = np.shape(after)
-    if shape[:1] == rows.shape:
-        return np.where(rows.reshape(-1, *[1] * (len(shape) - 1)), after, before)
-    if isinstance(after, (int, float, np.number)) or np.array_equal(before, after):
-        return after
-    problem = "cannot learn from some rows only, as an array of `learned` is not [B, ...]"
-    expected = "the rows first, or learns_by_row = False if rows share a model"
-    raise ValueError(f"policy {problem}; expected {expected}")
-
-
-def _repeat(batch_size: int, leaf: Any) -> Any:
-    """Returns an array [1, ...] as [B, ...]; anything else is shared by all rows."""
-    if isinstance(leaf, np.ndarray) and leaf.shape[:1] == (1,):
-        return leaf.repeat(batch_size, axis=0)
-    return leaf
-
-
-def _layout(leaf: Any) -> str:
-    """Returns the dtype and the shape of a leaf; the class of one that is not a number."""
-    if not isinstance(leaf, (np.ndarray, np.generic, int, float)):
-        return type(leaf).__name__
-    kind = "array" if isinstance(leaf, np.ndarray) else "number"
-    return f"{kind} {np.asarray(leaf).dtype}{list(np.shape(leaf))}"

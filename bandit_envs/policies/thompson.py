@@ -29,6 +29,7 @@ class ThompsonSamplingPolicy(Policy):
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         values = self._draw_values(rng, learned, time_step)
+        self._check_table("_draw_values", values)
         return argmax_random_ties(rng, values, available)
 
 

@@ -95,8 +95,14 @@ class UCB1TunedPolicy(IndexPolicy):
 
     def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
         ratio = learned.inverses * np.log(current_step(learned.steps))
-        variances = np.minimum(np.sqrt(2.0 * ratio) + learned.variances, 0.25)
-        return np.sqrt(variances * ratio) + learned.values
+        bounds = 2.0 * ratio
+        np.sqrt(bounds, out=bounds)
+        bounds += learned.variances
+        np.minimum(bounds, 0.25, out=bounds)
+        bounds *= ratio
+        np.sqrt(bounds, out=bounds)
+        bounds += learned.values
+        return bounds
 
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
@@ -132,8 +138,13 @@ class MOSSPolicy(IndexPolicy):
 
     def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
         steps = current_step(learned.steps) if self._horizon is None else self._horizon
-        surplus = np.maximum(np.log(learned.inverses * (steps / self.num_actions)), 0.0)
-        return np.sqrt(surplus * learned.inverses) + learned.values
+        bounds = learned.inverses * (steps / self.num_actions)
+        np.log(bounds, out=bounds)
+        np.maximum(bounds, 0.0, out=bounds)
+        bounds *= learned.inverses
+        np.sqrt(bounds, out=bounds)
+        bounds += learned.values
+        return bounds
 
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)

@@ -377,9 +377,9 @@ def test_choices_are_integers_one_for_each_row(time_step, monkeypatch, chosen, e
             policy.estimated_probabilities(time_step(3), 2, rng), np.eye(K)[[1, 0, 1]]
         )
         return
-    with pytest.raises(error, match="action "):
+    with pytest.raises(error, match="_select returned"):
         policy.action(time_step(3))
-    with pytest.raises(error, match="action "):
+    with pytest.raises(error, match="_select returned"):
         policy.estimated_probabilities(time_step(3), 2, rng)
 
 

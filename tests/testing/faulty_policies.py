@@ -434,7 +434,7 @@ class SharesAModelInSecret(Means):
 
 @caught_by(
     "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
-    says=r"_probabilities returned.*expected probabilities of shape \(5, 4\)",
+    says=r"_probabilities returned shape .*expected \(5, 4\)",
 )
 class RemembersItsBatchSize(Policy):
     """Computes what depends on the batch size once, but a copy may have more rows."""

@@ -1,0 +1,88 @@
+"""What policies have learned: nests of arrays with the rows first, and of numbers for all rows."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.arrays import Mask
+from bandit_envs.base.checks import short_repr
+from bandit_envs.nests import Nest, map_structure
+
+
+def take_rows(nest: Nest, rows: Mask) -> Nest:
+    """Returns some rows of a nest; a leaf may be None."""
+    return map_structure(functools.partial(_take, rows), nest)
+
+
+def merge_rows(before: Nest, after: Nest, rows: Mask) -> Nest:
+    """Returns `after` in the `rows`, and `before` in all others.
+
+    A number is shared by all rows: it is the new one.
+
+    Raises:
+        ValueError: an array does not have the rows first.
+    """
+    return map_structure(functools.partial(_merge, rows), before, after)
+
+
+def repeat_row(nest: Nest, batch_size: int) -> Nest:
+    """Returns arrays [1, ...] as [batch_size, ...]; numbers and all else are shared by all rows."""
+    return map_structure(functools.partial(_repeat, batch_size), nest)
+
+
+def check_layout(what: str, found: Nest, initial: Nest) -> None:
+    """Checks that `found` is of the class, dtypes and shapes of what `_initial` returned.
+
+    Args:
+        what: the beginning of a message, such as "_learn returned".
+        found: what may have been learned.
+        initial: what a policy knows at first.
+
+    Raises:
+        TypeError, ValueError: it is not.
+    """
+    expected = layout(initial)
+    if type(found) is not type(initial):
+        name = type(initial).__name__
+        raise TypeError(f"{what} {short_repr(found)}; expected a {name} as of _initial, {expected}")
+    if layout(found) != expected:
+        problem = f"{what} {layout(found)}"
+        raise ValueError(f"{problem}; expected arrays as those of _initial, {expected}")
+
+
+def layout(nest: Nest) -> Nest:
+    """Returns the dtype and the shape of each leaf, in words."""
+    return map_structure(_layout, nest)
+
+
+def _take(rows: Mask, leaf: Any) -> Any:
+    return None if leaf is None else np.asarray(leaf)[rows]
+
+
+def _merge(rows: Mask, before: Any, after: Any) -> Any:
+    shape = np.shape(after)
+    if shape[:1] == rows.shape:
+        is_new = rows.reshape(-1, *[1] * (len(shape) - 1))
+        return np.where(is_new, after, before)
+    if isinstance(after, (int, float, np.number)) or np.array_equal(before, after):
+        return after
+    problem = "cannot learn from some rows only, as an array of `learned` is not [B, ...]"
+    expected = "the rows first, or learns_by_row = False if rows share a model"
+    raise ValueError(f"policy {problem}; expected {expected}")
+
+
+def _repeat(batch_size: int, leaf: Any) -> Any:
+    if isinstance(leaf, np.ndarray) and leaf.shape[:1] == (1,):
+        return leaf.repeat(batch_size, axis=0)
+    return leaf
+
+
+def _layout(leaf: Any) -> str:
+    """Returns the dtype and the shape of a leaf; the class of one that is not a number."""
+    if not isinstance(leaf, (np.ndarray, np.generic, int, float)):
+        return type(leaf).__name__
+    kind = "array" if isinstance(leaf, np.ndarray) else "number"
+    return f"{kind} {np.asarray(leaf).dtype}{list(np.shape(leaf))}"
