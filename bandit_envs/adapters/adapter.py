@@ -12,8 +12,9 @@ import numpy as np
 from bandit_envs.adapters.restart import start_anew
 from bandit_envs.adapters.spaces import space_from_spec, to_arrays
 from bandit_envs.arrays import Array
-from bandit_envs.base.bandit_py_environment import Bandit, is_bandit
+from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.known_means import KnownMeans
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.nests import Nest
@@ -65,7 +66,7 @@ class Adapter:
         if render_mode not in (None, *self._render_modes):
             expected = f"one of {self._render_modes}, or None"
             raise ValueError(f"render_mode is {render_mode!r}; expected {expected}")
-        self._bandit: Bandit | None = None  # whose means infos tell
+        self._bandit: KnownMeans | None = None  # whose means infos tell
         if expected_rewards:
             if not is_bandit(env):
                 expected = f"expected False, as {env.name} has none"

@@ -210,7 +210,10 @@ class _ObservedTestbed(environments.KArmedTestbed):
         self._nothing = None if observe_best_arm else np.zeros(self._batch_size, np.int32)
 
     def _observe(self, state: Array) -> Array:
-        return self._find_optimum(state)[0] if self._nothing is None else self._nothing
+        if self._nothing is not None:
+            return self._nothing
+        best: Array = self._means_in(state).optimum.action
+        return best
 
 
 class KArmedTestbed(GymnasiumEnv):

@@ -35,7 +35,7 @@ class _StreamState(NamedTuple):
     position: int
 
 
-class _StreamedClassificationBandit(BanditPyEnvironment):
+class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
     """A bandit of labelled examples that a `tf.data.Dataset` yields in its own order.
 
     A saved state repeats the run if the data set yields the same examples each time it is read.

@@ -226,7 +226,7 @@ class _DynamicsState(NamedTuple):
     variables: tuple[Array, ...]
 
 
-class _BanditOfDynamics(BanditPyEnvironment):
+class _BanditOfDynamics(BanditPyEnvironment[_DynamicsState]):
     """A bandit whose observations and rewards come from dynamics in TensorFlow.
 
     Args:

@@ -112,7 +112,7 @@ def _pair(observation: Nest, mask: Nest) -> tuple[Nest, Nest]:
     return observation, mask
 
 
-class _RandomBandit(BanditPyEnvironment):
+class _RandomBandit(BanditPyEnvironment[Array]):
     """A bandit whose observations and rewards come from distributions, whatever the action.
 
     Args:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -65,7 +66,9 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
         clock: the clock that it advances; by default, its own.
     """
 
-    def __init__(self, bandit: BanditPyEnvironment | Wrapper, clock: Clock | None = None) -> None:
+    def __init__(
+        self, bandit: BanditPyEnvironment[Any] | Wrapper, clock: Clock | None = None
+    ) -> None:
         super().__init__(as_tf_agents(bandit))
         self._bandit = bandit
         self._clock = Clock() if clock is None else clock

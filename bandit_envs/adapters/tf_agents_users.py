@@ -19,7 +19,7 @@ from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
 
-def from_tf_agents(env: py_environment.PyEnvironment) -> BanditPyEnvironment:
+def from_tf_agents(env: py_environment.PyEnvironment) -> BanditPyEnvironment[Any]:
     """Returns a user's own bandit of TF-Agents as a bandit of this package.
 
     Drivers, wrappers, policies and recorders of this package take it. Its state is a copy of the
@@ -56,7 +56,7 @@ class _UsersState(NamedTuple):
     time_step: ts.TimeStep
 
 
-class UsersBandit(BanditPyEnvironment):
+class UsersBandit(BanditPyEnvironment[_UsersState]):
     """A user's own bandit of TF-Agents; see `from_tf_agents`.
 
     Args:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import abc
-import contextlib
-from typing import Any, ClassVar, NamedTuple, Protocol, TypedDict, TypeGuard
+from typing import Any, ClassVar, Generic, NamedTuple, TypedDict, TypeGuard, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs import rendering
-from bandit_envs.arrays import check_array, check_result, read_only
+from bandit_envs.arrays import Array, Indices, Mask, Rng, read_only
 from bandit_envs.base.checks import check_action, check_available, check_indices, check_integer
+from bandit_envs.base.hook_results import (
+    check_availability,
+    check_drawn_rewards,
+    check_mean,
+    check_means,
+    check_next_state,
+    check_observation,
+    check_optimal_action,
+)
+from bandit_envs.base.known_means import Choice, KnownMeans, Means, Optimum
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.slates import check_distinct
 from bandit_envs.base.state import check_fields
-from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
+from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import (
     ArraySpec,
@@ -27,27 +35,16 @@ from bandit_envs.specs import (
 )
 from bandit_envs.trajectories import REWARD_SPEC, StepType, TimeStep, restart
 
-
-class Bandit(Protocol):
-    """The members that a bandit, or a wrapper of one, adds to those of a `PyEnvironment`."""
-
-    @property
-    def num_actions(self) -> int: ...
-    @property
-    def horizon(self) -> int | None: ...
-    def expected_rewards(self) -> NDArray[Any]: ...
-    def optimal_action(self) -> NDArray[Any]: ...
-    def optimal_reward(self) -> NDArray[Any]: ...
-    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]: ...
-    def _last_choice(self) -> tuple[NDArray[Any], Any] | None: ...
+State = TypeVar("State")
+"""What the hooks of a bandit remember: an array, a named tuple of arrays, None."""
 
 
-def is_bandit(env: PyEnvironment) -> TypeGuard[Bandit]:
+def is_bandit(env: PyEnvironment) -> TypeGuard[KnownMeans]:
     """Whether `env` is a `BanditPyEnvironment` or wraps one."""
     return isinstance(env.unwrapped, BanditPyEnvironment)
 
 
-def available_actions(observation: Nest, num_actions: int) -> NDArray[np.bool_] | None:
+def available_actions(observation: Nest, num_actions: int) -> Mask | None:
     """Returns which actions an observation makes available: [B, K], or None for all of them.
 
     In a dict, these are those in `mask` [B, K], or else the first `num_actions` [B].
@@ -56,7 +53,7 @@ def available_actions(observation: Nest, num_actions: int) -> NDArray[np.bool_] 
         if "mask" in observation:
             return np.asarray(observation["mask"], np.bool_)
         if "num_actions" in observation:
-            count: NDArray[Any] = np.asarray(observation["num_actions"])
+            count: Array = np.asarray(observation["num_actions"])
             return np.asarray(np.arange(num_actions) < count[..., np.newaxis])
     return None
 
@@ -81,7 +78,7 @@ class BanditState(NamedTuple):
     action: Any
 
 
-class BanditPyEnvironment(PyEnvironment):
+class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
     """A bandit, as pure hooks.
 
     In state s, the action a draws a reward R, and the state changes:
@@ -134,7 +131,7 @@ class BanditPyEnvironment(PyEnvironment):
     """Whether each row is an independent run; if not, rows are users of one shared problem."""
 
     skips_nan_check: ClassVar[bool] = False
-    """Whether steps trust `_observe` never to return NaN; subclasses inherit it."""
+    """Whether steps trust `_observe` of this class, but not of its subclasses, to return no NaN."""
 
     def __init__(
         self,
@@ -162,35 +159,34 @@ class BanditPyEnvironment(PyEnvironment):
         self._reward_spec = reward_spec
         size = self._batch_size
         self._batch_shape = (size,)
-        self._rewards_returned = f"{self._name}._draw_rewards returned"
         dims = len(action_spec.shape) if isinstance(action_spec, ArraySpec) else 0
         self._row_offsets = np.arange(size).reshape(size, *(1,) * dims) * (self._num_actions or 1)
         # Instances with 30 attributes or more are slower in CPython.
-        kinds = StepType.MID, StepType.LAST
+        kinds = (StepType.MID, StepType.LAST)
         self._step_types = tuple(np.full(size, kind, np.int32) for kind in kinds)
         self._step_discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
-        self._constant_feature: NDArray[Any] = np.ones((size, 1), np.float32)
+        self._constant_feature: Array = np.ones((size, 1), np.float32)
         self._has_mask = type(self)._available is not BanditPyEnvironment._available
+        self._checks_observations = not vars(type(self)).get("skips_nan_check", False)
         if observation_spec is None:
             observation_spec = ArraySpec((1,), np.float32, "observation")
             if self._has_mask:
                 mask = ArraySpec((self.num_actions,), np.bool_, "mask")
                 observation_spec = {"observation": observation_spec, "mask": mask}
         self._observation_spec = observation_spec
-        self._mean_memo, self._mask_memo = Memo(), Memo()
-        self._optimum_memo, self._info_memo = Memo(), Memo()
-        self._window = rendering.Window()
+        self._means_memo = Memo()
+        self._mask_memo = Memo()
+        self._info_memo = Memo()
+        self._shown_in = rendering.Window()
 
     @property
     def num_actions(self) -> int:
-        """The number of actions, K; for slates, the number of items."""
         if self._num_actions is None:
             raise NotImplementedError(f"the actions of {self._name} are not integers from 0")
         return self._num_actions
 
     @property
     def horizon(self) -> int | None:
-        """The number of steps in an episode; None for episodes of one step."""
         return self._horizon
 
     def action_spec(self) -> Nest:
@@ -202,99 +198,66 @@ class BanditPyEnvironment(PyEnvironment):
     def reward_spec(self) -> Nest:
         return self._reward_spec
 
-    def expected_rewards(self) -> NDArray[Any]:
-        """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable.
-
-        This and the next methods raise NotImplementedError if the means are unknown, and
-        ValueError before the first reset.
-        """
-        return read_only(self._mean_memo.of(self._bandit_state().state, self._masked_means))
-
-    def expected_rewards_for(self, observation: Nest) -> NDArray[Any]:
-        """Returns the mean of the reward of every action under an observation: [batch, K].
-
-        The observation may be of another time step or batch size, and must determine the means.
-        """
+    def expected_rewards_for(self, observation: Nest) -> Array:
         leaves = flatten(observation)
         batch = np.shape(leaves[0])[:1] if leaves else self._batch_shape
         spec = add_outer_dims_nest(self._observation_spec, batch)
         assert_arrays_nest(observation, spec, f"observation does not fit {self._name}: ")
         return read_only(self._masked_means(self._state_of(observation), *batch))
 
-    def optimal_action(self) -> NDArray[np.int32]:
-        """Returns the first action with the largest expected reward now: [B, ...]."""
-        optimum = self._optimum_memo.of(self._bandit_state().state, self._find_optimum)
-        return read_only_nest(optimum[0])  # type: ignore[no-any-return]
-
-    def optimal_reward(self) -> NDArray[Any]:
-        """Returns the expected reward of the optimal action now: [B]."""
-        return read_only(self._optimum_memo.of(self._bandit_state().state, self._find_optimum)[1])
-
-    def get_info(self) -> dict[str, NDArray[Any]] | None:
-        """Describes the last step by arrays [B, ...]; None before the first step of an episode.
-
-        `expected_reward` is the mean of the reward of the action taken; `optimal_reward` and
-        `optimal_action` are those of the state in which it was taken.
-        """
-        bandit: BanditState | None = self._state.latent
-        if bandit is None or bandit.action is None:
-            return None
-        info = self._info_memo.of(bandit, self._describe_step)
-        return read_only_nest(info)  # type: ignore[no-any-return]
-
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
-        return self._window.show(self._rendered_arms(row), mode)
+        return self._shown_in.show(self._rendered_arms(row), mode)
 
     def close(self) -> None:
-        self._window.close()
+        self._shown_in.close()
 
     @abc.abstractmethod
-    def _initial_state(self, rng: np.random.Generator) -> Any:
+    def _initial_state(self, rng: Rng) -> State:
         """Draws the state that the first episode starts in."""
 
     @abc.abstractmethod
-    def _draw_rewards(self, rng: np.random.Generator, state: Any, action: Any) -> Any:
+    def _draw_rewards(self, rng: Rng, state: State, action: Nest) -> Nest:
         """Draws a reward for each row's `action` in `state`: a nest of arrays [B, ...]."""
 
-    def _observe(self, state: Any) -> Nest:
+    def _observe(self, state: State) -> Nest:
         """Returns the observation of `state`: a nest of arrays [B, ...]."""
         if isinstance(self._observation_spec, ArraySpec):
             return self._constant_feature
         return {"observation": self._constant_feature, "mask": self._known_availability(state)}
 
-    def _available(self, state: Any) -> NDArray[np.bool_] | None:
+    def _available(self, state: State) -> Mask | None:
         """Returns which actions are available in `state`: [B, K]; None for all of them."""
         return None
 
-    def _expected_rewards(self, state: Any) -> NDArray[Any]:
+    def _expected_rewards(self, state: State) -> Array:
         """Returns the mean of the reward of every action in `state`, available or not: [B, K]."""
         hint = "" if self._takes_indices else " of single actions; see optimal_reward(), get_info()"
         raise NotImplementedError(f"{self._name} does not know its expected rewards{hint}")
 
-    def _expected_reward(self, state: Any, action: Any) -> NDArray[Any]:
+    def _expected_reward(self, state: State, action: Nest) -> Array:
         """Returns the mean of the reward of each row's `action` in `state`: [B].
 
-        Of a slate that is rewarded by a number for each slot, it is the mean of their sum.
+        For slates with a reward for each slot, it is the mean of their sum.
         """
         return self._of_action(self._table_of_means(state), action)
 
-    def _optimal_action(self, state: Any) -> NDArray[Any]:
+    def _optimal_action(self, state: State) -> Nest:
         """Returns an action with the largest expected reward in `state`: [B, ...]."""
-        return np.asarray(self._table_of_means(state).argmax(axis=1))
+        return self._table_of_means(state).argmax(axis=1)
 
-    def _state_of(self, observation: Nest) -> Any:
+    def _state_of(self, observation: Nest) -> State:
         """Returns a state with the means that `observation`, of any batch size, determines."""
         raise NotImplementedError(f"the observation of {self._name} does not determine its means")
 
-    def _next_state(self, rng: np.random.Generator, state: Any, action: Any) -> Any:
+    def _next_state(self, rng: Rng, state: State, action: Nest) -> State:
         """Draws the state that follows `action` in `state`."""
         return state
 
-    def _next_episode(self, rng: np.random.Generator, state: Any) -> Any:
+    def _next_episode(self, rng: Rng, state: State) -> State:
         """Draws the state that a later episode starts in; `state` ended the one before."""
         return self._initial_state(rng)
 
-    def _of_action(self, values: NDArray[Any], action: NDArray[np.intp]) -> NDArray[Any]:
+    def _of_action(self, values: Array, action: Indices) -> Array:
         """Returns the entries of `values` [B, K] at each row's `action` [B, ...]: [B, ...]."""
         if self._batch_size == 1:
             return values.take(action)
@@ -304,15 +267,11 @@ class BanditPyEnvironment(PyEnvironment):
     def _rendered_arms(self, row: int) -> rendering.Arms:
         """Returns what `render` shows of one row; of several rewards, it is the mean."""
         index = check_integer("row", row, 0, self._batch_size - 1)
-        bandit, reward = self._bandit_state(), self._state.time_step.reward
-        state, action, paid = bandit.state, np.empty(0, np.intp), np.empty(0)
-        if bandit.action is not None:
-            action = np.atleast_1d(bandit.action[index])
-            if self._takes_slates:
-                state = bandit.previous  # which the slate was chosen in
-            if isinstance(reward, np.ndarray):
-                paid = np.atleast_1d(reward[index])
-                paid = paid if paid.shape == action.shape else paid.mean(keepdims=True)
+        bandit = self._bandit_state()
+        # A slate is shown beside the values that it was chosen by.
+        state = (
+            bandit.previous if self._takes_slates and bandit.action is not None else bandit.state
+        )
         values = self._rendered_values(state)[index]
         title = self._name if self._batch_size == 1 else f"{self._name}, row {index}"
         if values.ndim > 1:
@@ -320,32 +279,59 @@ class BanditPyEnvironment(PyEnvironment):
             values = values.reshape(len(values), -1).mean(axis=1)
         optimal = [int(values.argmax())]
         if self._takes_slates:
-            optimal = self._optimum_memo.of(state, self._find_optimum)[0][index].tolist()
+            optimal = self._means_in(state).optimum.action[index].tolist()
+        action = [] if bandit.action is None else np.atleast_1d(bandit.action[index]).tolist()
         return rendering.Arms(
-            title, values, optimal, None, bandit.steps, action.tolist(), paid.tolist()
+            title=title,
+            values=values,
+            optimal=optimal,
+            reward_std=None,
+            steps=bandit.steps,
+            action=action,
+            reward=self._rendered_reward(index, len(action)),
         )
 
-    def _rendered_values(self, state: Any) -> NDArray[Any]:
+    def _rendered_reward(self, index: int, num_parts: int) -> list[float]:
+        """Returns the last reward of a row: a number for each part of the action, or their mean."""
+        reward = self._state.time_step.reward
+        if num_parts == 0 or not isinstance(reward, np.ndarray):
+            return []
+        paid: Array = np.atleast_1d(reward[index])
+        shown: list[float] = (
+            paid if paid.shape == (num_parts,) else paid.mean(keepdims=True)
+        ).tolist()
+        return shown
+
+    def _rendered_values(self, state: State) -> Array:
         """Returns what `render` shows of every arm, or of every item of slates: [B, K, ...]."""
         if not self._takes_indices:
             raise NotImplementedError(f"{self._name} cannot be shown: an action is not one integer")
-        return self._mean_memo.of(state, self._masked_means)
+        return self._means_in(state).table
 
-    def _last_choice(self) -> tuple[NDArray[Any], Any] | None:
-        """Returns the expected rewards that the last action met, and it; None after a reset."""
+    def _means_now(self) -> Means:
+        return self._means_in(self._bandit_state().state)
+
+    def _means_met(self) -> Choice | None:
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        return self._mean_memo.of(bandit.previous, self._masked_means), bandit.action
+        return Choice(bandit.action, self._means_in(bandit.previous))
 
-    def _check_action(self, action: Nest) -> Any:
+    def _means_in(self, state: State) -> Means:
+        """Returns what is known of the means in `state`, the same object as long as it stays."""
+        return self._means_memo.of(state, self._make_means)
+
+    def _make_means(self, state: State) -> Means:
+        return _MeansOfState(self, state)
+
+    def _check_action(self, action: Nest) -> Nest:
         """Returns `action` as the hooks take it; a subclass may add rules for it, as for slates."""
         checked = self._converted_action(action)
         if self._has_mask or self._takes_slates:
             self._check_available(checked)
         return checked
 
-    def _converted_action(self, action: Nest) -> Any:
+    def _converted_action(self, action: Nest) -> Nest:
         if self._takes_indices:
             return check_indices(action, self._batch_size, self._num_actions or 0)
         size = self._batch_size
@@ -353,7 +339,7 @@ class BanditPyEnvironment(PyEnvironment):
             return check_indices(action, size, self.num_actions, self._action_spec.shape)
         return map_structure(lambda s, leaf: check_action(leaf, s, size), self._action_spec, action)
 
-    def _check_available(self, action: Any) -> None:
+    def _check_available(self, action: Indices) -> None:
         """Raises ValueError if a row's `action` is not available, or a slate repeats an item."""
         if self._takes_slates:
             check_distinct(action, self.num_actions)
@@ -362,105 +348,76 @@ class BanditPyEnvironment(PyEnvironment):
             check_available(action, available)
 
     def _reset(self) -> tuple[BanditState, TimeStep]:
-        rng, _, bandit = self._state
-        first = bandit is None
-        state = self._initial_state(rng) if first else self._next_episode(rng, bandit.state)
+        rng = self._state.rng
+        bandit: BanditState | None = self._state.latent
+        if bandit is None:
+            state = self._initial_state(rng)
+        else:
+            state = self._next_episode(rng, bandit.state)
+            check_next_state(f"{self._name}._next_episode returned", state, bandit.state)
         self._known_availability(state)
         observation = self._observe(state)
-        self._check_observation(self._observation_spec, observation)
+        self._check_observation(observation)
         time_step = restart(observation, self._batch_size, self._reward_spec)
         return BanditState(state, 0, None, None), time_step
 
-    def _step(self, action: Any) -> tuple[BanditState, TimeStep]:
+    def _step(self, action: Nest) -> tuple[BanditState, TimeStep]:
         rng, before, (state, steps, _, _) = self._state
         drawn = self._draw_rewards(rng, state, action)
-        reward = self._checked_reward(self._reward_spec, drawn)
+        what = f"{self._name}._draw_rewards returned"
+        reward = check_drawn_rewards(what, drawn, self._reward_spec, self._batch_shape)
         next_state = self._next_state(rng, state, action)
+        if next_state is None:
+            check_next_state(f"{self._name}._next_state returned", next_state, state)
         steps += 1
         ends = self._horizon is None or steps >= self._horizon
         observation = self._observe(next_state)
-        if observation is not before.observation and not self.skips_nan_check:
-            self._check_observation(self._observation_spec, observation)
-        fields = self._step_types[ends], reward, self._step_discounts, observation
+        if self._checks_observations and observation is not before.observation:
+            self._check_observation(observation)
+        fields = (self._step_types[ends], reward, self._step_discounts, observation)
         time_step = new_tuple(TimeStep, fields)
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
 
     def _is_over(self) -> bool:
         return self._horizon is not None and self._state.latent.steps >= self._horizon
 
-    def _checked_reward(self, spec: Nest, reward: Any) -> Any:
-        if not isinstance(spec, ArraySpec):
-            return map_structure(self._checked_reward, spec, reward)
-        shape = self._batch_shape + spec.shape
-        return check_result(self._rewards_returned, reward, spec.dtype, shape)
+    def _check_observation(self, observation: Nest) -> None:
+        what = f"{self._name}._observe returned"
+        check_observation(what, observation, self._observation_spec, self._batch_shape)
 
-    def _check_observation(self, spec: Nest, observation: Nest) -> None:
-        """Raises ValueError for a wrong shape or NaN."""
-        if isinstance(spec, ArraySpec):
-            shape = self._batch_shape + spec.shape
-            check_array(f"{self._name}._observe returned", np.asarray(observation), shape)
-        elif type(spec) is type(observation) is dict and spec.keys() == observation.keys():
-            for key, leaf in spec.items():  # map_structure takes five times as long
-                self._check_observation(leaf, observation[key])
-        else:
-            map_structure(self._check_observation, spec, observation)
-
-    def _known_availability(self, state: Any) -> NDArray[np.bool_] | None:
+    def _known_availability(self, state: State) -> Mask | None:
         """Returns `_available(state)`, checked and computed once a state."""
         if not self._has_mask:
             return None
         return self._mask_memo.of(state, self._find_availability)
 
-    def _find_availability(self, state: Any) -> NDArray[np.bool_] | None:
+    def _find_availability(self, state: State) -> Mask | None:
         available = self._available(state)
         if available is None:
             return None
-        what, spec = f"{self._name}._available returned", self._observation_spec
-        if not isinstance(spec, dict) or {"mask", "num_actions"}.isdisjoint(spec):
-            expected = "expected a dict with mask or num_actions, as actions are unavailable"
-            raise ValueError(f"observation_spec is {spec}; {expected}")
-        if available.dtype != np.bool_:
-            raise TypeError(f"{what} {available.dtype}; expected bool")
-        check_array(what, available, (len(available), self.num_actions))
-        rows = available.any(axis=1)
-        if not rows.all():
-            raise ValueError(f"{what} no action for row {rows.argmin()}")
-        return available
+        what = f"{self._name}._available returned"
+        return check_availability(what, available, self.num_actions, self._observation_spec)
 
-    def _masked_means(self, state: Any, rows: int | None = None) -> NDArray[Any]:
-        means = np.asarray(self._expected_rewards(state))
-        count = self._num_actions or means.shape[1]
-        shape = (self._batch_size if rows is None else rows, count, *means.shape[2:])
-        check_array(f"{self._name}._expected_rewards returned", means, shape)
+    def _masked_means(self, state: State, rows: int | None = None) -> Array:
+        """Returns `_expected_rewards(state)`, with -inf for unavailable actions."""
+        what = f"{self._name}._expected_rewards returned"
+        size = self._batch_size if rows is None else rows
+        means = check_means(what, self._expected_rewards(state), size, self._num_actions)
         available = self._known_availability(state)
         if available is None:
             return means
         mask = available.reshape(available.shape + (1,) * (means.ndim - 2))  # for vector rewards
         return np.where(mask, means, -np.inf)
 
-    def _table_of_means(self, state: Any) -> NDArray[Any]:
+    def _table_of_means(self, state: State) -> Array:
         """Returns [B, K], if rewards are numbers and actions are from 0 to K - 1."""
-        means = self._mean_memo.of(state, self._masked_means)
+        means = self._means_in(state).table
         if not self._takes_indices or means.ndim != 2:
             raise NotImplementedError(
                 f"{self._name} does not know the means of its actions: an action is not one "
                 "integer, or a reward not one number, and it has no _expected_reward of its own"
             )
         return means
-
-    def _find_optimum(self, state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Returns an optimal action, as the spec says, and its expected reward."""
-        best = self._optimal_action(state)
-        action = map_structure(lambda leaf, spec: leaf.astype(spec.dtype), best, self._action_spec)
-        return action, self._expected_reward(state, best)
-
-    def _describe_step(self, bandit: BanditState) -> dict[str, NDArray[Any]]:
-        optimal_action, optimal_reward = self._optimum_memo.of(bandit.previous, self._find_optimum)
-        return {
-            "expected_reward": self._expected_reward(bandit.previous, bandit.action),
-            "optimal_reward": optimal_reward,
-            "optimal_action": optimal_action,
-        }
 
     def _bandit_state(self) -> BanditState:
         bandit: BanditState | None = self._state.latent
@@ -473,19 +430,30 @@ class BanditPyEnvironment(PyEnvironment):
 
     def _check_content(self, content: Any) -> None:
         super()._check_content(content)
-        bandit = content.latent
-        if bandit is None and content.time_step is None:
-            return
-        check_fields(content, EnvironmentState, time_step=TimeStep, latent=BanditState)
-        check_integer("steps", bandit.steps, 0, self._horizon or 2**63 - 1)
-        observation = add_outer_dims_nest(self._observation_spec, self._batch_shape)
-        assert_arrays_nest(self._observe(bandit.state), observation)
-        if bandit.action is not None:
-            self._converted_action(bandit.action)
-        with contextlib.suppress(NotImplementedError):
-            self._masked_means(bandit.state)
-            if bandit.action is not None:
-                self._describe_step(bandit)
+        if content.time_step is not None:
+            check_fields(content, EnvironmentState, latent=BanditState)
+
+
+class _MeansOfState(Means, Generic[State]):
+    """What the hooks of a bandit know of the means in a state."""
+
+    def __init__(self, bandit: BanditPyEnvironment[State], state: State) -> None:
+        self._bandit = bandit
+        self._state = state
+
+    def of(self, action: Nest) -> Array:
+        mean = self._bandit._expected_reward(self._state, action)
+        what = f"{self._bandit.name}._expected_reward returned"
+        return check_mean(what, mean, self._bandit._batch_shape)
+
+    def _find_table(self) -> Array:
+        return self._bandit._masked_means(self._state)
+
+    def _find_optimum(self) -> Optimum:
+        best = self._bandit._optimal_action(self._state)
+        what = f"{self._bandit.name}._optimal_action returned"
+        action = check_optimal_action(what, best, self._bandit.action_spec())
+        return Optimum(action, self.of(best))
 
 
 def _count(spec: Nest) -> int | None:

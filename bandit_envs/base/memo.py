@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+State = TypeVar("State")
 Result = TypeVar("Result")
 
 
@@ -16,7 +17,7 @@ class Transient:
     def __init__(self) -> None:
         self.value: Any = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Transient], tuple[()]]:
         return type(self), ()
 
 
@@ -25,9 +26,9 @@ class Memo(Transient):
 
     __slots__ = ()
 
-    def of(self, state: Any, function: Callable[[Any], Result]) -> Result:
+    def of(self, state: State, function: Callable[[State], Result]) -> Result:
         """Returns `function(state)`, computed only if `state` is not the same object as before."""
         if self.value is None or self.value[0] is not state:
-            self.value = state, function(state)
+            self.value = (state, function(state))
         result: Result = self.value[1]
         return result

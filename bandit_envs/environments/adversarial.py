@@ -14,7 +14,7 @@ from bandit_envs.base.checks import check_integer, check_table
 from bandit_envs.specs import BoundedArraySpec
 
 
-class AdversarialBandit(BanditPyEnvironment):
+class AdversarialBandit(BanditPyEnvironment[int]):
     """A bandit whose rewards an adversary has fixed in advance. Each row is an independent run.
 
         R_t = rewards[t mod T, A_t]

@@ -26,7 +26,7 @@ class ClassificationState(NamedTuple):
     rest: Indices
 
 
-class ClassificationBandit(BanditPyEnvironment):
+class ClassificationBandit(BanditPyEnvironment[ClassificationState]):
     """A data set as a contextual bandit: see features, and guess the label.
 
         (x_t, y_t) ~ the data set,    R_t = 1 if A_t = y_t, else 0

@@ -18,7 +18,7 @@ from bandit_envs.specs import SlateSpec
 ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
 
 
-class ClickModelBandit(BanditPyEnvironment):
+class ClickModelBandit(BanditPyEnvironment[None]):
     """What both models share: slates of items, which attract with probabilities of their own.
 
     `looks` are weights of the slots, [S], and `count` is what messages call their number.

@@ -9,6 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.nests import Nest
 from bandit_envs.sampling import SamplingFunction, as_sampler
 from bandit_envs.specs import add_outer_dims_nest
 
@@ -21,7 +22,7 @@ NAMES = ("global_context_sampling_fn", "arm_context_sampling_fn")
 ITEM_NAMES = ("global_sampling_fn", "item_sampling_fn")
 
 
-class ContextualBandit(BanditPyEnvironment):
+class ContextualBandit(BanditPyEnvironment[Nest]):
     """A bandit whose state is its observation, which `_initial_state` draws anew for each step."""
 
     def _observe(self, state: Any) -> Any:
@@ -72,7 +73,7 @@ class UsersAndItems:
         }
 
 
-class LinearBandit(BanditPyEnvironment):
+class LinearBandit(BanditPyEnvironment[Any]):
     """A bandit with contexts x [B, d], and weights W [d, K] that all rows share.
 
     Its states have them as fields `context` and `weights`. Time goes on through `reset`.

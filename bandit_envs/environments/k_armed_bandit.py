@@ -14,7 +14,7 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_parameters
 from bandit_envs.rewards import Corrupted, NormalReward, as_distribution
 
 
-class KArmedBandit(BanditPyEnvironment):
+class KArmedBandit(BanditPyEnvironment[None]):
     """A bandit whose arms have any distributions. Each row is an independent run.
 
         R_t ~ the distribution of arm A_t

@@ -15,7 +15,7 @@ from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 
 
-class KArmedTestbed(BanditPyEnvironment):
+class KArmedTestbed(BanditPyEnvironment[Array]):
     """The k-armed testbed. Each row is an independent problem with its own arm values.
 
         q*(a)   ~ N(value_mean, value_std^2)      at reset

@@ -47,7 +47,7 @@ class PiecewiseState(NamedTuple):
     ends: NDArray[np.int64]  # [n + 1]: 0, and the times at which the n pieces so far end
 
 
-class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment):
+class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment[PiecewiseState]):
     """A bandit whose arms pay 1 or 0, with probabilities that change at certain times.
 
         P(R_t = 1) = piece_means[i mod P, A_t]     in piece i, which lasts d_i steps

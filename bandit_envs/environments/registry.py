@@ -1,6 +1,7 @@
 """The registry of environments: from here the command, studies, adapters and docs know them."""
 
 import dataclasses
+from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry
@@ -63,7 +64,7 @@ class EnvironmentEntry(Entry):
 
     what, kinds = "environment", (BanditPyEnvironment, Wrapper)
 
-    environment: type[BanditPyEnvironment | Wrapper]
+    environment: type[BanditPyEnvironment[Any] | Wrapper]
     """The class of what `make` returns."""
 
     independent_rows: bool

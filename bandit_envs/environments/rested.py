@@ -14,7 +14,7 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_table
 PULLS = np.arange(1.0, 1001.0)
 
 
-class RestedBandit(BanditPyEnvironment):
+class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
     """A bandit whose arms change each time they are pulled. Each row is an independent run.
 
         R_t ~ N(means[A_t, n], std^2),    n = the pulls of A_t so far

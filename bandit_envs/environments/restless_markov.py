@@ -13,7 +13,7 @@ from bandit_envs.base.checks import check_table
 from bandit_envs.specs import BoundedArraySpec
 
 
-class RestlessMarkovBandit(BanditPyEnvironment):
+class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
     """A bandit whose every arm is a Markov chain, which pays its state's reward.
 
         R_t = rewards[k, s_k],   P(s_k' = j | s_k = i) = transitions[k, i, j],   k = A_t

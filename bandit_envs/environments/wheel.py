@@ -24,7 +24,7 @@ class WheelState(NamedTuple):
     best: NDArray[np.int8]
 
 
-class WheelPyEnvironment(BanditPyEnvironment):
+class WheelPyEnvironment(BanditPyEnvironment[WheelState]):
     """The wheel bandit: a problem of exploration. A row is a user of a shared problem.
 
         x         ~ uniform in the unit disc

@@ -88,13 +88,13 @@ class LogRecorder:
             raise ValueError(f"policy_info is {short_repr(info)}; expected {expected}")
         if max_delay_of(trajectory.observation) > 0:
             raise ValueError("rewards are delayed, so they belong to earlier actions")
-        choice = None if self._env is None else self._env._last_choice()
+        choice = None if self._env is None else self._env._means_met()
         step = Recorded(
             observation=trajectory.observation,
             action=action,
             reward=trajectory.reward,
             log_probability=log_probability,
-            expected_rewards=() if choice is None else choice[0],
+            expected_rewards=() if choice is None else choice.means.table,
         )
         self._recorded.append(step)
         self._steps += 1

@@ -30,7 +30,7 @@ class ReplayState(NamedTuple):
     accepted: Mask
 
 
-class ReplayEnvironment(BanditPyEnvironment):
+class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
     """A log as an environment. Each row walks through a random permutation of its own.
 
     A step pays the logged reward where the action is the logged one, and 0 elsewhere; `get_info`

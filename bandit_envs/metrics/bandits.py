@@ -131,11 +131,11 @@ class ParetoRegretMetric(Metric):
         self._env = env
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
-        choice = self._env._last_choice()
+        choice = self._env._means_met()
         if choice is None:
             raise ValueError("env has been reset since the trajectory's step")
-        means, action = choice
-        taken = means[np.arange(len(means)), action]
+        means = choice.means.table
+        taken = means[np.arange(len(means)), choice.action]
         return np.asarray((means - taken[:, np.newaxis]).min(axis=2).max(axis=1))
 
 

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Indices, Mask
+from bandit_envs.arrays import Indices, Mask
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_available, check_indices, check_integer, check_number
-from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.known_means import Choice, Means, MeansOfTable
+from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
-from bandit_envs.wrappers.wrapper import RankingWrapper, with_entries
+from bandit_envs.wrappers.wrapper import Wrapper, require_single_actions, with_entries
 
 
-class MaskingWrapper(RankingWrapper):
+class MaskingWrapper(Wrapper):
     """A wrapper that masks actions, and may add actions that are always masked.
 
     The observation, if it is a dict, gets a `mask` [B, K] bool. Any other becomes a dict of
     `observation` and `mask`. The wrapper remembers the mask that the last action met.
+
+    Args:
+        env: a bandit whose action is one integer.
+        num_extra_actions: how many actions to add.
     """
 
     def __init__(self, env: PyEnvironment, num_extra_actions: int) -> None:
         super().__init__(env)
-        self._num_wrapped = self._num_actions
-        self._num_actions += num_extra_actions
+        self._num_wrapped = require_single_actions(env).num_actions
+        self._num_actions = self._num_wrapped + num_extra_actions
         mask_spec = ArraySpec((self._num_actions,), np.bool_, "mask")
         self._observation_spec = with_entries(env.observation_spec(), mask=mask_spec)
 
@@ -47,8 +51,12 @@ class MaskingWrapper(RankingWrapper):
         return None, self._masked_time_step(self._env.reset())
 
     def _step(self, action: Nest) -> tuple[Mask, TimeStep]:
-        met = self._state.time_step.observation["mask"]
+        met = self._mask_now()
         return met, self._masked_time_step(self._env.step(action))
+
+    def _mask_now(self) -> Mask:
+        mask: Mask = self._state.time_step.observation["mask"]
+        return mask
 
     def _masked_time_step(self, time_step: TimeStep) -> TimeStep:
         observation = time_step.observation
@@ -57,21 +65,27 @@ class MaskingWrapper(RankingWrapper):
 
     def _check_action(self, action: Nest) -> Indices:
         checked = check_indices(action, self._batch_size, self._num_actions)
-        return check_available(checked, self._state.time_step.observation["mask"])
+        return check_available(checked, self._mask_now())
 
-    def _find_means(self, state: Any) -> Array:
-        return self._masked(self._bandit().expected_rewards(), state.time_step.observation["mask"])
+    def _find_means_now(self, state: EnvironmentState) -> Means:
+        means = super()._find_means_now(state)
+        return self._masked(means, self._mask_now())
 
-    def _last_choice(self) -> tuple[Array, Any] | None:
-        choice = super()._last_choice()
-        return choice and (self._masked(choice[0], self._state.latent), choice[1])
+    def _find_means_met(self, state: EnvironmentState) -> Choice | None:
+        choice = super()._find_means_met(state)
+        if choice is None:
+            return None
+        return Choice(choice.action, self._masked(choice.means, state.latent))
 
-    def _masked(self, means: Array, mask: Mask) -> Array:
-        shape = (*mask.shape, *means.shape[2:])
-        masked = np.full(shape, -np.inf, np.result_type(means.dtype, np.float32))
-        known = mask[:, : self._num_wrapped].reshape(*means.shape[:2], *(1,) * (means.ndim - 2))
-        np.copyto(masked[:, : self._num_wrapped], means, where=known)
-        return masked
+    def _masked(self, means: Means, mask: Mask) -> Means:
+        """Returns the means with -inf where the mask has no action."""
+        table = means.table
+        masked = np.full(
+            (*mask.shape, *table.shape[2:]), -np.inf, np.result_type(table.dtype, np.float32)
+        )
+        known = mask[:, : self._num_wrapped].reshape(*table.shape[:2], *(1,) * (table.ndim - 2))
+        np.copyto(masked[:, : self._num_wrapped], table, where=known)
+        return MeansOfTable(self._name, masked)
 
 
 class RandomActionMask(MaskingWrapper):

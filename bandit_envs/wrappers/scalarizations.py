@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import check_table
+from bandit_envs.base.known_means import Means, MeansOfTable
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
-from bandit_envs.wrappers.wrapper import RankingWrapper
+from bandit_envs.wrappers.wrapper import Wrapper, require_single_actions
 
 
-class Scalarization(RankingWrapper):
+class Scalarization(Wrapper):
     """A wrapper that pays one number for a vector of R rewards.
 
     The mean of a function that is not linear does not follow from the mean of its argument. Such a
@@ -23,20 +24,26 @@ class Scalarization(RankingWrapper):
 
     Args:
         env: a bandit with rewards [B, R], whose action is one integer.
-        deterministic: whether the rewards of `env` always equal their means.
+        knows_means: whether the function is linear, or the rewards of `env` always equal their
+            means.
     """
 
     def __init__(self, env: PyEnvironment, knows_means: bool) -> None:
         super().__init__(env)
+        require_single_actions(env)
         spec = env.reward_spec()
         if not isinstance(spec, ArraySpec) or len(spec.shape) != 1:
             raise TypeError(f"env has reward_spec {spec}; expected a vector of rewards")
-        self._num_rewards, self._knows_means = spec.shape[0], knows_means
+        self._num_rewards = spec.shape[0]
+        self._knows_means = knows_means
         self._reward_spec = REWARD_SPEC
 
     @abc.abstractmethod
     def _map_rewards(self, rewards: Array) -> Array:
         """Returns a number [...] for each vector of `rewards` [..., R]."""
+
+    def _change_means(self, means: Means) -> Means:
+        return MeansOfTable(self._name, self._mapped_means(means.table))
 
     def _map_means(self, means: Array) -> Array:
         if not self._knows_means:

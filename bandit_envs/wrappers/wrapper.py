@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Array, check_result, read_only
-from bandit_envs.base.bandit_py_environment import Bandit, is_bandit
+from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.known_means import Choice, KnownMeans, MappedMeans, Means
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
-from bandit_envs.nests import Nest, read_only_nest
+from bandit_envs.base.state import SavedState
+from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, no_reward
 
 
-class Wrapper(PyEnvironment):
+class Wrapper(KnownMeans, PyEnvironment):
     """An environment that changes what another one returns.
 
     It has the whole public interface of the wrapped environment, including a bandit's. A subclass
@@ -47,7 +49,7 @@ class Wrapper(PyEnvironment):
     """
 
     independent_rows: ClassVar[bool] = False
-    """As of a bandit; a subclass that makes its own environment may stand in studies, and says."""
+    """As of a bandit. Set it in a wrapper that makes its own environment, for use in studies."""
 
     def __init__(self, env: PyEnvironment) -> None:
         if not isinstance(env, PyEnvironment):
@@ -55,11 +57,17 @@ class Wrapper(PyEnvironment):
         name = f"{type(self).__name__}({env.name})"
         super().__init__(batch_size=env.batch_size, seed=env.np_random, name=name)
         self._env = env
+        self._innermost = env.unwrapped
         self._observation_spec = env.observation_spec()
         self._reward_spec = env.reward_spec()
         self._maps_rewards = type(self)._map_rewards is not Wrapper._map_rewards
+        self._maps_means = type(self)._map_means is not Wrapper._map_means
+        bandit = env.unwrapped
+        self._has_own_info = is_bandit(bandit) and type(bandit).get_info is not KnownMeans.get_info
         self._state = EnvironmentState(None, None, None)  # the generator is the wrapped one's
-        self._mean_memo, self._optimum_memo, self._info_memo = Memo(), Memo(), Memo()
+        self._now_memo = Memo()
+        self._met_memo = Memo()
+        self._info_memo = Memo()
 
     def wrapped_env(self) -> PyEnvironment:
         """Returns the wrapped environment."""
@@ -67,11 +75,11 @@ class Wrapper(PyEnvironment):
 
     @property
     def unwrapped(self) -> PyEnvironment:
-        return self._env.unwrapped
+        return self._innermost
 
     @property
     def np_random(self) -> np.random.Generator:
-        return self._env.np_random
+        return self._innermost.np_random
 
     @property
     def num_actions(self) -> int:
@@ -100,26 +108,13 @@ class Wrapper(PyEnvironment):
         return self._env.seed(seed)
 
     def get_info(self) -> Any:
-        if not is_bandit(self):
-            return self._env.get_info()
-        info = self._info_memo.of(self._state, self._describe_step)
-        return None if info is None else read_only_nest(info)
-
-    def expected_rewards(self) -> Array:
-        return read_only(self._mean_memo.of(self._bandit_state(), self._find_means))
+        return super().get_info() if is_bandit(self) else self._env.get_info()
 
     def expected_rewards_for(self, observation: Nest) -> Array:
         maps = type(self)._map_observation is not Wrapper._map_observation
         if maps or self._observation_spec != self._env.observation_spec():
             raise NotImplementedError(f"{self._name} changes the observation")
         return read_only(self._mapped_means(self._bandit().expected_rewards_for(observation)))
-
-    def optimal_action(self) -> Array:
-        optimum = self._optimum_memo.of(self._bandit_state(), self._find_optimum)
-        return read_only_nest(optimum[0])  # type: ignore[no-any-return]
-
-    def optimal_reward(self) -> Array:
-        return read_only(self._optimum_memo.of(self._bandit_state(), self._find_optimum)[1])
 
     def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
         return self._env.render(mode, row)
@@ -130,7 +125,7 @@ class Wrapper(PyEnvironment):
     def _map_observation(self, observation: Nest) -> Nest:
         return observation
 
-    def _map_rewards(self, rewards: Any) -> Any:
+    def _map_rewards(self, rewards: Nest) -> Nest:
         return rewards
 
     def _map_means(self, means: Array) -> Array:
@@ -149,11 +144,12 @@ class Wrapper(PyEnvironment):
         time_step = self._env.step(action)
         reward = self._map_rewards(time_step.reward)
         if reward is not time_step.reward:
-            spec, what = self.reward_spec(), f"{self._name}._map_rewards returned"
+            spec = self.reward_spec()
+            what = f"{self._name}._map_rewards returned"
             reward = check_result(what, reward, spec.dtype, (self._batch_size, *spec.shape))
         return None, self._mapped(time_step, reward)
 
-    def _mapped(self, time_step: TimeStep, reward: Any) -> TimeStep:
+    def _mapped(self, time_step: TimeStep, reward: Nest) -> TimeStep:
         step_type, _, discount, observation = time_step
         return TimeStep(step_type, reward, discount, self._map_observation(observation))
 
@@ -162,48 +158,58 @@ class Wrapper(PyEnvironment):
         # Not in the rewards' dtype: float32 could round different means to one number.
         return mapped if mapped is means else mapped.astype(np.float64, copy=False)
 
-    def _find_means(self, state: EnvironmentState) -> Array:
-        return self._mapped_means(self._bandit().expected_rewards())
+    def _means_now(self) -> Means:
+        return self._now_memo.of(self._state, self._find_means_now)
 
-    def _find_optimum(self, state: EnvironmentState) -> tuple[Array, Array]:
-        """Returns an optimal action and its mean; `_map_means` is increasing."""
+    def _means_met(self) -> Choice | None:
+        return self._met_memo.of(self._state, self._find_means_met)
+
+    def _find_means_now(self, state: EnvironmentState) -> Means:
+        """Returns the means after this wrapper's `state`."""
         bandit = self._bandit()
-        return bandit.optimal_action(), self._mapped_means(bandit.optimal_reward())
+        if state.time_step is None:
+            raise ValueError(f"{self._name} has no state yet; call reset() first")
+        return self._change_means(bandit._means_now())
+
+    def _find_means_met(self, state: EnvironmentState) -> Choice | None:
+        """Returns the means that the action before this wrapper's `state` met."""
+        choice = self._bandit()._means_met()
+        if choice is None or state.time_step is None:
+            return None
+        return Choice(choice.action, self._change_means(choice.means))
+
+    def _change_means(self, means: Means) -> Means:
+        """Returns the means of this wrapper's rewards, where `means` are those of the wrapped."""
+        if self._maps_rewards or self._maps_means:
+            return MappedMeans(means, self._mapped_means)
+        return means
 
     def _describe_step(self, state: EnvironmentState) -> dict[str, Any] | None:
+        if not self._has_own_info:
+            return super()._describe_step(state)
         info: dict[str, Any] | None = self._env.get_info()
         if info is None or state.time_step is None:
             return None
-        means = info.keys() & {"expected_reward", "optimal_reward"}
-        return info | {key: self._mapped_means(info[key]) for key in means}
-
-    def _last_choice(self) -> tuple[Array, Any] | None:
-        choice = self._bandit()._last_choice()
-        if choice is None or self._state.time_step is None:
-            return None
-        return self._mapped_means(choice[0]), choice[1]
+        if "expected_reward" not in info:
+            return info
+        return {**info, **(super()._describe_step(state) or {})}
 
     def _check_action(self, action: Nest) -> Nest:
         return action  # the wrapped environment checks it before anything changes
 
     def _is_over(self) -> bool:
-        return self._env._is_over()
+        return self._innermost._is_over()
 
-    def _bandit(self) -> Bandit:
+    def _bandit(self) -> KnownMeans:
         if not is_bandit(self._env):
             raise NotImplementedError(f"{self._env.name} is not a bandit")
         return self._env
 
-    def _bandit_state(self) -> Any:
-        if self._bandit() and self._state.time_step is None:
-            raise ValueError(f"{self._name} has no state yet; call reset() first")
-        return self._state
-
-    def get_state(self) -> Any:
-        own = super().get_state()
+    def get_state(self) -> SavedState:
+        own: SavedState = super().get_state()
         return own._replace(content=(own.content, self._env.get_state()))
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: SavedState) -> None:
         own, wrapped = self._restored(state)
         self._env.set_state(wrapped)  # refuses before it changes anything
         self._state = own
@@ -214,40 +220,12 @@ class Wrapper(PyEnvironment):
         self._env._restored(wrapped)
 
 
-class RankingWrapper(Wrapper):
-    """A wrapper under which another action may be the best.
-
-    What is optimal follows from the wrapper's own `_find_means` and `_last_choice`. `env` is a
-    bandit whose action is one integer.
-    """
-
-    def __init__(self, env: PyEnvironment) -> None:
-        super().__init__(env)
-        spec = env.action_spec()
-        if not is_bandit(env) or not isinstance(spec, ArraySpec) or spec.shape:
-            raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
-        self._num_actions = env.num_actions
-
-    def _find_optimum(self, state: EnvironmentState) -> tuple[Array, Array]:
-        return self._best(self._mean_memo.of(state, self._find_means))
-
-    def _describe_step(self, state: EnvironmentState) -> dict[str, Any] | None:
-        choice = self._last_choice()
-        if choice is None:
-            return None
-        means, action = choice
-        optimal_action, optimal_reward = self._best(means)
-        return {
-            "expected_reward": means[np.arange(len(means)), action],
-            "optimal_reward": optimal_reward,
-            "optimal_action": optimal_action,
-        }
-
-    def _best(self, means: Array) -> tuple[Array, Array]:
-        if means.ndim != 2:
-            raise NotImplementedError(f"{self._name} does not know its optimal actions")
-        action = means.argmax(axis=1)
-        return action.astype(np.int32), means[np.arange(len(means)), action]
+def require_single_actions(env: PyEnvironment) -> KnownMeans:
+    """Returns `env`; TypeError if it is not a bandit whose action is one integer."""
+    spec = env.action_spec()
+    if not is_bandit(env) or not isinstance(spec, ArraySpec) or spec.shape:
+        raise TypeError(f"env is {env.name}; expected a bandit whose action is one integer")
+    return env
 
 
 def with_entries(observation: Nest, **entries: Any) -> dict[str, Any]:

@@ -1,0 +1,170 @@
+"""What is known of the expected rewards, of bandits and of wrappers of bandits."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Array, read_only
+from bandit_envs.base.memo import Memo
+from bandit_envs.nests import Nest, read_only_nest
+
+
+class Optimum(NamedTuple):
+    """An optimal action of each row, [B, ...] as the spec says, and its expected reward [B]."""
+
+    action: Nest
+    reward: Array
+
+
+class Means(abc.ABC):
+    """The expected rewards in one state of a bandit.
+
+    All three methods raise NotImplementedError for what is unknown.
+    """
+
+    @functools.cached_property
+    def table(self) -> Array:
+        """The mean of the reward of every action: [B, K], or [B, K, R]; -inf if unavailable."""
+        return self._find_table()
+
+    @functools.cached_property
+    def optimum(self) -> Optimum:
+        """The optimal actions and their means."""
+        return self._find_optimum()
+
+    @abc.abstractmethod
+    def of(self, action: Nest) -> Array:
+        """Returns the mean of the reward of each row's `action`: [B]."""
+
+    @abc.abstractmethod
+    def _find_table(self) -> Array:
+        """Returns `table`, which is then kept."""
+
+    @abc.abstractmethod
+    def _find_optimum(self) -> Optimum:
+        """Returns `optimum`, which is then kept."""
+
+
+class MeansOfTable(Means):
+    """Expected rewards that a table [B, K] determines; `name` is the environment's."""
+
+    def __init__(self, name: str, table: Array) -> None:
+        self._name = name
+        self._table = table
+
+    def of(self, action: Nest) -> Array:
+        return np.asarray(self._table[np.arange(len(self._table)), action])
+
+    def _find_table(self) -> Array:
+        return self._table
+
+    def _find_optimum(self) -> Optimum:
+        if self._table.ndim != 2:
+            raise NotImplementedError(f"{self._name} does not know its optimal actions")
+        action = self._table.argmax(axis=1).astype(np.int32)
+        return Optimum(action, self.of(action))
+
+
+class MappedMeans(Means):
+    """Expected rewards changed by an increasing function: the optimal actions stay the same."""
+
+    def __init__(self, means: Means, function: Callable[[Array], Array]) -> None:
+        self._means = means
+        self._function = function
+
+    def of(self, action: Nest) -> Array:
+        return self._function(self._means.of(action))
+
+    def _find_table(self) -> Array:
+        return self._function(self._means.table)
+
+    def _find_optimum(self) -> Optimum:
+        action, reward = self._means.optimum
+        return Optimum(action, self._function(reward))
+
+
+class Choice(NamedTuple):
+    """The last action [B, ...], and the expected rewards in the state that it met."""
+
+    action: Nest
+    means: Means
+
+
+class KnownMeans(abc.ABC):
+    """What a bandit, or a wrapper of one, tells beside the members of a `PyEnvironment`.
+
+    All that is known of expected rewards follows from two hooks:
+
+        _means_now()  -> Means     in the current state
+        _means_met()  -> Choice    in the state that the last action met; None after a reset
+    """
+
+    _state: Any
+    _info_memo: Memo
+
+    @property
+    @abc.abstractmethod
+    def num_actions(self) -> int:
+        """The number of actions, K; for slates, the number of items."""
+
+    @property
+    @abc.abstractmethod
+    def horizon(self) -> int | None:
+        """The number of steps in an episode; None for episodes of one step."""
+
+    @abc.abstractmethod
+    def expected_rewards_for(self, observation: Nest) -> Array:
+        """Returns the mean of the reward of every action under an observation: [batch, K].
+
+        The observation may be of another time step or batch size, and must determine the means.
+        """
+
+    @abc.abstractmethod
+    def _means_now(self) -> Means:
+        """Returns the expected rewards now; ValueError before the first reset."""
+
+    @abc.abstractmethod
+    def _means_met(self) -> Choice | None:
+        """Returns the last action and the expected rewards that it met; None after a reset."""
+
+    def expected_rewards(self) -> Array:
+        """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable.
+
+        This and the next methods raise NotImplementedError if the means are unknown, and
+        ValueError before the first reset.
+        """
+        return read_only(self._means_now().table)
+
+    def optimal_action(self) -> Array:
+        """Returns the first action with the largest expected reward now: [B, ...]."""
+        return read_only_nest(self._means_now().optimum.action)  # type: ignore[no-any-return]
+
+    def optimal_reward(self) -> Array:
+        """Returns the expected reward of the optimal action now: [B]."""
+        return read_only(self._means_now().optimum.reward)
+
+    def get_info(self) -> Any:
+        """Describes the last step by arrays [B, ...]; None before the first step of an episode.
+
+        `expected_reward` is the mean of the reward of the action taken; `optimal_reward` and
+        `optimal_action` are those of the state in which it was taken.
+        """
+        info = self._info_memo.of(self._state, self._describe_step)
+        return None if info is None else read_only_nest(info)
+
+    def _describe_step(self, state: Any) -> dict[str, Any] | None:
+        """Returns what `get_info` shows of `state`, which is the environment's."""
+        choice = self._means_met()
+        if choice is None:
+            return None
+        optimum = choice.means.optimum
+        return {
+            "expected_reward": choice.means.of(choice.action),
+            "optimal_reward": optimum.reward,
+            "optimal_action": optimum.action,
+        }
