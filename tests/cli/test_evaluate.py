@@ -1,4 +1,4 @@
-"""What the command estimates from logs, and the logs that it makes."""
+"""What the command estimates from logs."""
 
 import re
 import sys
@@ -24,7 +24,6 @@ from bandit_envs.logged import (
     RewardRegression,
     SelfNormalizedIPS,
     probabilities_of,
-    read_log,
     to_frame,
     write_log,
 )
@@ -54,8 +53,7 @@ def recorded():
 @pytest.fixture
 def table(recorded):
     """The same log as a table of a user's, without rows and steps."""
-    columns = recorded.action, recorded.reward, recorded.propensity
-    return BanditLog(recorded.observation, *columns, 3)
+    return recorded.drop("row", "step", "expected_rewards")
 
 
 @pytest.fixture(autouse=True)
@@ -70,20 +68,28 @@ def evaluate(tmp_path):
     """Evaluates policies on a log and returns the outcome and the rows of its table."""
 
     def evaluate(log, *arguments):
-        write_log(tmp_path / "log.npz", log)
-        outcome = run(
-            "evaluate",
-            tmp_path / "log.npz",
-            *arguments,
-            "--output",
-            tmp_path / "out",
-            "--overwrite",
-        )
+        file = log
+        if isinstance(log, BanditLog):
+            file = tmp_path / "log.npz"
+            write_log(file, log)
+        output = tmp_path / "out"
+        outcome = run("evaluate", file, *arguments, "--output", output, "--overwrite")
         assert outcome.code == 0, outcome.err
-        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
-        return outcome, rows(tmp_path / "out" / "estimates.csv")
+        assert sorted(path.name for path in output.iterdir()) == FILES
+        return outcome, rows(output / "estimates.csv")
 
     return evaluate
+
+
+def teach(policy, log):
+    """Lets a policy learn from a log, batch by batch."""
+    size = policy.batch_size
+    for start in range(0, len(log), size):
+        part = log[start : start + size]
+        after = termination(part.observation, part.reward, np.float64)
+        before = restart(part.observation, size)
+        policy.learn(Trajectory.from_transition(before, part.action, after))
+    return policy
 
 
 def test_the_truth_is_shown_if_the_log_has_expected_rewards(evaluate, recorded, table):
@@ -96,28 +102,24 @@ def test_the_truth_is_shown_if_the_log_has_expected_rewards(evaluate, recorded, 
     assert "  truth" not in outcome.out
 
 
-def taught(policy, log):
-    """Lets a policy learn from a log, batch by batch."""
-    size = policy.batch_size
-    for start in range(0, len(log), size):
-        part = log[start : start + size]
-        after = termination(part.observation, part.reward, np.float64)
-        before = restart(part.observation, size)
-        policy(Trajectory.from_transition(before, part.action, after))
-    return policy
-
-
 def test_every_policy_meets_every_estimator(evaluate, recorded):
-    chances, predicted = np.full((1200, 3), 1 / 3), RewardRegression().predict(recorded)
-    outcome, table = evaluate(recorded, "--policy", "random", "--confidence", "0.9")
-    expected = {"ips": InversePropensityScoring(), "snips": SelfNormalizedIPS()}
-    expected["dr"] = DoublyRobust()
-    assert [row["estimator"] for row in table] == list(expected)
-    for row, estimator in zip(table, expected.values()):
-        estimate = estimator.estimate(recorded, chances, predicted)
-        numbers = estimate.value, *estimate.normal_interval(0.9), estimate.effective_sample_size
-        names = "value", "low", "high", "effective_sample_size"
-        assert [float(row[name]) for name in names] == pytest.approx(numbers)
+    probabilities = np.full((1200, 3), 1 / 3)
+    predicted = RewardRegression().predict(recorded)
+    outcome, found = evaluate(recorded, "--policy", "random", "--confidence", "0.9")
+    estimators = {
+        "ips": InversePropensityScoring(),
+        "snips": SelfNormalizedIPS(),
+        "dr": DoublyRobust(),
+    }
+    assert [row["estimator"] for row in found] == list(estimators)
+    for row in found:
+        estimate = estimators[row["estimator"]].estimate(recorded, probabilities, predicted)
+        low, high = estimate.normal_interval(0.9)
+        assert float(row["value"]) == pytest.approx(estimate.value)
+        assert float(row["low"]) == pytest.approx(low)
+        assert float(row["high"]) == pytest.approx(high)
+        effective = float(row["effective_sample_size"])
+        assert effective == pytest.approx(estimate.effective_sample_size)
         assert f"{estimate.value:.4f} (" in outcome.out
     assert "90% interval" in outcome.out
     assert "frozen" not in outcome.out
@@ -125,18 +127,19 @@ def test_every_policy_meets_every_estimator(evaluate, recorded):
 
 def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded):
     specs = ["--policy", "ucb:c=1", "--policy", "disjoint_lin_ucb", "--policy", "random"]
-    outcome, table = evaluate(recorded, *specs, "--estimator", "ips")
+    outcome, found = evaluate(recorded, *specs, "--estimator", "ips")
+    first = recorded[:600]
+    rest = recorded[600:]
     spec = ArraySpec((2,), np.float64)
-    policies = (
+    learners = (
         UCBPolicy(1.0, num_actions=3, batch_size=20),
         DisjointLinUCBPolicy(num_actions=3, observation_spec=spec, batch_size=20),
-        RandomPolicy(3, 20),
     )
+    expected = [(rest, teach(policy, first)) for policy in learners]
+    expected.append((recorded, RandomPolicy(3, 20)))  # it cannot learn, so it has seen no row
     assert "first 600 rows" in outcome.out
-    parts = [recorded[600:], recorded[600:], recorded]  # a policy that cannot learn has seen none
-    for row, policy, part in zip(table, policies, parts, strict=True):
-        chances = probabilities_of(taught(policy, recorded[:600]), part)
-        estimate = InversePropensityScoring().estimate(part, chances)
+    for row, (part, policy) in zip(found, expected, strict=True):
+        estimate = InversePropensityScoring().estimate(part, probabilities_of(policy, part))
         assert int(row["rows"]) == len(part)
         assert float(row["value"]) == pytest.approx(estimate.value)
 
@@ -144,52 +147,44 @@ def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded
 @pytest.mark.parametrize("beside", [[], ["--policy", "ucb:c=1"]])
 def test_a_users_policy_without_learn_is_evaluated_on_all_rows(evaluate, table, beside):
     specs = ["--policy", f"{MINE}:Always:action=1", *beside]
-    outcome, (row, *others) = evaluate(table, *specs, "--estimator", "snips")
-    assert (int(row["rows"]), [int(other["rows"]) for other in others]) == (
-        1200,
-        [600] * len(others),
-    )
+    outcome, found = evaluate(table, *specs, "--estimator", "snips")
+    assert [int(row["rows"]) for row in found] == [1200, 600][: len(found)]
     assert ("the other policies on all 1200" in outcome.out) == bool(beside)
+    # The policy does not know its probabilities, so its choices are counted.
+    chosen = np.tile([0.0, 1.0, 0.0], (1200, 1))
+    assert float(found[0]["value"]) == SelfNormalizedIPS().estimate(table, chosen).value
 
 
 def test_predictions_are_made_for_the_rows_that_are_evaluated(evaluate, recorded):
     _, (row,) = evaluate(recorded, "--policy", "ucb:c=1", "--estimator", "dr")
     rest = recorded[600:]
-    policy = taught(UCBPolicy(1.0, num_actions=3, batch_size=20), recorded[:600])
+    policy = teach(UCBPolicy(1.0, num_actions=3, batch_size=20), recorded[:600])
     predicted = RewardRegression().predict(rest)
     estimate = DoublyRobust().estimate(rest, probabilities_of(policy, rest), predicted)
     assert float(row["value"]) == pytest.approx(estimate.value)
 
 
-@pytest.mark.parametrize("spec", ["ucb:c=1", "disjoint_lin_ucb", "epsilon_greedy:epsilon=0.2"])
-def test_a_users_table_is_one_problem(evaluate, table, spec):
+@pytest.mark.parametrize(
+    ("spec", "policy"),
+    [
+        ("ucb:c=1", UCBPolicy(1.0, num_actions=3)),
+        (
+            "disjoint_lin_ucb",
+            DisjointLinUCBPolicy(num_actions=3, observation_spec=ArraySpec((2,), np.float64)),
+        ),
+        ("epsilon_greedy:epsilon=0.2", EpsilonGreedyPolicy(0.2, num_actions=3)),
+    ],
+)
+def test_a_users_table_is_one_problem(evaluate, table, spec, policy):
     _, (row,) = evaluate(table, "--policy", spec, "--estimator", "snips")
-    features = {"observation_spec": ArraySpec((2,), np.float64)}
-    policy = {
-        "ucb:c=1": lambda: UCBPolicy(1.0, num_actions=3),
-        "disjoint_lin_ucb": lambda: DisjointLinUCBPolicy(num_actions=3, **features),
-        "epsilon_greedy:epsilon=0.2": lambda: EpsilonGreedyPolicy(0.2, num_actions=3),
-    }[spec]()
-    chances = probabilities_of(taught(policy, table[:600]), table[600:])
-    estimate = SelfNormalizedIPS().estimate(table[600:], chances)
+    probabilities = probabilities_of(teach(policy, table[:600]), table[600:])
+    estimate = SelfNormalizedIPS().estimate(table[600:], probabilities)
     assert float(row["value"]) == pytest.approx(estimate.value)
 
 
-def test_replay_needs_a_deterministic_policy(evaluate, table, tmp_path):
+def test_replay_takes_a_deterministic_policy(evaluate, table):
     _, (row,) = evaluate(table, "--policy", f"{MINE}:Always:action=1", "--estimator", "replay")
     assert float(row["value"]) == pytest.approx(table.reward[table.action == 1].mean())
-    code, _, err = run(
-        *("evaluate", tmp_path / "log.npz", "--policy", "random", "--estimator", "replay"),
-        *("--output", tmp_path / "other"),
-    )
-    assert (code, err.count("\n")) == (2, 1)
-    assert "policy random: probabilities" in err
-
-
-def test_a_policy_without_probabilities_is_counted(evaluate, table):
-    _, (row,) = evaluate(table, "--policy", f"{MINE}:Always:action=1", "--estimator", "snips")
-    chosen = np.tile([0.0, 1.0, 0.0], (1200, 1))
-    assert float(row["value"]) == SelfNormalizedIPS().estimate(table, chosen).value
 
 
 def test_warnings_are_shown_and_written(evaluate, table):
@@ -199,7 +194,8 @@ def test_warnings_are_shown_and_written(evaluate, table):
 
 
 def test_figures_show_dots_intervals_the_logged_mean_and_weights(evaluate, recorded, monkeypatch):
-    figures, savefig = [], matplotlib_figure.Figure.savefig
+    figures = []
+    savefig = matplotlib_figure.Figure.savefig
 
     def keep(figure, *arguments, **options):
         figures.append(figure)
@@ -207,48 +203,68 @@ def test_figures_show_dots_intervals_the_logged_mean_and_weights(evaluate, recor
 
     monkeypatch.undo()
     monkeypatch.setattr(matplotlib_figure.Figure, "savefig", keep)
-    _, table = evaluate(recorded, "--policy", "random", "--policy", f"{MINE}:Always")
-    (estimates,), weights = figures[0].axes, figures[1].axes
+    _, found = evaluate(recorded, "--policy", "random", "--policy", f"{MINE}:Always")
+    (estimates,) = figures[0].axes
     lines = {line.get_label(): line for line in estimates.lines}
     assert set(lines["logged mean"].get_xdata()) == {recorded.reward.mean()}
     dots = {float(x) for container in estimates.containers for x in container[0].get_xdata()}
-    assert dots == {float(row["value"]) for row in table}
-    shares = [sum(patch.get_height() for patch in axis.patches) for axis in weights]
+    assert dots == {float(row["value"]) for row in found}
+    shares = [sum(patch.get_height() for patch in axis.patches) for axis in figures[1].axes]
     assert shares == pytest.approx([1.0, np.mean(recorded.action == 0)])
 
 
-def write_table(table, file):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    frame = to_frame(table).rename(columns={"observation[0]": "age", "observation[1]": "visits"})
-    frame = frame.rename(columns={"action": "arm", "reward": "clicked", "propensity": "chance"})
-    pandas.DataFrame(frame).to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
-
-
 NAMES = ["--action", "arm", "--reward", "clicked", "--propensity", "chance"]
-NAMES += ["--features", "age,visits"]
+FEATURES = ["--features", "age,visits"]
+
+
+def as_users_frame(log):
+    """The log as a data frame with names of a user's."""
+    pytest.importorskip("pandas")
+    names = {
+        "observation[0]": "age",
+        "observation[1]": "visits",
+        "action": "arm",
+        "reward": "clicked",
+        "propensity": "chance",
+    }
+    return to_frame(log).rename(columns=names)
 
 
 @pytest.mark.parametrize("name", ["clicks.csv", "clicks.parquet"])
 def test_options_name_the_columns_of_any_table(evaluate, table, tmp_path, name):
-    write_table(table, tmp_path / name)
-    arguments = ("--policy", "disjoint_lin_ucb", "--estimator", "dr")
-    output = ("--output", tmp_path / "other")
-    assert run("evaluate", tmp_path / name, *NAMES, *arguments, *output).code == 0
-    _, expected = evaluate(table, *arguments)
-    (row,) = rows(tmp_path / "other" / "estimates.csv")
-    assert float(row["value"]) == pytest.approx(float(expected[0]["value"]))
+    pytest.importorskip("pyarrow")
+    frame = as_users_frame(table)
+    file = tmp_path / name
+    frame.to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
+    options = ("--policy", "disjoint_lin_ucb", "--estimator", "dr")
+    _, (row,) = evaluate(file, *NAMES, *FEATURES, *options)
+    _, (expected,) = evaluate(table, *options)
+    assert float(row["value"]) == pytest.approx(float(expected["value"]))
 
 
-def test_a_table_needs_no_features(table, tmp_path):
-    write_table(table, tmp_path / "clicks.csv")
-    names = (*NAMES[:-1], "", "--output", tmp_path / "other")
-    assert run("evaluate", tmp_path / "clicks.csv", *names, "--policy", "ucb:c=1").code == 0
-    assert [row["estimator"] for row in rows(tmp_path / "other" / FILES[0])] == [
-        "ips",
-        "snips",
-        "dr",
-    ]
+def test_a_table_needs_no_features(evaluate, table, tmp_path):
+    as_users_frame(table).to_csv(tmp_path / "clicks.csv")
+    _, found = evaluate(tmp_path / "clicks.csv", *NAMES, "--features", "", "--policy", "ucb:c=1")
+    assert [row["estimator"] for row in found] == ["ips", "snips", "dr"]
+
+
+def test_rows_that_miss_values_are_counted_and_left_out_on_demand(evaluate, table, tmp_path):
+    frame = as_users_frame(table)
+    frame["note"] = None
+    frame.loc[[3, 7], "age"] = None
+    frame.loc[[7, 9], "arm"] = None
+    file = tmp_path / "clicks.csv"
+    frame.to_csv(file)
+    options = (*NAMES, *FEATURES, "--policy", "random", "--estimator", "ips")
+    code, _, err = run("evaluate", file, *options, "--output", tmp_path / "other")
+    assert code == 2
+    assert "'arm' 2, first in line 9; 'age' 2, first in line 5" in err
+    assert not (tmp_path / "other").exists()
+    outcome, (row,) = evaluate(file, *options, "--drop-missing")
+    assert "3 of 1200 rows miss values, and are left out" in outcome.out
+    rest = table[np.delete(np.arange(1200), [3, 7, 9])]
+    estimate = InversePropensityScoring().estimate(rest, np.full((1197, 3), 1 / 3))
+    assert (int(row["rows"]), float(row["value"])) == (1197, pytest.approx(estimate.value))
 
 
 @pytest.mark.parametrize(
@@ -261,7 +277,9 @@ def test_a_table_needs_no_features(table, tmp_path):
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
         (["--policy", "random", "--estimator", "ips:max_weight=-1"], "max_weight is -1"),
         (["--policy", "random", "--estimator", f"{MINE}:Always:num_actions=3"], "Estimator"),
+        (["--policy", "random", "--estimator", "replay"], "policy random: probabilities"),
         (["--policy", "random", "--confidence", "1"], "confidence is 1"),
+        (["--policy", "random", "--drop-missing"], "--drop-missing is for a table of your own"),
     ],
 )
 def test_mistakes_end_with_one_line_and_no_file(table, tmp_path, arguments, message):
@@ -283,66 +301,9 @@ def test_a_table_without_names_of_columns_is_refused_with_advice(tmp_path):
 @pytest.mark.parametrize(("package", "name"), [("pandas", "x.csv"), ("pyarrow", "x.parquet")])
 def test_a_missing_package_is_named_with_the_extra(monkeypatch, tmp_path, package, name):
     monkeypatch.setitem(sys.modules, package, None)
-    code, _, err = run("evaluate", tmp_path / name, "--policy", "random", *NAMES)
+    code, _, err = run("evaluate", tmp_path / name, "--policy", "random", *NAMES, *FEATURES)
     assert (code, err.count("\n")) == (2, 1)
-    assert f"{package} is not installed" in err
-    assert '".[logged]"' in err
-
-
-RUN = ["run", "logistic_context:batch_size=5,num_actions=3", "--steps", "8", "--workers", "1"]
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".csv"])
-def test_a_run_becomes_a_log(tmp_path, suffix):
-    policy = ("--policy", "disjoint_linear_epsilon_greedy:epsilon=0.3")
-    outputs = ("--record", tmp_path / f"log{suffix}", "--output", tmp_path / "results")
-    assert run(*RUN, *policy, *outputs).code == 0
-    log = read_log(tmp_path / f"log{suffix}")
-    assert (len(log), log.num_actions) == (40, 3)
-    assert log.expected_rewards.shape == (40, 3)
-    (row,) = rows(tmp_path / "results" / "runs.csv")
-    assert log.reward.mean() == pytest.approx(float(row["mean_reward"]))
-
-
-@pytest.mark.parametrize(
-    ("policies", "message"),
-    [
-        (["disjoint_linear_thompson"], "probabilities"),
-        (["random", "greedy"], "one policy"),
-        ([], "one policy"),
-    ],
-)
-def test_a_run_that_cannot_become_a_log_does_not_start(tmp_path, policies, message):
-    given = [item for policy in policies for item in ("--policy", policy)]
-    outputs = ("--record", tmp_path / "log.npz", "--output", tmp_path / "results")
-    code, out, err = run(*RUN, *given, *outputs)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message in err
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("policy", [None, "cascade_ucb", "random_slate"])
-def test_slates_are_not_recorded(tmp_path, policy):
-    given = ("--policy", policy) if policy else ()
-    outputs = ("--record", tmp_path / "log.npz", "--output", tmp_path / "results")
-    code, out, err = run("run", "cascade", "--steps", "5", *given, *outputs)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "cascade" in err
-    assert "slate" in err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_log_is_replaced_only_on_demand(tmp_path):
-    policy, path = ("--policy", "random"), tmp_path / "log.npz"
-    outputs = ("--record", path, "--output", tmp_path / "results")
-    assert run(*RUN, *policy, *outputs).code == 0
-    before = path.read_bytes()
-    code, _, err = run(*RUN, *policy, "--seed", "1", *outputs)
-    assert code == 2
-    assert "--overwrite" in err
-    assert path.read_bytes() == before
-    assert run(*RUN, *policy, "--seed", "1", *outputs, "--overwrite").code == 0
-    assert path.read_bytes() != before
+    assert f'{package} is not installed; in a checkout: pip install ".[logged]"' in err
 
 
 def test_estimates_are_replaced_only_on_demand(table, tmp_path):

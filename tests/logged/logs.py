@@ -33,8 +33,10 @@ def small_log(**columns):
 def drawn(rng, size, num_actions=3, **columns):
     """A log of a uniform policy with normal contexts."""
     action = rng.integers(num_actions, size=size)
-    reward, chance = rng.normal(size=size), np.full(size, 1 / num_actions)
-    return BanditLog(rng.normal(size=(size, 2)), action, reward, chance, num_actions, **columns)
+    reward = rng.normal(size=size)
+    propensity = np.full(size, 1 / num_actions)
+    context = rng.normal(size=(size, 2))
+    return BanditLog(context, action, reward, propensity, num_actions, **columns)
 
 
 OPTIONAL = ("action_probabilities", "available", "expected_rewards", "step", "row")
@@ -44,7 +46,8 @@ OPTIONAL = ("action_probabilities", "available", "expected_rewards", "step", "ro
 def logs(draw, observations=("array", "dict"), optional=OPTIONAL):
     """Logs of all shapes, with some of the optional columns."""
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
-    size, num_actions = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    size = draw(st.integers(1, 6))
+    num_actions = draw(st.integers(1, 4))
     table = rng.dirichlet(np.ones(num_actions), size).clip(1e-9)
     table /= table.sum(axis=1, keepdims=True)
     action = rng.integers(num_actions, size=size)

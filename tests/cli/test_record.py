@@ -1,0 +1,67 @@
+"""Logs that the command makes of runs."""
+
+import re
+
+import pytest
+
+from bandit_envs.logged import read_log
+from tests.command_line import rows, run
+
+pytest.importorskip("joblib")
+pytest.importorskip("filelock")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
+RUN = ["run", "logistic_context:batch_size=5,num_actions=3", "--steps", "8", "--workers", "1"]
+
+
+def record(folder, *arguments, suffix=".npz", command=RUN):
+    """Runs a command that records, with its outputs below a folder."""
+    outputs = ("--record", folder / f"log{suffix}", "--output", folder / "results")
+    return run(*command, *arguments, *outputs)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_a_run_becomes_a_log(tmp_path, suffix):
+    if suffix == ".csv":
+        pytest.importorskip("pandas")
+    policy = ("--policy", "disjoint_linear_epsilon_greedy:epsilon=0.3")
+    assert record(tmp_path, *policy, suffix=suffix).code == 0
+    log = read_log(tmp_path / f"log{suffix}")
+    assert (len(log), log.num_actions) == (40, 3)
+    assert log.expected_rewards.shape == (40, 3)
+    (row,) = rows(tmp_path / "results" / "runs.csv")
+    assert log.reward.mean() == pytest.approx(float(row["mean_reward"]))
+
+
+CASCADE = ["run", "cascade", "--steps", "5"]
+
+
+@pytest.mark.parametrize(
+    ("command", "policies", "message"),
+    [
+        (RUN, ["disjoint_linear_thompson"], "probabilities"),
+        (RUN, ["random", "greedy"], "one policy"),
+        (RUN, [], "one policy"),
+        (CASCADE, [], "slates.*cascade"),
+        (CASCADE, ["cascade_ucb"], "slates.*cascade"),
+        (CASCADE, ["random_slate"], "slates.*cascade"),
+    ],
+)
+def test_a_run_that_cannot_become_a_log_does_not_start(tmp_path, command, policies, message):
+    given = [item for policy in policies for item in ("--policy", policy)]
+    code, out, err = record(tmp_path, *given, command=command)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert re.search(message, err)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_is_replaced_only_on_demand(tmp_path):
+    assert record(tmp_path, "--policy", "random").code == 0
+    before = (tmp_path / "log.npz").read_bytes()
+    code, _, err = record(tmp_path, "--policy", "random", "--seed", "1")
+    assert code == 2
+    assert "--overwrite" in err
+    assert (tmp_path / "log.npz").read_bytes() == before
+    assert record(tmp_path, "--policy", "random", "--seed", "1", "--overwrite").code == 0
+    assert (tmp_path / "log.npz").read_bytes() != before

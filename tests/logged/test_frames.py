@@ -1,0 +1,81 @@
+"""Logs as data frames, and data frames of users as logs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from bandit_envs.datasets.tables import read_table
+from bandit_envs.logged import BanditLog, from_frame, to_frame
+from tests.logged.logs import drawn, logs
+
+pandas = pytest.importorskip("pandas")
+
+
+def users_frame(**columns):
+    """A table of two decisions; `columns` replace or join its own."""
+    own = {"age": [1.0, 2.0], "arm": [0, 1], "paid": [1.0, 0.0], "p": [0.5, 0.5]}
+    return pandas.DataFrame({**own, **columns})
+
+
+def read_users_frame(frame, features=("age",), **options):
+    return from_frame(frame, "arm", "paid", "p", features=features, **options)
+
+
+@given(log=logs())
+def test_a_frame_gives_back_the_log(log):
+    assert from_frame(to_frame(log)) == log
+
+
+def test_a_frame_of_a_log_may_be_filtered():
+    log = drawn(np.random.default_rng(0), 30)
+    frame = to_frame(log)
+    assert from_frame(frame[frame.reward > 0.5]) == log[log.reward > 0.5]
+
+
+def test_a_users_frame_becomes_a_log():
+    expected = BanditLog(np.array([[1.0], [2.0]]), [0, 1], [1.0, 0.0], [0.5, 0.5])
+    assert read_users_frame(users_frame()) == expected
+    assert read_users_frame(users_frame(), features="age") == expected
+    assert read_users_frame(users_frame(arm=[0.0, 1.0])) == expected
+    assert read_users_frame(users_frame(arm=[1, 2]), num_actions=3).num_actions == 3
+
+
+def test_features_are_numbers_of_any_dtypes():
+    visits = pandas.array([3, 4], dtype="Int64")
+    frame = users_frame(new=[True, False], visits=visits)
+    log = read_users_frame(frame, ["new", "visits", "age"])
+    assert log.observation.tolist() == [[1.0, 3.0, 1.0], [0.0, 4.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ({"p": [0.5, 0.0]}, ValueError, r"propensity is 0.0 in row 1.*propensity 'p'"),
+        ({"age": ["Ulm", "Bern"]}, TypeError, "'age'"),
+        ({"arm": [1, 2]}, ValueError, "'arm' counts actions from 1"),
+        ({"arm": ["red", "blue"]}, ValueError, "'arm' is 'red' in row 0"),
+        ({"arm": [0, "blue"]}, ValueError, "'arm' is 'blue' in row 1"),
+        ({"arm": [0.0, 0.5]}, ValueError, "'arm' is 0.5 in row 1"),
+        ({"arm": [0, np.inf]}, ValueError, "'arm' is inf in row 1"),
+    ],
+)
+def test_what_is_wrong_is_named_as_the_user_names_it(columns, error, message):
+    with pytest.raises(error, match=message):
+        read_users_frame(users_frame(**columns))
+
+
+def test_a_frame_without_a_column_or_names_of_features_is_refused():
+    with pytest.raises(ValueError, match="no column 'old'"):
+        read_users_frame(users_frame(), ["old"])
+    with pytest.raises(ValueError, match="features is None"):
+        from_frame(users_frame())
+
+
+def test_missing_values_are_counted_by_column_with_the_line_of_the_file(tmp_path):
+    path = tmp_path / "clicks.csv"
+    path.write_text("age,arm,paid,p,note\n1,0,1,0.5,\n,1,,0.5,\n3,1,,0.5,a\n")
+    frame = read_table(path)
+    message = r"'paid' 2, first in line 3; 'age' 1, first in line 3; expected a value"
+    with pytest.raises(ValueError, match=message):
+        read_users_frame(frame)
+    assert len(read_users_frame(frame.dropna(subset=["age", "paid"]))) == 1

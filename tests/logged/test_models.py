@@ -1,0 +1,123 @@
+"""Predictions of rewards."""
+
+import numpy as np
+import pytest
+
+from bandit_envs import RandomPolicy
+from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.logged import (
+    BanditLog,
+    DoublyRobust,
+    InversePropensityScoring,
+    RewardRegression,
+    RidgeRegression,
+)
+from tests.logged.logs import PROBABILITIES, drawn, small_log
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ridge_regression_minimises_its_penalised_error(weighted):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(50, 3)) + 2.0
+    targets = rng.normal(size=50)
+    weights = rng.random(50) if weighted else np.ones(50)
+    design = np.column_stack([np.ones(50), features])
+    penalty = np.diag([0.0, 1.0, 1.0, 1.0])
+    scaled = design.T * weights
+    solution = np.linalg.solve(scaled @ design + penalty, scaled @ targets)
+    model = RidgeRegression().fit(features, targets, weights if weighted else None)
+    assert np.allclose(model.predict(features), design @ solution, atol=1e-10)
+
+
+@pytest.mark.parametrize("for_policy", [False, True])
+def test_cross_fitted_predictions_make_doubly_robust_more_precise(for_policy):
+    env = LogisticContextBandit(4, 3, 3000, seed=0)
+    context = env.reset().observation
+    action = RandomPolicy(4, 3000, seed=1).action(env.current_time_step())
+    log = BanditLog(context, action, env.step(action).reward, np.full(3000, 0.25), 4)
+    target = np.tile([0.7, 0.1, 0.1, 0.1], (3000, 1))
+    predicted = RewardRegression().predict(log, target if for_policy else None)
+    truth = env.expected_rewards_for(context)
+    assert np.sqrt(np.mean((predicted - truth) ** 2)) < 0.12
+    plain = InversePropensityScoring().estimate(log, target).standard_error
+    assert DoublyRobust().estimate(log, target, predicted).standard_error < 0.9 * plain
+
+
+class Mean:
+    """A model that predicts the weighted mean of what it has learned from."""
+
+    def __init__(self, lessons):
+        self.lessons = lessons
+
+    def __deepcopy__(self, memo):
+        return Mean(self.lessons)
+
+    def fit(self, features, targets, sample_weight=None):
+        self.lessons.append((features, targets, sample_weight))
+        self.mean = np.average(targets, weights=sample_weight)
+
+    def predict(self, features):
+        return np.full(len(features), self.mean)
+
+
+def test_no_row_is_predicted_by_a_model_that_has_learned_from_it():
+    log = drawn(np.random.default_rng(0), 30)
+    lessons = []
+    predicted = RewardRegression(Mean(lessons), folds=3).predict(log)
+    assert [len(targets) for _, targets, _ in lessons] == [20, 20, 20]
+    for row in range(30):
+        (targets,) = (each for _, each, _ in lessons if log.reward[row] not in each)
+        assert np.allclose(predicted[row], targets.mean())
+
+
+def test_the_model_of_mrdr_learns_with_the_weights_of_its_source():
+    log = small_log()
+    lessons = []
+    RewardRegression(Mean(lessons), folds=2).predict(log, PROBABILITIES)
+    chosen = np.array([0.2, 0.8, 1.0, 1.0, 0.3, 0.5])
+    weights = chosen**2 * (1 - log.propensity) / log.propensity**2
+    by_context = dict(zip(log.observation[:, 0], weights))
+    for features, _, found in lessons:
+        contexts = features[:, 3]  # after three columns that say which action it is
+        assert np.allclose(found, [by_context[key] for key in contexts])
+
+
+@pytest.mark.parametrize("model", ["LogisticRegression", "Ridge"])
+def test_models_of_scikit_learn_predict_rewards(model):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(0)
+    action = rng.integers(3, size=2000)
+    reward = (rng.random(2000) < np.array([0.1, 0.5, 0.9])[action]).astype(float)
+    log = BanditLog(rng.normal(size=(2000, 2)), action, reward, np.full(2000, 1 / 3), 3)
+    predicted = RewardRegression(getattr(linear_model, model)()).predict(log)
+    assert np.allclose(predicted.mean(axis=0), [0.1, 0.5, 0.9], atol=0.05)
+
+
+def test_an_ensemble_of_scikit_learn_predicts_rewards():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    log = drawn(np.random.default_rng(0), 60)
+    forest = ensemble.RandomForestRegressor(5, random_state=0)
+    predicted = RewardRegression(forest).predict(log)
+    assert (log.reward.min() <= predicted).all()
+    assert (predicted <= log.reward.max()).all()
+
+
+def test_features_of_items_predict_rewards():
+    rng = np.random.default_rng(0)
+    users = rng.normal(size=(500, 1))
+    items = rng.normal(size=(500, 4, 2))
+    means = users + items @ [1.0, -2.0]
+    action = rng.integers(4, size=500)
+    rest = action, means[np.arange(500), action], np.full(500, 0.25), 4
+    predicted = RewardRegression().predict(BanditLog({"global": users, "per_arm": items}, *rest))
+    assert np.allclose(predicted, means, atol=0.1)
+    reshaped = {"global": users[:, 0], "per_arm": items[..., np.newaxis]}
+    same = RewardRegression().predict(BanditLog(reshaped, *rest))
+    np.testing.assert_array_equal(same, predicted)
+
+
+def test_an_action_that_was_logged_once_is_predicted():
+    rng = np.random.default_rng(0)
+    action = np.append(2, rng.integers(2, size=99))
+    log = BanditLog(rng.normal(size=(100, 2)), action, action, np.full(100, 0.5), 3)
+    assert np.isfinite(RewardRegression().predict(log)).all()
