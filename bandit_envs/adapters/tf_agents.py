@@ -9,6 +9,7 @@ from tf_agents.bandits.environments.non_stationary_stochastic_environment import
 )
 
 from bandit_envs.adapters.tf_agents_baselines import optimal_action_fn, optimal_reward_fn
+from bandit_envs.adapters.tf_agents_checkpoint import TrackableEnvironment
 from bandit_envs.adapters.tf_agents_classification import (
     ClassificationBanditEnvironment,
     compute_optimal_action_with_classification_environment,
@@ -75,6 +76,7 @@ __all__ = [
     "StationaryStochasticStructuredPyEnvironment",
     "TFAgentsBanditEnvironment",
     "TFAgentsEnvironment",
+    "TrackableEnvironment",
     "WheelPyEnvironment",
     "as_tf_agents",
     "compute_optimal_action",

@@ -171,7 +171,8 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     A bandit without a horizon becomes a `BanditPyEnvironment`, from which TF-Agents' drivers make
     episodes of one step. They recognize it in one wrapper of TF-Agents, but not in two: wrap `env`
     instead. Python drivers end by `max_episodes` only. Any other environment becomes a
-    `PyEnvironment`. After `set_state`, a `TFPyEnvironment` is right from its next `step` on.
+    `PyEnvironment`. A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not
+    change: save and restore a run through `TrackableEnvironment`.
 
     Args:
         env: an environment of this package, or your own.

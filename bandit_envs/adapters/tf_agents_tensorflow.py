@@ -78,6 +78,11 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
         """The number of samples so far, under the name that TF-Agents' tests read."""
         return self._clock.time
 
+    def set_state(self, state: Any) -> None:
+        """Returns to a `state` of `get_state`, and to its time step."""
+        self.pyenv.set_state(state)
+        self._time_step = self.pyenv._current_time_step
+
     def _step(self, actions: Nest) -> ts.TimeStep:
         # As in TF-Agents, actions may have another dtype.
         cast = tf.nest.map_structure(

@@ -39,12 +39,7 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
     >>> bool(other.step(3).reward == env.step(3).reward)
     True
     """
-    arrays: dict[int, tuple[str, Any]] = {}
-    try:
-        tree = _encode(state, arrays)
-    except RecursionError:
-        raise TypeError("state is nested too deeply, or holds itself") from None
-    write_archive(Path(path), {"format": FORMAT, "state": tree}, dict(arrays.values()))
+    atomic_write(Path(path), [encode_state(state)])
 
 
 def load_state(path: str | os.PathLike[str]) -> Any:
@@ -53,13 +48,33 @@ def load_state(path: str | os.PathLike[str]) -> Any:
     Nothing is unpickled or imported. So construct first the object that the state is for. A file
     that is damaged, older than this version, or not a saved state raises ValueError.
     """
-    header, arrays = read_archive(Path(path))
+    return decode_state(Path(path).read_bytes(), str(path))
+
+
+def encode_state(state: Any) -> bytes:
+    """Returns the content of the file that `save_state` writes, and raises as it does."""
+    arrays: dict[int, tuple[str, Any]] = {}
+    try:
+        tree = _encode(state, arrays)
+    except RecursionError:
+        raise TypeError("state is nested too deeply, or holds itself") from None
+    return encode_archive({"format": FORMAT, "state": tree}, dict(arrays.values()))
+
+
+def decode_state(content: bytes, source: str) -> Any:
+    """Returns the state that `encode_state` was given, and raises as `load_state` does.
+
+    Args:
+        content: what `encode_state` returned.
+        source: where the content is from, for messages.
+    """
+    header, arrays = decode_archive(content, source)
     try:
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}; expected {FORMAT!r}")
         return _decode(header["state"], arrays)
-    except Exception as error:  # a hostile file can make NumPy raise almost anything
-        raise ValueError(f"{path} does not hold a state: {error}") from error
+    except Exception as error:  # hostile content can make NumPy raise almost anything
+        raise ValueError(f"{source} does not hold a state: {error}") from error
 
 
 def atomic_write(path: Path, content: Iterable[bytes]) -> None:
@@ -91,10 +106,7 @@ def remove_temporary_files(folder: Path) -> None:
 
 def write_archive(path: Path, header: Any, arrays: Mapping[str, Any]) -> None:
     """Writes JSON and arrays without objects to one file, as `atomic_write` does."""
-    buffer = io.BytesIO()
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(buffer, header=text, **arrays)
-    atomic_write(path, [buffer.getvalue()])
+    atomic_write(path, [encode_archive(header, arrays)])
 
 
 def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -102,7 +114,24 @@ def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
 
     Nothing is unpickled, and memory is bounded by the file's size.
     """
-    content = path.read_bytes()
+    return decode_archive(path.read_bytes(), str(path))
+
+
+def encode_archive(header: Any, arrays: Mapping[str, Any]) -> bytes:
+    """Returns the content of the file that `write_archive` writes."""
+    buffer = io.BytesIO()
+    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(buffer, header=text, **arrays)
+    return buffer.getvalue()
+
+
+def decode_archive(content: bytes, source: str) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Returns the header and the arrays that `encode_archive` was given.
+
+    Args:
+        content: what `encode_archive` returned.
+        source: where the content is from, for messages.
+    """
     try:
         with np.load(io.BytesIO(content)) as archive:
             members = archive.zip.infolist()
@@ -113,7 +142,7 @@ def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
             arrays = dict(archive)
         return json.loads(arrays.pop("header").tobytes()), arrays
     except Exception as error:  # damaged bytes make zipfile and NumPy raise almost anything
-        raise ValueError(f"{path} is damaged, or not a file of bandit_envs: {error}") from error
+        raise ValueError(f"{source} is damaged, or not a file of bandit_envs: {error}") from error
 
 
 def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:
