@@ -3,9 +3,7 @@
 import json
 import sys
 
-from . import conftest as conftest  # it chooses Keras before TensorFlow is imported
-
-import tensorflow as tf  # isort: skip
+import tensorflow as tf
 from tf_agents.bandits.agents import lin_ucb_agent, neural_epsilon_greedy_agent
 from tf_agents.bandits.metrics import tf_metrics
 from tf_agents.bandits.networks import global_and_arm_feature_network

@@ -29,6 +29,7 @@ from .test_tf_agents_tensorflow_bandits import drifting, piecewise, remainders
 ROOT = Path(__file__).parents[2]
 K = 4
 
+
 class Ones(adapter.BanditPyEnvironment):
     """A user's own bandit of TF-Agents."""
 
@@ -283,5 +284,5 @@ def test_an_environment_that_cannot_be_written_is_named_when_it_is_saved(tmp_pat
     env = adapter.as_tf_agents(adapter.from_tf_agents(Ones()))
     trackable = adapter.TrackableEnvironment(tf_py_environment.TFPyEnvironment(env))
     env.reset()
-    with pytest.raises(TypeError, match="state holds a .*Ones"):
+    with pytest.raises(TypeError, match=r"state holds a .*Ones"):
         tf.train.Checkpoint(environment=trackable).save(str(tmp_path / "run"))
