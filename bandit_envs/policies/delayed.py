@@ -44,7 +44,8 @@ class DelayedLearning(Stateful):
         self._length = max_delay_of(env.observation_spec()) + 1
         if not self._length:
             raise TypeError(f"env is {env.name}; expected one with DelayedRewards")
-        self._env, self.policy = env, policy
+        self._env = env
+        self.policy = policy
         self._state = ()
 
     def __call__(self, trajectory: Trajectory) -> None:

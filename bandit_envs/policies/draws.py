@@ -8,6 +8,8 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 
+MANY = 64  # columns from which on finding the largest values before sorting them is faster
+
 
 def argmax_random_ties(rng: Rng, values: Array, available: Mask | None = None) -> Indices:
     """Returns the index of each row's largest value; of several, it draws one uniformly: [B].
@@ -29,6 +31,32 @@ def argmax_random_ties(rng: Rng, values: Array, available: Mask | None = None) -
     candidates = np.bincount(places // num_actions, minlength=num_rows)
     first = candidates.cumsum() - candidates
     return np.asarray(places[first + rng.integers(candidates)] % num_actions)
+
+
+def largest_random_ties(rng: Rng, values: Array, size: int) -> Indices:
+    """Returns the indices of each row's largest values, largest first: [B, size].
+
+    Equal values of a row [K] stand in random order. The `values` [B, K] have no NaN.
+    """
+    ties = rng.random(values.shape)
+    if values.shape[1] < MANY:
+        return np.lexsort((ties, -values))[:, :size]
+    found = _unsorted_largest(values, ties, size)
+    found_ties = np.take_along_axis(ties, found, axis=1)
+    found_values = np.take_along_axis(values, found, axis=1)
+    order = np.lexsort((found_ties, -found_values))
+    return np.take_along_axis(found, order, axis=1)
+
+
+def _unsorted_largest(values: Array, ties: Floats, size: int) -> Indices:
+    """Returns the indices of each row's largest values; of equal ones, those of the least `ties`.
+
+    The `ties` [B, K] are from 0 to 1.
+    """
+    smallest = np.partition(values, -size, axis=1)[:, -size, np.newaxis]
+    ranks = np.where(values > smallest, -1.0, ties)
+    ranks[values < smallest] = 2.0
+    return np.argpartition(ranks, size - 1, axis=1)[:, :size]
 
 
 def draw_indices(rng: Rng, weights: Array) -> Indices:

@@ -223,7 +223,7 @@ class Policy(Stateful, abc.ABC):
         """Returns an available action for every row: [B]."""
         table = self._probabilities(learned, time_step)
         self._check_table("_probabilities", table)
-        check_array("_probabilities returned", table, self._table_shape)
+        check_array("_probabilities returned", table, self._table_shape)  # no NaN
         return draw_indices(rng, self._restricted(table, time_step.observation))
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:

@@ -16,7 +16,8 @@ from bandit_envs.policies.slates import SlatePolicy
 class PolicyEntry(Entry):
     """A policy under an id."""
 
-    what, kinds = "policy", (policies.Policy,)
+    what = "policy"
+    kinds = (policies.Policy,)
 
     context: Literal["ignored", "any", "items"] | None
     """Which contexts it uses: none of them, whatever there is, or features of the actions, which it

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, check_array
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
     check_indices,
@@ -21,6 +21,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.slates import check_distinct
 from bandit_envs.nests import Nest
+from bandit_envs.policies.draws import largest_random_ties
 from bandit_envs.policies.linear import LinearPolicy
 from bandit_envs.policies.policy import BatchOptions, Policy, PolicyOptions
 from bandit_envs.policies.ridge import RidgeModels
@@ -55,7 +56,7 @@ class SlatePolicy(Policy):
             raise ValueError(f"{env.name} has actions of shape {shape}; expected slates, (S,)")
         return {**super().arguments_for(env), "num_slots": shape[0]}
 
-    def _checked(self, action: Any, reward: Any) -> tuple[Slates, NDArray[Any]]:
+    def _checked(self, action: Any, reward: Any) -> tuple[Slates, Array]:
         slates = check_indices(action, *self._table_shape, (self._num_slots,))
         check_distinct(slates, self.num_actions)
         paid = np.asarray(reward)
@@ -65,11 +66,13 @@ class SlatePolicy(Policy):
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Slates:
         scores = self._scores(learned, time_step)
-        order = np.lexsort((rng.random(scores.shape), -scores))
-        return order[:, : self._num_slots]
+        self._check_table("_scores", scores)
+        check_array("_scores returned", scores, self._table_shape)  # no NaN
+        return largest_random_ties(rng, scores, self._num_slots)
 
-    def _choose(self, rng: Rng, time_step: TimeStep) -> Slates:
-        return self._select(rng, self._state.learned, time_step)
+    @property
+    def _action_shape(self) -> tuple[int, ...]:
+        return (self.batch_size, self._num_slots)
 
     def _state_key(self) -> dict[str, int | None]:
         return {**super()._state_key(), "num_slots": self._num_slots}
