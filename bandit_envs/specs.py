@@ -44,7 +44,7 @@ class ArraySpec:
 
     def __init__(self, shape: Iterable[int], dtype: DTypeLike, name: str | None = None) -> None:
         dimensions = tuple(map(operator.index, shape))
-        vars(self).update(shape=dimensions, dtype=np.dtype(dtype), name=name)
+        vars(self).update(shape=dimensions, dtype=_as_dtype(dtype), name=name)
 
     @classmethod
     def from_array(cls: type[SpecType], array: Any, name: str | None = None) -> SpecType:
@@ -107,9 +107,7 @@ class BoundedArraySpec(ArraySpec):
             except ValueError as error:
                 raise ValueError(f"{bound} does not fit shape {self.shape}: {error}") from error
             # Infinity stands for the largest finite number.
-            array = np.array(np.clip(array, low, high), self.dtype)
-            array.setflags(write=False)  # then the flags of views cannot be set
-            vars(self)[bound] = array
+            vars(self)[bound] = np.array(np.clip(array, low, high), self.dtype)
         if not np.all(self.minimum <= self.maximum):
             raise ValueError(f"minimum is {self.minimum}; expected at most {self.maximum}")
 
@@ -165,6 +163,13 @@ class SlateSpec(BoundedArraySpec):
     def check_array(self, array: Any) -> bool:
         """Whether `array` fits the `BoundedArraySpec`, and its items are distinct."""
         return super().check_array(array) and bool(np.all(np.diff(np.sort(array))))
+
+
+def _as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    try:
+        return np.dtype(dtype)
+    except TypeError as error:
+        raise TypeError(f"dtype is {dtype!r}; expected a dtype of NumPy") from error
 
 
 def _dtype_range(dtype: np.dtype[Any]) -> tuple[Any, Any]:

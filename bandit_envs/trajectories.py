@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bandit_envs.arrays import read_only
+from bandit_envs.arrays import Mask, as_numbers, read_only
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
@@ -62,15 +62,15 @@ class TimeStep(NamedTuple):
     discount: NDArray[np.float32]
     observation: Nest
 
-    def is_first(self) -> NDArray[np.bool_]:
+    def is_first(self) -> Mask:
         """[B] bool: whether the row has just been reset."""
         return np.asarray(self.step_type == StepType.FIRST)
 
-    def is_mid(self) -> NDArray[np.bool_]:
+    def is_mid(self) -> Mask:
         """[B] bool: whether the row is within an episode."""
         return np.asarray(self.step_type == StepType.MID)
 
-    def is_last(self) -> NDArray[np.bool_]:
+    def is_last(self) -> Mask:
         """[B] bool: whether the row's episode ends here."""
         return np.asarray(self.step_type == StepType.LAST)
 
@@ -133,19 +133,19 @@ class Trajectory(NamedTuple):
         step_type, _, _, observation = time_step
         return cls(step_type, observation, action, policy_info, *next_time_step[:3])
 
-    def is_first(self) -> NDArray[np.bool_]:
+    def is_first(self) -> Mask:
         """[B] bool: whether the action was the first of its episode."""
         return np.asarray(self.step_type == StepType.FIRST)
 
-    def is_mid(self) -> NDArray[np.bool_]:
+    def is_mid(self) -> Mask:
         """[B] bool: whether the transition lies within an episode."""
         return np.asarray((self.step_type == StepType.MID) & (self.next_step_type == StepType.MID))
 
-    def is_last(self) -> NDArray[np.bool_]:
+    def is_last(self) -> Mask:
         """[B] bool: whether the transition ends its episode."""
         return np.asarray(self.next_step_type == StepType.LAST)
 
-    def is_boundary(self) -> NDArray[np.bool_]:
+    def is_boundary(self) -> Mask:
         """[B] bool: whether the transition starts from the end of an episode."""
         return np.asarray(self.step_type == StepType.LAST)
 
@@ -181,10 +181,10 @@ def transition(
 
     The reward is [B], or a number for a batch of one; the discount is a number from 0 to 1, or [B].
     """
-    rewards = np.atleast_1d(np.asarray(reward, reward_dtype))
-    batch_size, discounts = len(rewards), np.asarray(discount, np.float32)
-    step_type = np.full(batch_size, StepType.MID, np.int32)
-    return TimeStep(step_type, rewards, np.full(batch_size, discounts, np.float32), observation)
+    rewards = np.atleast_1d(as_numbers("reward is", reward).astype(reward_dtype))
+    step_type = np.full(len(rewards), StepType.MID, np.int32)
+    discounts = np.full(len(rewards), discount, np.float32)
+    return TimeStep(step_type, rewards, discounts, observation)
 
 
 def truncation(

@@ -157,3 +157,13 @@ def test_messages_stay_short():
     with pytest.raises(TypeError) as error:
         env.step([0.5] * 20_000)
     assert len(str(error.value)) < 500
+
+
+def test_the_write_flag_of_what_is_returned_cannot_be_set():
+    env = KArmedTestbed(k=3, batch_size=2, seed=0)
+    time_step = env.reset()
+    env.step([0, 1])
+    shown = (env.expected_rewards(), env.optimal_action(), *env.get_info().values(), *time_step)
+    for array in shown:
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)

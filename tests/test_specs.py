@@ -182,6 +182,11 @@ def test_bounds_cannot_be_written():
             array[...] = 5
 
 
+def test_an_unknown_dtype_is_refused():
+    with pytest.raises(TypeError, match="dtype is 'nonsense'; expected a dtype of NumPy"):
+        ArraySpec((), "nonsense")
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

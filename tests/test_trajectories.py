@@ -46,6 +46,11 @@ def test_an_unknown_step_type_is_refused(value):
     assert str(error.value) == f"value is {value!r}; expected 0 (FIRST), 1 (MID) or 2 (LAST)"
 
 
+def test_rewards_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match=r"reward is \[\[1\], \[1, 2\]\]; expected"):
+        transition(None, [[1], [1, 2]])
+
+
 def test_the_fields_of_a_time_step_are_in_order():
     assert TimeStep._fields == ("step_type", "reward", "discount", "observation")
 

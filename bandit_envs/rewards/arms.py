@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from bandit_envs.arrays import Array, Floats, Indices, Rng, read_only, take_actions
+from bandit_envs.arrays import Array, Floats, Indices, Rng, as_numbers, read_only, take_actions
 from bandit_envs.base.checks import MAX_PARAMETER, check_numbers, check_parameters, short_repr
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 from bandit_envs.trajectories import REWARD_SPEC
@@ -43,8 +43,8 @@ class RewardDistribution(abc.ABC):
         support: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf),
     ) -> None:
         means, stds = np.broadcast_arrays(mean, std)
-        self.mean: Array = read_only(means)
-        self.std: Array = read_only(stds)
+        self.mean: Array = read_only(means.copy())
+        self.std: Array = read_only(stds.copy())
         low = float(np.min(support[0]))
         high = float(np.max(support[1]))
         self.support = (low, high)
@@ -263,7 +263,7 @@ class Discrete(RewardDistribution):
 
     def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
         value = check_numbers("values", values, ndim=1).astype(np.float64)
-        p = np.array(probabilities, np.float64)
+        p = as_numbers("probabilities is", probabilities).astype(np.float64)
         if p.shape[-1:] != value.shape or (p < 0.0).any() or not np.allclose(p.sum(-1), 1.0):
             expected = f"{len(value)} floats of sum 1 for each arm"
             raise ValueError(f"probabilities is {short_repr(probabilities)}; expected {expected}")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
@@ -190,8 +191,8 @@ class EnvironmentContract(BanditContract):
             time_step = environment.step(rollout.actions[half])
             leaves = flatten((time_step, look(environment)))
             arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
-            writeable = [array for array in arrays if array.flags.writeable]
-            require(not writeable, f"{name} returned arrays that are writeable: {writeable}")
+            writeable = [array for array in arrays if _can_be_written(array)]
+            require(not writeable, f"{name} returned arrays that can be written: {writeable}")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 for array in arrays:
@@ -240,6 +241,15 @@ def _process() -> concurrent.futures.ProcessPoolExecutor:
     executor = concurrent.futures.ProcessPoolExecutor(max_workers=1, mp_context=spawn)
     atexit.register(executor.shutdown)  # else its threads may meet a module that is gone
     return executor
+
+
+def _can_be_written(array: Array) -> bool:
+    """Whether a caller can write into an array, or set its write flag."""
+    try:
+        array.setflags(write=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _replay(pickled: bytes) -> None:

@@ -139,7 +139,11 @@ class _Fixed(RewardDistribution):
 
 
 def _as_distribution(delay: Any) -> RewardDistribution:
-    fixed = np.asarray(delay)
+    try:
+        fixed = np.asarray(delay)
+    except ValueError as error:  # lists of different lengths
+        expected = "expected an integer or a distribution, or one for each action"
+        raise ValueError(f"delay is {short_repr(delay)}; {expected}") from error
     if fixed.dtype.kind not in "iu":
         return as_distribution("delay", delay)
     if (fixed < 0).any():

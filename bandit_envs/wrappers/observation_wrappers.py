@@ -1,7 +1,6 @@
 """Wrappers that change observations."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -10,13 +9,14 @@ from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest
-from bandit_envs.wrappers.wrapper import Wrapper
+from bandit_envs.wrappers.wrapper import Wrapper, with_entries
 
 
 class TransformObservation(Wrapper):
     """Applies a function to the observations.
 
     Args:
+        env: the environment.
         func: a pure function of an observation, a nest of read-only arrays [B, ...], to another.
         observation_spec: the nest of specs of one row of what `func` returns.
 
@@ -46,9 +46,12 @@ class TransformObservation(Wrapper):
 
 
 class AddActionMask(Wrapper):
-    """Adds a mask of the available actions to an observation, a dict with `num_actions` [B].
+    """Adds a `mask` [B, K] of the available actions to an observation with `num_actions` [B].
 
-        action_mask[b, a] = a < num_actions[b]
+        mask[b, a] = a < num_actions[b]
+
+    Args:
+        env: a bandit whose observation is a dict with `num_actions` and without `mask`.
 
     Source: the masks of TF-Agents' `observation_and_action_constraint_splitter`.
 
@@ -58,17 +61,17 @@ class AddActionMask(Wrapper):
     >>> available = sampling.Integers(1, 1, 4)
     >>> bandit = StationaryStochasticPerArmPyEnvironment(user, user, 3, reward, available, seed=0)
     >>> observation = AddActionMask(bandit).reset().observation
-    >>> bool(observation["action_mask"].sum() == observation["num_actions"][0])
+    >>> bool(observation["mask"].sum() == observation["num_actions"][0])
     True
     """
 
     def __init__(self, env: PyEnvironment) -> None:
         super().__init__(env)
         spec = env.observation_spec()
-        if not isinstance(spec, dict) or "num_actions" not in spec or "action_mask" in spec:
+        if not isinstance(spec, dict) or "num_actions" not in spec or "mask" in spec:
             raise ValueError(f"env has observation_spec {spec}; expected num_actions, and no mask")
-        mask = ArraySpec((self.num_actions,), np.bool_, "action_mask")
-        self._observation_spec = {**spec, "action_mask": mask}
+        mask = ArraySpec((self.num_actions,), np.bool_, "mask")
+        self._observation_spec = with_entries(spec, mask=mask)
 
-    def _map_observation(self, observation: dict[str, Any]) -> dict[str, Any]:
-        return {**observation, "action_mask": available_actions(observation, self.num_actions)}
+    def _map_observation(self, observation: Nest) -> Nest:
+        return with_entries(observation, mask=available_actions(observation, self.num_actions))

@@ -171,7 +171,7 @@ def test_the_action_mask_keeps_tf_agents_to_the_actions_that_are_available():
         env.time_step_spec(),
         env.action_spec(),
         seed=0,
-        observation_and_action_constraint_splitter=lambda seen: (seen, seen["action_mask"]),
+        observation_and_action_constraint_splitter=lambda seen: (seen, seen["mask"]),
     )
     time_step, actions = env.reset(), []
     for _ in range(50):  # an action that is not available would be refused

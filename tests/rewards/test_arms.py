@@ -120,3 +120,14 @@ def test_the_spec_has_the_bounds_of_all_arms():
     assert arms.spec.minimum == -1.0
     assert arms.spec.maximum == 2.0
     assert type(rewards.NormalReward(0.0).spec) is not type(arms.spec)
+
+
+def test_arrays_that_a_distribution_is_made_of_stay_the_callers():
+    class Constant(rewards.RewardDistribution):
+        def draw(self, rng, action, row=None):
+            return self.mean.take(action)
+
+    mean = np.array([1.0, 2.0])
+    arms = Constant(mean, 0.0)
+    mean[0] = 9.0
+    assert arms.mean.tolist() == [1.0, 2.0]

@@ -48,6 +48,7 @@ REFUSALS = [
     (rewards.Discrete, ([1.0, 2.0], [0.5, 0.6]), ValueError, "probabilities is "),
     (rewards.Discrete, ([1.0, 2.0], [-0.5, 1.5]), ValueError, "probabilities is "),
     (rewards.Discrete, ([1.0, 2.0], [1.0]), ValueError, "probabilities is "),
+    (rewards.Discrete, ([1.0, 2.0], [0.5, [0.5]]), ValueError, "probabilities is "),
     (rewards.Corrupted, (ONE, 1.5, ONE), ValueError, "proportion is 1.5"),
     (rewards.Corrupted, (ONE, 0.5, 3.0), TypeError, "other is 3.0; expected a distribution"),
     (as_distribution, ("arms", []), TypeError, "arms is "),

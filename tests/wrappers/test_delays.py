@@ -175,6 +175,7 @@ def test_regret_is_that_of_the_action_taken():
         (lambda: DelayedRewards(Coins(), [1, 2]), ValueError, "delay"),
         (lambda: DelayedRewards(Coins(), 1.5), TypeError, "delay"),
         (lambda: DelayedRewards(Coins(), True), TypeError, "delay"),
+        (lambda: DelayedRewards(Coins(), [[1], [1, 2]]), ValueError, "delay is "),
         (lambda: DelayedRewards(Coins(), rewards.Geometric(0.5)), ValueError, "max_delay"),
         (lambda: DelayedRewards(Coins(), 1, -1), ValueError, "max_delay"),
         (lambda: DelayedRewards(CascadeBandit(), [1] * 10), ValueError, "delay"),

@@ -70,11 +70,11 @@ def test_what_is_no_spec_is_refused():
 
 def test_the_mask_says_which_actions_are_available():
     env = AddActionMask(per_arm_bandit(batch_size=50))
-    assert env.observation_spec()["action_mask"] == ArraySpec((4,), np.bool_)
+    assert env.observation_spec()["mask"] == ArraySpec((4,), np.bool_)
     for move in (env.reset, lambda: env.step(np.zeros(50, int))):
         observation = move().observation
-        mask = observation["action_mask"]
-        assert list(observation) == ["global", "per_arm", "num_actions", "action_mask"]
+        mask = observation["mask"]
+        assert list(observation) == ["global", "per_arm", "num_actions", "mask"]
         assert (mask.shape, mask.dtype) == ((50, 4), np.bool_)
         assert np.array_equal(mask, np.isfinite(env.expected_rewards()))
         assert np.array_equal(mask.sum(axis=1), observation["num_actions"])
@@ -83,7 +83,7 @@ def test_the_mask_says_which_actions_are_available():
 
 def test_an_action_that_is_masked_out_is_refused_by_the_environment():
     env = AddActionMask(per_arm_bandit(batch_size=50))
-    mask = env.reset().observation["action_mask"]
+    mask = env.reset().observation["mask"]
     row = int(np.flatnonzero(~mask[:, 3])[0])
     action = np.where(np.arange(50) == row, 3, 0)
     with pytest.raises(ValueError, match=rf"action\[{row}\] is 3"):
@@ -107,7 +107,7 @@ COUNT = ArraySpec((), np.int32)
     [
         (KArmedTestbed(), "env has observation_spec ArraySpec.*; expected num_actions"),
         (dict_observation(x=SPEC), "expected num_actions"),
-        (dict_observation(num_actions=COUNT, action_mask=SPEC), "and no mask"),
+        (dict_observation(num_actions=COUNT, mask=SPEC), "and no mask"),
     ],
 )
 def test_an_environment_without_numbers_of_actions_has_no_mask(env, message):
