@@ -273,7 +273,7 @@ class NonStationaryStochasticEnvironment(BanditTFPyEnvironment):
     """The replacement of TF-Agents' `NonStationaryStochasticEnvironment`.
 
     Your own dynamics are called in TensorFlow, step by step, so they are slow. A saved state has
-    the values of their `tf.Variable`s, but not the position of TensorFlow's random generator.
+    the value of each `tf.Variable` in them, but not the position of TensorFlow's random generator.
 
     Args:
         environment_dynamics: `DriftingLinearDynamics` or `PiecewiseStationaryDynamics` of this
@@ -302,9 +302,7 @@ class NonStationaryStochasticEnvironment(BanditTFPyEnvironment):
 class DriftingLinearEnvironment(NonStationaryStochasticEnvironment):
     """The replacement of TF-Agents' `DriftingLinearEnvironment`.
 
-    Args:
-        observation_distribution, observation_to_reward_distribution, drift_distribution,
-            additive_reward_distribution, seed: as for `DriftingLinearDynamics`.
+    It takes the arguments of `DriftingLinearDynamics`.
     """
 
     def __init__(
@@ -331,9 +329,7 @@ class DriftingLinearEnvironment(NonStationaryStochasticEnvironment):
 class PiecewiseStochasticEnvironment(NonStationaryStochasticEnvironment):
     """The replacement of TF-Agents' `PiecewiseStochasticEnvironment`.
 
-    Args:
-        observation_distribution, interval_distribution, observation_to_reward_distribution,
-            additive_reward_distribution, seed: as for `PiecewiseStationaryDynamics`.
+    It takes the arguments of `PiecewiseStationaryDynamics`.
     """
 
     def __init__(

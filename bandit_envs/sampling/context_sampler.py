@@ -161,7 +161,7 @@ class SamplerNest:
         self.spec = map_structure(lambda sampler: sampler.spec, samplers)
 
     def sample(self, rng: Rng, size: tuple[int, ...], name: str) -> Nest:
-        """Returns a nest of arrays [*size, ...]."""
+        """Returns a nest of arrays `[*size, ...]`."""
         return map_structure(lambda sampler: sampler.sample(rng, size, name), self._samplers)
 
 
@@ -178,7 +178,7 @@ class FunctionNest:
         self.spec = map_structure(ArraySpec.from_array, function())
 
     def sample(self, rng: Rng, size: tuple[int, ...], name: str) -> Nest:
-        """Returns a nest of arrays [*size, ...]."""
+        """Returns a nest of arrays `[*size, ...]`."""
 
         def stack(spec: ArraySpec, *leaves: Any) -> Array:
             values = np.array(leaves)
