@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+Function = Callable[[], object]
+Clock = Callable[[], float]
+
 
 class Ratio(NamedTuple):
     """What something costs, as a multiple of what a reference costs.
@@ -23,68 +26,56 @@ class Ratio(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, seconds: Sequence[tuple[float, float]]) -> Ratio:
-        """Returns the ratio of at least two pairs of timings, of a candidate and a reference."""
-        low, median, high = statistics.quantiles(
-            [candidate / reference for candidate, reference in seconds], n=4, method="inclusive"
-        )
+    def from_pairs(cls, seconds: Sequence[tuple[float, float]], scale: float = 1.0) -> Ratio:
+        """Returns `scale` times the ratio of two functions, from at least two pairs of timings."""
+        ratios = [scale * candidate / reference for candidate, reference in seconds]
+        low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
         return cls(median, low, high)
 
-    @classmethod
-    def exactly(cls, value: float) -> Ratio:
-        """Returns a ratio that was measured once."""
-        return cls(value, value, value)
 
-    def scaled(self, factor: float) -> Ratio:
-        """Returns the ratio to a reference that costs 1 / `factor` of this one."""
-        return Ratio(*(factor * value for value in self))
+def paired_seconds(
+    candidate: Function,
+    reference: Function,
+    *,
+    rounds: int,
+    number: int = 1,
+    clock: Clock = time.process_time,
+) -> list[tuple[float, float]]:
+    """Times two functions in turn and returns the seconds of both, a pair a round.
 
-
-def paired_ratio(
-    candidate: Callable[[], object], reference: Callable[[], object], rounds: int, number: int
-) -> Ratio:
-    """Times two functions in turn and returns the ratio of their costs.
-
-    Each round times both, one directly after the other, and the order changes from round to round,
-    so that a load which comes, stays or goes meets both alike.
+    The order changes from round to round, so that a load which comes, stays or goes meets both
+    alike.
 
     Args:
         candidate: called without arguments.
         reference: called without arguments.
         rounds: how many pairs of timings; at least 2.
         number: calls in one timing.
+        clock: the processor time of this process by default; `time.perf_counter` for functions
+            that wait, or that use other processes and threads.
     """
-    return Ratio.of([(a, b) for a, b in _timings((candidate, reference), rounds, number)])
-
-
-def fastest(functions: Sequence[Callable[[], object]], rounds: int, number: int) -> list[float]:
-    """Returns the fastest timing of each function: differences of medians drown in other loads."""
-    return [min(column) for column in zip(*_timings(functions, rounds, number))]
-
-
-def _timings(
-    functions: Sequence[Callable[[], object]], rounds: int, number: int
-) -> list[list[float]]:
-    """Returns the seconds that each function takes, one list a round."""
-    for function in functions:
-        function()  # what is done at the first call only shall not count
+    candidate()  # what a first call does only shall not count
+    reference()
+    pairs = []
     gc_was_on = gc.isenabled()
     gc.disable()
     try:
-        return [_round(functions, number, backwards=turn % 2 == 1) for turn in range(rounds)]
+        for turn in range(rounds):
+            if turn % 2 == 0:
+                first = _seconds(candidate, number, clock)
+                second = _seconds(reference, number, clock)
+            else:
+                second = _seconds(reference, number, clock)
+                first = _seconds(candidate, number, clock)
+            pairs.append((first, second))
     finally:
         if gc_was_on:
             gc.enable()
+    return pairs
 
 
-def _round(functions: Sequence[Callable[[], object]], number: int, backwards: bool) -> list[float]:
-    if backwards:
-        return _round(functions[::-1], number, backwards=False)[::-1]
-    return [_seconds(function, number) for function in functions]
-
-
-def _seconds(function: Callable[[], object], number: int) -> float:
-    started = time.perf_counter()
+def _seconds(function: Function, number: int, clock: Clock) -> float:
+    started = clock()
     for _ in range(number):
         function()
-    return time.perf_counter() - started
+    return clock() - started

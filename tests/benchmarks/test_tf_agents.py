@@ -1,0 +1,282 @@
+"""What environments and training loops cost beside TF-Agents' own."""
+
+import importlib
+import itertools
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tf_agents")
+
+import tensorflow as tf
+from tf_agents.bandits.agents import lin_ucb_agent, neural_epsilon_greedy_agent
+from tf_agents.bandits.metrics import tf_metrics
+from tf_agents.bandits.networks import global_and_arm_feature_network
+from tf_agents.bandits.replay_buffers import bandit_replay_buffer
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import tf_py_environment
+
+import bandit_envs
+from bandit_envs import LinUCBPolicy, RegretMetric, StepDriver
+from bandit_envs.adapters import tf_agents as drop_ins
+from bandit_envs.environments import ClickModel, FeedbackModel
+from bandit_envs.rewards import (
+    FlatReward,
+    LinearActionReward,
+    LinearReward,
+    LogisticReward,
+    sliding_thetas,
+)
+from bandit_envs.sampling import Integers, Normal
+from tests.benchmarks.test_environments import stepping
+
+MEANS = np.linspace(0.1, 0.9, 9)
+PIECES = np.stack([MEANS, MEANS[::-1]])
+WHEEL = (0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.01] * 5, 50.0, 0.01)
+
+
+def upstream(name):
+    """Returns TF-Agents' environment class from its module."""
+    modules = {
+        "BernoulliPyEnvironment": "bernoulli_py_environment",
+        "PiecewiseBernoulliPyEnvironment": "piecewise_bernoulli_py_environment",
+        "RankingPyEnvironment": "ranking_environment",
+        "ExplicitPositionalBiasRankingEnvironment": "ranking_environment",
+        "StationaryStochasticPerArmPyEnvironment": "stationary_stochastic_per_arm_py_environment",
+        "StationaryStochasticPyEnvironment": "stationary_stochastic_py_environment",
+        "StationaryStochasticStructuredPyEnvironment": (
+            "stationary_stochastic_structured_py_environment"
+        ),
+        "WheelPyEnvironment": "wheel_py_environment",
+    }
+    module = importlib.import_module(f"tf_agents.bandits.environments.{modules[name]}")
+    return getattr(module, name)
+
+
+def both(name, *arguments, **named):
+    """Returns our environment and TF-Agents' with the same arguments."""
+    return getattr(bandit_envs, name)(*arguments, **named), upstream(name)(*arguments, **named)
+
+
+def arms(size):
+    return both("BernoulliPyEnvironment", MEANS, size)
+
+
+def pieces(size):
+    ours = bandit_envs.PiecewiseBernoulliPyEnvironment(PIECES, itertools.repeat(100), size)
+    theirs = upstream("PiecewiseBernoulliPyEnvironment")(PIECES, itertools.repeat(100), size)
+    return ours, theirs
+
+
+def wheel(size):
+    return both("WheelPyEnvironment", *WHEEL, size)
+
+
+@pytest.mark.parametrize("size", [1, 1000, 20_000])
+@pytest.mark.parametrize("pair", [arms, pieces, wheel], ids=["bernoulli", "piecewise", "wheel"])
+def test_a_step_beside_that_of_tf_agents(compare, pair, size, request):
+    ours, theirs = pair(size)
+    name = request.node.callspec.id
+    number = 20_000 // size // 100 + 1
+    compare(f"{name} step / TF-Agents'", stepping(ours), stepping(theirs), rounds=40, number=number)
+
+
+def normal(dim):
+    """Returns a function as scripts have it: it draws one vector from `numpy.random`."""
+    return lambda: np.random.normal(size=dim).astype(np.float32)
+
+
+def per_arm(num_rows, num_arms, num_global, num_arm):
+    """Returns the per-arm bandit of samplers, that of functions, and TF-Agents' of functions."""
+    theta = np.ones(num_global + num_arm)
+    samplers = (Normal(num_global), Normal(num_arm), num_arms, LinearReward(theta))
+    functions = (
+        normal(num_global),
+        normal(num_arm),
+        num_arms,
+        lambda vector: np.random.normal(np.dot(vector, theta), 1.0),
+    )
+    ours = bandit_envs.StationaryStochasticPerArmPyEnvironment(
+        *samplers, batch_size=num_rows, seed=0
+    )
+    return ours, *both("StationaryStochasticPerArmPyEnvironment", *functions, batch_size=num_rows)
+
+
+def stationary(num_rows):
+    utilities = importlib.import_module("tf_agents.bandits.environments.environment_utilities")
+    functions = (
+        lambda: utilities.context_sampling_fn(num_rows, 15),
+        utilities.sliding_linear_reward_fn_generator(15, 5, 0.1),
+        None,
+        num_rows,
+    )
+    ours = bandit_envs.StationaryStochasticPyEnvironment(
+        Integers(15, -10, 10),
+        LinearActionReward(sliding_thetas(15, 5), 0.1),
+        batch_size=num_rows,
+        seed=0,
+    )
+    return ours, *both("StationaryStochasticPyEnvironment", *functions)
+
+
+def draw_user():
+    return {"user": np.random.normal(size=4).astype(np.float32)}
+
+
+def draw_item():
+    return {
+        "item": np.random.normal(size=5).astype(np.float32),
+        "price": np.random.normal(size=1).astype(np.float32),
+    }
+
+
+def draw_reward(user, item):
+    return np.random.normal(user["user"].sum() + item["item"].sum() + item["price"][0], 1.0)
+
+
+def structured(num_rows):
+    ours = bandit_envs.StationaryStochasticStructuredPyEnvironment(
+        {"user": Normal(4)},
+        {"item": Normal(5), "price": Normal(1)},
+        10,
+        FlatReward(LinearReward(np.ones(10))),
+        num_rows,
+        seed=0,
+    )
+    functions = (draw_user, draw_item, 10, draw_reward, num_rows)
+    return ours, *both("StationaryStochasticStructuredPyEnvironment", *functions)
+
+
+CONTEXTUAL = {
+    "per-arm, batch 100, 70 arms, 90 features": lambda: per_arm(100, 70, 40, 50),
+    "per-arm, batch 16, 7 arms, 9 features": lambda: per_arm(16, 7, 4, 5),
+    "stationary stochastic, batch 100": lambda: stationary(100),
+    "structured, batch 100": lambda: structured(100),
+}
+"""Our environment of samplers, our environment of functions, and TF-Agents' of functions."""
+
+
+@pytest.mark.parametrize("name", CONTEXTUAL)
+def test_a_step_of_samplers_and_one_of_functions(compare, name):
+    samplers, functions, theirs = CONTEXTUAL[name]()
+    options = {"rounds": 30, "number": 2}
+    compare(f"{name} / TF-Agents'", stepping(samplers), stepping(theirs), **options)
+    compare(f"{name}, functions / TF-Agents'", stepping(functions), stepping(theirs), **options)
+
+
+SLATES = (100, 5, np.random.default_rng(0).normal(size=(5, 5)) / 5)
+RANKINGS = {
+    "ghosts": (FeedbackModel.CASCADING, ClickModel.GHOST_ACTIONS),
+    "ghosts, score vectors": (FeedbackModel.SCORE_VECTOR, ClickModel.GHOST_ACTIONS),
+    "distances": (FeedbackModel.CASCADING, ClickModel.DISTANCE_BASED, False, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_a_ranking_step_beside_that_of_tf_agents(compare, name):
+    ours = bandit_envs.RankingPyEnvironment(
+        Normal(5), Normal(5), *SLATES, *RANKINGS[name], batch_size=1000, seed=0
+    )
+    theirs = upstream("RankingPyEnvironment")(
+        normal(5), normal(5), *SLATES, *RANKINGS[name], batch_size=1000
+    )
+    title = f"ranking with {name}, batch 1000 / TF-Agents'"
+    compare(title, stepping(ours), stepping(theirs), rounds=6)
+
+
+def test_a_step_with_positional_bias_beside_that_of_tf_agents(compare):
+    looks = np.arange(1.0, 6.0) ** -1.3
+    ours = bandit_envs.ExplicitPositionalBiasRankingEnvironment(
+        Normal(5), Normal(5), LogisticReward(np.full(10, 0.2)), 100, looks, 1000, seed=0
+    )
+    theirs = upstream("ExplicitPositionalBiasRankingEnvironment")(
+        normal(5),
+        normal(5),
+        lambda user, item: 1.0 / (1.0 + np.exp(-0.2 * (user.sum() + item.sum()))),
+        100,
+        looks,
+        1000,
+    )
+    title = "positional bias, batch 1000 / TF-Agents'"
+    compare(title, stepping(ours), stepping(theirs), rounds=6)
+
+
+B, K, G, P = 20, 70, 40, 50
+THETA = np.ones(G + P, np.float32)
+
+
+def per_arm_of_tf_agents():
+    return upstream("StationaryStochasticPerArmPyEnvironment")(
+        normal(G),
+        normal(P),
+        K,
+        lambda vector: np.random.normal(np.dot(vector, THETA), 1.0),
+        batch_size=B,
+    )
+
+
+def training(environment, agent, metrics=()):
+    """Returns a function that drives a step and trains on it, compiled."""
+    buffer = bandit_replay_buffer.BanditReplayBuffer(
+        agent.policy.trajectory_spec, batch_size=B, max_length=1
+    )
+    driver = dynamic_step_driver.DynamicStepDriver(
+        environment, agent.collect_policy, [buffer.add_batch, *metrics], num_steps=B
+    )
+    run = tf.function(driver.run)
+    train = tf.function(agent.train)
+
+    def drive_and_train():
+        run()
+        train(buffer.gather_all())
+        buffer.clear()
+
+    return drive_and_train
+
+
+def test_the_loop_of_lin_ucb_beside_that_of_tf_agents(compare):
+    env = bandit_envs.StationaryStochasticPerArmPyEnvironment(
+        Normal(G), Normal(P), K, LinearReward(THETA), batch_size=B, seed=0
+    )
+    policy = LinUCBPolicy(observation_spec=env.observation_spec(), batch_size=B, seed=1)
+    driver = StepDriver(env, policy, [policy, RegretMetric(env)], num_steps=10)
+
+    environment = tf_py_environment.TFPyEnvironment(per_arm_of_tf_agents())
+    agent = lin_ucb_agent.LinearUCBAgent(
+        environment.time_step_spec(), environment.action_spec(), accepts_per_arm_features=True
+    )
+
+    def optimal_reward(observation):
+        items = tf.linalg.matvec(observation["per_arm"], THETA[G:])
+        users = tf.linalg.matvec(observation["global"], THETA[:G])
+        return users + tf.reduce_max(items, axis=1)
+
+    theirs = training(environment, agent, [tf_metrics.RegretMetric(optimal_reward)])
+    title = "LinUCB loop, K 70, G 40, P 50, batch 20 / TF-Agents' driver and agent"
+    compare(title, driver.run, theirs, rounds=21, scale=1 / 10, clock=time.perf_counter)
+
+
+def neural_loop(env):
+    environment = tf_py_environment.TFPyEnvironment(env)
+    network = global_and_arm_feature_network.create_feed_forward_common_tower_network(
+        environment.observation_spec(), (40, 30), (30, 40), (40, 20)
+    )
+    agent = neural_epsilon_greedy_agent.NeuralEpsilonGreedyAgent(
+        environment.time_step_spec(),
+        environment.action_spec(),
+        reward_network=network,
+        optimizer=tf.compat.v1.train.AdamOptimizer(learning_rate=0.05),
+        epsilon=0.05,
+        accepts_per_arm_features=True,
+    )
+    return training(environment, agent)
+
+
+def test_the_loop_of_neural_epsilon_greedy_with_either_environment(compare):
+    ours = drop_ins.StationaryStochasticPerArmPyEnvironment(
+        Normal(G), Normal(P), K, LinearReward(THETA), batch_size=B, seed=0
+    )
+    title = "neural epsilon-greedy loop, ours / TF-Agents' environment"
+    loops = neural_loop(ours), neural_loop(per_arm_of_tf_agents())
+    compare(title, *loops, rounds=50, number=2, clock=time.perf_counter)
