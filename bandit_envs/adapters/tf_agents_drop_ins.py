@@ -330,20 +330,8 @@ class ExplicitPositionalBiasRankingEnvironment(TFAgentsBanditEnvironment):
         self._name = name
 
 
-class _RatedMovies(TFAgentsBanditEnvironment):
-    """What both MovieLens environments have beside TF-Agents' interface."""
-
-    def compute_optimal_action(self) -> Array:
-        """Returns the best action at the last step: [B]."""
-        return np.asarray(self.get_info()["optimal_action"])
-
-    def compute_optimal_reward(self) -> Array:
-        """Returns the reward of the best action at the last step: [B]."""
-        return np.asarray(self.get_info()["optimal_reward"])
-
-
 @configurable
-class MovieLensPyEnvironment(_RatedMovies):
+class MovieLensPyEnvironment(TFAgentsBanditEnvironment):
     """The replacement of TF-Agents' `MovieLensPyEnvironment`.
 
     Movies and users without ratings do not count; in TF-Agents, there are always 1,682 and 943.
@@ -375,9 +363,17 @@ class MovieLensPyEnvironment(_RatedMovies):
         )
         self._name = name
 
+    def compute_optimal_action(self) -> Array:
+        """Returns the best action at the last step: [B]."""
+        return np.asarray(self.get_info()["optimal_action"])
+
+    def compute_optimal_reward(self) -> Array:
+        """Returns the reward of the best action at the last step: [B]."""
+        return np.asarray(self.get_info()["optimal_reward"])
+
 
 @configurable
-class MovieLensPerArmPyEnvironment(_RatedMovies):
+class MovieLensPerArmPyEnvironment(TFAgentsBanditEnvironment):
     """The replacement of TF-Agents' `MovieLensPerArmPyEnvironment`.
 
     Args:
@@ -403,3 +399,11 @@ class MovieLensPerArmPyEnvironment(_RatedMovies):
             )
         )
         self._name = name
+
+    def compute_optimal_action(self) -> Array:
+        """Returns the best action at the last step: [B]."""
+        return np.asarray(self.get_info()["optimal_action"])
+
+    def compute_optimal_reward(self) -> Array:
+        """Returns the reward of the best action at the last step: [B]."""
+        return np.asarray(self.get_info()["optimal_reward"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +23,7 @@ class AdversarialBandit(BanditPyEnvironment[int]):
 
     Args:
         rewards: [T, K], of T steps and K arms.
+        batch_size: B.
 
     Source: Auer et al., The nonstochastic multiarmed bandit problem (2002); rlberry's
     `AdversarialBandit`.
@@ -40,10 +40,11 @@ class AdversarialBandit(BanditPyEnvironment[int]):
         self, rewards: ArrayLike, batch_size: int = 1, **options: typing.Unpack[Options]
     ) -> None:
         self._table = check_table("rewards", rewards, ndim=2).astype(np.float32)
-        low, high = self._table.min(), self._table.max()
-        spec = BoundedArraySpec((), np.float32, low, high, "reward")
-        count = self._table.shape[1]
-        super().__init__(None, count, spec, batch_size=batch_size, **options)
+        num_arms = self._table.shape[1]
+        smallest = self._table.min()
+        largest = self._table.max()
+        spec = BoundedArraySpec((), np.float32, smallest, largest, "reward")
+        super().__init__(None, num_arms, spec, batch_size=batch_size, **options)
 
     def _initial_state(self, rng: Rng) -> int:
         return 0
@@ -55,7 +56,7 @@ class AdversarialBandit(BanditPyEnvironment[int]):
     def _draw_rewards(self, rng: Rng, state: int, action: Indices) -> Array:
         return np.asarray(self._table[state % len(self._table)].take(action))
 
-    def _next_state(self, rng: Rng, state: int, action: Any) -> int:
+    def _next_state(self, rng: Rng, state: int, action: Indices) -> int:
         return state + 1
 
     def _next_episode(self, rng: Rng, state: int) -> int:
@@ -63,10 +64,11 @@ class AdversarialBandit(BanditPyEnvironment[int]):
 
 
 def adversarial(
-    num_actions: int = 4, period: int = 100, batch_size: int = 1, **options: Any
+    num_actions: int = 4, period: int = 100, batch_size: int = 1, **options: typing.Unpack[Options]
 ) -> AdversarialBandit:
     """Rewards of 0 and 1 in turns: each arm pays for `period` steps, the last for twice as many."""
-    steps = check_integer("period", period, minimum=1)
-    repeats = [steps] * (check_integer("num_actions", num_actions, minimum=1) - 1) + [2 * steps]
-    table = np.eye(num_actions, dtype=np.float32).repeat(repeats, 0)
+    num_arms = check_integer("num_actions", num_actions, minimum=1)
+    steps_of_arms = np.full(num_arms, check_integer("period", period, minimum=1))
+    steps_of_arms[-1] *= 2
+    table = np.eye(num_arms, dtype=np.float32).repeat(steps_of_arms, axis=0)
     return AdversarialBandit(table, batch_size=batch_size, **options)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_envs.base.bandit_py_environment import Options
 from bandit_envs.base.checks import check_integer, check_parameters, check_positive
 from bandit_envs.environments.k_armed_bandit import KArmedBandit
 from bandit_envs.rewards.arms import Bernoulli
@@ -23,6 +24,7 @@ class BernoulliPyEnvironment(KArmedBandit):
 
     Args:
         means: [K], or [B, K] for a problem a row: the probabilities of a reward of 1.
+        batch_size: B.
 
     Source: TF-Agents' `BernoulliPyEnvironment`, whose signature is kept.
 
@@ -54,7 +56,7 @@ def beta_bernoulli(
     successes: float = 1.0,
     failures: float = 1.0,
     batch_size: int = 1,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> BernoulliPyEnvironment:
     """Arms that pay 1 or 0, whose means are drawn once for each row, from `seed`.
 
@@ -64,6 +66,10 @@ def beta_bernoulli(
     """
     rng, options["seed"] = split_seed(options.get("seed"))
     rows = check_integer("batch_size", batch_size, minimum=1)
-    shape = rows, check_integer("num_actions", num_actions, minimum=1)
-    a, b = check_positive("successes", successes), check_positive("failures", failures)
-    return BernoulliPyEnvironment(rng.beta(a, b, shape), rows, **options)
+    num_arms = check_integer("num_actions", num_actions, minimum=1)
+    means = rng.beta(
+        check_positive("successes", successes),
+        check_positive("failures", failures),
+        (rows, num_arms),
+    )
+    return BernoulliPyEnvironment(means, rows, **options)

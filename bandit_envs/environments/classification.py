@@ -132,28 +132,30 @@ def _check_distribution(distribution: Any, num_labels: int) -> RewardDistributio
     return checked
 
 
-def digits(batch_size: int = 32, **options: Any) -> ClassificationBandit:
+def digits(batch_size: int = 32, **options: typing.Unpack[Options]) -> ClassificationBandit:
     """Images of digits, from scikit-learn: 64 standardized features and a constant, 10 labels."""
     from bandit_envs.datasets import load_digits  # noqa: PLC0415 - the package starts without it
 
     return _standardized_bandit(load_digits(), batch_size, **options)
 
 
-def wine(batch_size: int = 32, **options: Any) -> ClassificationBandit:
+def wine(batch_size: int = 32, **options: typing.Unpack[Options]) -> ClassificationBandit:
     """Analyses of wines, from scikit-learn: 13 standardized features and a constant, 3 labels."""
     from bandit_envs.datasets import load_wine  # noqa: PLC0415
 
     return _standardized_bandit(load_wine(), batch_size, **options)
 
 
-def breast_cancer(batch_size: int = 32, **options: Any) -> ClassificationBandit:
+def breast_cancer(batch_size: int = 32, **options: typing.Unpack[Options]) -> ClassificationBandit:
     """Diagnoses, from scikit-learn: 30 standardized features and a constant, 2 labels."""
     from bandit_envs.datasets import load_breast_cancer  # noqa: PLC0415
 
     return _standardized_bandit(load_breast_cancer(), batch_size, **options)
 
 
-def _standardized_bandit(data: Dataset, batch_size: int, **options: Any) -> ClassificationBandit:
+def _standardized_bandit(
+    data: Dataset, batch_size: int, **options: typing.Unpack[Options]
+) -> ClassificationBandit:
     """Returns the bandit of a data set with standardized features, and a constant one."""
     features = data.standardized().contexts
     contexts = np.column_stack([features, np.ones(len(features))])

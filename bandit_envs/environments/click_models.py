@@ -21,7 +21,11 @@ ATTRACTIONS = 0.5, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05
 class ClickModelBandit(BanditPyEnvironment[None]):
     """What both models share: slates of items, which attract with probabilities of their own.
 
-    `looks` are weights of the slots, [S], and `count` is what messages call their number.
+    Args:
+        attractions: [K], or [B, K] for a problem a row; in [0, 1].
+        looks: the probabilities that slots are looked at: [S].
+        name_of_count: what messages call S.
+        batch_size: B.
     """
 
     independent_rows = True
@@ -30,7 +34,7 @@ class ClickModelBandit(BanditPyEnvironment[None]):
         self,
         attractions: ArrayLike,
         looks: Floats,
-        count: str,
+        name_of_count: str,
         batch_size: int,
         **options: typing.Unpack[Options],
     ) -> None:
@@ -39,8 +43,9 @@ class ClickModelBandit(BanditPyEnvironment[None]):
         if table.ndim not in (1, 2) or (table.ndim == 2 and len(table) != size):
             raise ValueError(f"attractions has shape {table.shape}; expected [K] or [{size}, K]")
         num_items = table.shape[-1]
-        num_slots = check_integer(count, len(looks), 1, num_items)
-        self._attractions, self._looks = table.copy(), looks
+        num_slots = check_integer(name_of_count, len(looks), 1, num_items)
+        self._attractions = table.copy()
+        self._looks = looks
         clicks = CLICK_SPEC.replace(shape=(num_slots,), name="clicks")
         slates = SlateSpec.of(num_slots, num_items)
         super().__init__(reward_spec=clicks, action_spec=slates, batch_size=size, **options)
@@ -75,6 +80,7 @@ class CascadeBandit(ClickModelBandit):
     Args:
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
         num_slots: S. The action and the reward are [B, S].
+        batch_size: B.
 
     Source: Kveton et al., Cascading bandits (2015).
 
@@ -123,7 +129,9 @@ class PositionBasedBandit(ClickModelBandit):
 
     Args:
         attractions: [K], or [B, K] for a problem a row; in [0, 1].
-        observation_probs: [S], in [0, 1]. The action and the reward are [B, S].
+        observation_probs: the probabilities that slots are looked at: [S]. The action and the
+            reward are [B, S].
+        batch_size: B.
 
     Source: Lagree, Vernade & Cappe, Multiple-play bandits in the position-based model (2016).
 
@@ -141,8 +149,8 @@ class PositionBasedBandit(ClickModelBandit):
         **options: typing.Unpack[Options],
     ) -> None:
         looks = check_table("observation_probs", observation_probs, 1, 0.0, 1.0)
-        count = "the length of observation_probs"
-        super().__init__(attractions, looks, count, batch_size, **options)
+        name_of_count = "the length of observation_probs"
+        super().__init__(attractions, looks, name_of_count, batch_size, **options)
         self._row_looks = np.tile(looks[:, np.newaxis], self._batch_size)  # [S, B]: fast
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:

@@ -1,14 +1,14 @@
-"""What bandits with new contexts at every step share."""
+"""What bandits with new contexts at every step are made of."""
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Rng, read_only
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.nests import Nest
 from bandit_envs.sampling import SamplingFunction, as_sampler
 from bandit_envs.specs import add_outer_dims_nest
@@ -22,17 +22,32 @@ NAMES = ("global_context_sampling_fn", "arm_context_sampling_fn")
 ITEM_NAMES = ("global_sampling_fn", "item_sampling_fn")
 
 
-class ContextualBandit(BanditPyEnvironment[Nest]):
-    """A bandit whose state is its observation, which `_initial_state` draws anew for each step."""
+class NewContexts(abc.ABC):
+    """The hooks of a bandit whose state is its observation, which every step draws anew.
 
-    def _observe(self, state: Any) -> Any:
+    It stands before `BanditPyEnvironment` among the bases of such a bandit.
+    """
+
+    @abc.abstractmethod
+    def _initial_state(self, rng: Rng) -> Nest:
+        """Draws an observation."""
+
+    def _observe(self, state: Nest) -> Nest:
         return state
 
-    def _state_of(self, observation: Any) -> Any:
+    def _state_of(self, observation: Nest) -> Nest:
         return observation
 
-    def _next_state(self, rng: Rng, state: Any, action: Any) -> Any:
+    def _next_state(self, rng: Rng, state: Nest, action: Indices) -> Nest:
         return self._initial_state(rng)
+
+
+class Sampler(Protocol):
+    """Draws contexts: a `ContextSampler`, or what draws nests of them."""
+
+    @property
+    def spec(self) -> Nest: ...
+    def sample(self, rng: Rng, size: tuple[int, ...], name: str) -> Nest: ...
 
 
 class UsersAndItems:
@@ -49,16 +64,16 @@ class UsersAndItems:
     def __init__(
         self,
         names: tuple[str, str],
-        users: Any,
-        items: Any,
+        users: SamplingFunction | Nest,
+        items: SamplingFunction | Nest,
         num_items: int,
-        as_sampler: Callable[..., Any] = as_sampler,
+        as_sampler: Callable[[str, Nest, tuple[int, ...]], Sampler] = as_sampler,
     ) -> None:
         self._name_of_users, self._name_of_items = names
         self._num_items = num_items
         self.users = as_sampler(self._name_of_users, users, (1,))
         self.items = as_sampler(self._name_of_items, items, (1, num_items))
-        self.spec: dict[str, Any] = {
+        self.spec: dict[str, Nest] = {
             "global": self.users.spec,
             "per_arm": add_outer_dims_nest(self.items.spec, (num_items,)),
         }
@@ -73,46 +88,32 @@ class UsersAndItems:
         }
 
 
-class LinearBandit(BanditPyEnvironment[Any]):
-    """A bandit with contexts x [B, d], and weights W [d, K] that all rows share.
-
-    Its states have them as fields `context` and `weights`. Time goes on through `reset`.
+class LinearContexts:
+    """Draws contexts x [B, d], and weights W [d, K] that all rows share.
 
     Args:
         contexts: a `ContextSampler`, or a function that returns one context.
         weights: the same for a row of W, of K numbers.
-        options: as for `BanditPyEnvironment`.
     """
 
-    def __init__(
-        self, contexts: SamplingFunction, weights: SamplingFunction, **options: Any
-    ) -> None:
-        self._sampler = as_sampler(CONTEXT, contexts, (1,))
-        (self._dim,) = self._sampler.spec.shape
-        self._weights_sampler = as_sampler(WEIGHTS, weights, (self._dim,))
-        (num_actions,) = self._weights_sampler.spec.shape
-        super().__init__(self._sampler.spec, num_actions, **options)
+    def __init__(self, contexts: SamplingFunction, weights: SamplingFunction) -> None:
+        self._contexts = as_sampler(CONTEXT, contexts, (1,))
+        self.spec = self._contexts.spec
+        (self.dim,) = self.spec.shape
+        self._weights = as_sampler(WEIGHTS, weights, (self.dim,))
+        (self.num_actions,) = self._weights.spec.shape
 
-    @property
-    def weights(self) -> Floats:
-        """The weights W of the coming reward: [d, K]."""
-        return read_only(self._bandit_state().state.weights)
+    def draw_contexts(self, rng: Rng, batch_size: int) -> Array:
+        """Draws x: [B, d]."""
+        return self._contexts.sample(rng, (batch_size,), CONTEXT)
 
-    def _next_episode(self, rng: Rng, state: Any) -> Any:
-        return state._replace(context=self._contexts(rng))
+    def draw_weights(self, rng: Rng) -> Floats:
+        """Draws W: [d, K]."""
+        return self._weights.sample(rng, (self.dim,), WEIGHTS).astype(np.float64)
 
-    def _observe(self, state: Any) -> Array:
-        return np.asarray(state.context)
 
-    def _contexts(self, rng: Rng) -> Array:
-        return self._sampler.sample(rng, self._batch_shape, CONTEXT)
-
-    def _weights(self, rng: Rng) -> Floats:
-        return self._weights_sampler.sample(rng, (self._dim,), WEIGHTS).astype(np.float64)
-
-    def _products(self, state: Any) -> Array:
-        """Returns x . W [B, K], in float32 if x is."""
-        weights = state.weights
-        if state.context.dtype == np.float32:
-            weights = weights.astype(np.float32)
-        return np.asarray(state.context.dot(weights))
+def multiply(contexts: Array, weights: Floats) -> Array:
+    """Returns x . W [B, K], in float32 if x [B, d] is."""
+    if contexts.dtype == np.float32:
+        weights = weights.astype(np.float32)
+    return np.asarray(contexts.dot(weights))

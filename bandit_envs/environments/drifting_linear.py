@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+import typing
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng, read_only
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_parameters
-from bandit_envs.environments.contextual import CONTEXT, LinearBandit
+from bandit_envs.environments.contextual import CONTEXT, LinearContexts, multiply
 from bandit_envs.rewards import arms
 from bandit_envs.sampling import Normal, SamplingFunction
 from bandit_envs.seeding import Seed
@@ -23,7 +25,7 @@ class DriftingLinearState(NamedTuple):
     weights: Floats
 
 
-class DriftingLinearBandit(LinearBandit):
+class DriftingLinearBandit(BanditPyEnvironment[DriftingLinearState]):
     """Contextual bandit with linear rewards and drifting weights, the same for all rows.
 
         R_t     = x_t . W_t[:, A_t] + N(additive_mean, additive_std^2)[A_t]
@@ -36,7 +38,11 @@ class DriftingLinearBandit(LinearBandit):
         context_sampling_fn: a `ContextSampler` of at least 2 features, or a function that returns
             one context. The observation is [B, d].
         weights_sampling_fn: the same for a row of W_0, of K numbers; it is drawn d times.
-        additive_mean, additive_std: numbers, or [K].
+        drift_mean: the mean of the angle of a rotation, in radians.
+        drift_std: its standard deviation, at least 0.
+        additive_mean: the mean of what is added to the rewards: a number, or [K].
+        additive_std: its standard deviation: a number, or [K].
+        batch_size: B.
         shared_noise: whether all rows get the same additive rewards, as in TF-Agents.
 
     Source: TF-Agents' `DriftingLinearEnvironment`; there W is also rotated before the first reward,
@@ -64,9 +70,16 @@ class DriftingLinearBandit(LinearBandit):
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
-        samplers = context_sampling_fn, weights_sampling_fn
-        super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
-        check_integer(f"the number of features of {CONTEXT}", self._dim, minimum=2)
+        self._contexts = LinearContexts(context_sampling_fn, weights_sampling_fn)
+        check_integer(f"the number of features of {CONTEXT}", self._contexts.dim, minimum=2)
+        super().__init__(
+            self._contexts.spec,
+            self._contexts.num_actions,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
         self._drift_mean = check_number("drift_mean", drift_mean)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
         mean, std = check_parameters(
@@ -79,15 +92,25 @@ class DriftingLinearBandit(LinearBandit):
             raise ValueError(f"additive_mean and additive_std have {shapes}")
         self._shared_noise = bool(shared_noise)
 
+    @property
+    def weights(self) -> Floats:
+        """The weights W of the coming reward: [d, K]."""
+        return read_only(self._bandit_state().state.weights)
+
     def _initial_state(self, rng: Rng) -> DriftingLinearState:
-        return DriftingLinearState(self._contexts(rng), self._weights(rng))
+        contexts = self._contexts.draw_contexts(rng, self._batch_size)
+        weights = self._contexts.draw_weights(rng)
+        return DriftingLinearState(contexts, weights)
+
+    def _observe(self, state: DriftingLinearState) -> Array:
+        return state.context
 
     def _expected_rewards(self, state: DriftingLinearState) -> Array:
-        return self._products(state) + self._additive.mean.astype(np.float32)
+        return multiply(state.context, state.weights) + self._additive.mean.astype(np.float32)
 
     def _draw_rewards(self, rng: Rng, state: DriftingLinearState, action: Indices) -> Array:
         additive = self._draw_additive(rng, action)
-        rewards = self._of_action(self._products(state), action)
+        rewards = self._of_action(multiply(state.context, state.weights), action)
         rewards += additive
         return rewards
 
@@ -103,21 +126,27 @@ class DriftingLinearBandit(LinearBandit):
 
     def _rotate(self, rng: Rng, weights: Floats) -> Floats:
         """Returns weights [d, K] after a random rotation."""
-        first = int(rng.random() * (self._dim - 1))
+        first = int(rng.random() * (self._contexts.dim - 1))
         return rotated(weights, first, self._draw_angle(rng))
 
     def _next_state(
         self, rng: Rng, state: DriftingLinearState, action: Indices
     ) -> DriftingLinearState:
         weights = self._rotate(rng, state.weights)
-        return DriftingLinearState(self._contexts(rng), weights)
+        return DriftingLinearState(self._contexts.draw_contexts(rng, self._batch_size), weights)
+
+    def _next_episode(self, rng: Rng, state: DriftingLinearState) -> DriftingLinearState:
+        contexts = self._contexts.draw_contexts(rng, self._batch_size)
+        return DriftingLinearState(contexts, state.weights)
 
 
 def rotated(weights: Floats, first: int, angle: float) -> Floats:
     """Returns weights [d, K] with the rows `first` and `first + 1` rotated by an angle."""
-    cos, sin = math.cos(angle), math.sin(angle)
-    result, rows = weights.copy(), slice(first, first + 2)
-    np.array([[cos, -sin], [sin, cos]]).dot(weights[rows], result[rows])
+    cos = math.cos(angle)
+    sin = math.sin(angle)
+    rotation = np.array([[cos, -sin], [sin, cos]])
+    result = weights.copy()
+    result[first : first + 2] = rotation @ weights[first : first + 2]
     return result
 
 
@@ -130,7 +159,7 @@ def drifting_linear(  # noqa: PLR0917 - as the class
     batch_size: int = 8,
     *,
     shared_noise: bool = False,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> DriftingLinearBandit:
     """Contextual bandit with linear rewards, whose weights rotate at every step.
 

@@ -62,7 +62,7 @@ def k_armed(
     means: ArrayLike = (0.0, 0.2, 0.4, 0.6, 0.8),
     stds: ArrayLike = 1.0,
     batch_size: int = 1,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> KArmedBandit:
     """Normal arms; `means` are [K], `stds` [K] or one number for all arms.
 
@@ -78,7 +78,7 @@ def corrupted_k_armed(
     stds: ArrayLike = 1.0,
     cor_prop: float = 0.05,
     batch_size: int = 1,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> KArmedBandit:
     """Normal arms, of whose rewards a proportion `cor_prop` is replaced by N(1000, 1).
 

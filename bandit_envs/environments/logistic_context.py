@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array, Floats, Indices, Rng
-from bandit_envs.base.bandit_py_environment import Options
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_table
-from bandit_envs.environments.contextual import ContextualBandit
+from bandit_envs.environments.contextual import NewContexts
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
 
@@ -19,7 +19,7 @@ ACTIONS_PER_BLOCK = 250
 """How many actions the reference contexts are scored for at a time, to save memory."""
 
 
-class LogisticContextBandit(ContextualBandit):
+class LogisticContextBandit(NewContexts, BanditPyEnvironment[Floats]):
     """Normal contexts and clicks whose logit is linear in the context, for each action.
 
         x ~ N(0, I),    z(x, a) = f(x) M g(a) + f(x) . u + g(a) . v,    f(x) = (1, x),

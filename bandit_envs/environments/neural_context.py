@@ -8,9 +8,9 @@ import typing
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices, Rng, take_actions
-from bandit_envs.base.bandit_py_environment import Options
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.contextual import NAMES, NewContexts, Observation, UsersAndItems
 from bandit_envs.rewards import FunctionReward
 from bandit_envs.sampling import Normal, UnitSphere
 from bandit_envs.seeding import split_seed
@@ -34,7 +34,7 @@ def cosine(parameter: Floats, x: Array) -> Floats:
 FUNCTIONS = {"square": square, "quadratic": quadratic, "cosine": cosine}
 
 
-class NeuralContextBandit(ContextualBandit):
+class NeuralContextBandit(NewContexts, BanditPyEnvironment[Observation]):
     """Contextual bandit whose mean reward is a nonlinear function h of the features of an action.
 
         R_t ~ N(h(x), noise_std^2),    x = the features of A_t ~ uniform on the unit sphere

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Array, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.sampling.durations import Durations
@@ -60,6 +61,7 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment[PiecewiseState]):
         piece_means: [P, K], of P pieces and K arms.
         change_duration_generator: d_0, d_1, ...: an iterator, a sequence, an integer, or a
             `ContextSampler` of one integer; see `sampling.Durations`.
+        batch_size: B.
         restart_on_reset: whether each `reset` returns to piece 0; a sampler draws new durations.
 
     Source: TF-Agents' `PiecewiseBernoulliPyEnvironment`, whose signature is kept; Garivier &
@@ -85,9 +87,14 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment[PiecewiseState]):
         name: str | None = None,
     ) -> None:
         self._piece_means = check_table("piece_means", piece_means, 2, 0.0, 1.0)
-        spec, num_arms = ArraySpec((1,), np.int32, "observation"), self._piece_means.shape[1]
         super().__init__(
-            spec, num_arms, CLICK_SPEC, batch_size=batch_size, seed=seed, horizon=horizon, name=name
+            ArraySpec((1,), np.int32, "observation"),
+            self._piece_means.shape[1],
+            CLICK_SPEC,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
         )
         self._piece_optima = self._piece_means.argmax(axis=1)
         self._durations = Durations("change_duration_generator", change_duration_generator)
@@ -136,7 +143,7 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment[PiecewiseState]):
 
 
 def piecewise_bernoulli(
-    problem: int = 1, steps: int = 1000, batch_size: int = 1, **options: Any
+    problem: int = 1, steps: int = 1000, batch_size: int = 1, **options: typing.Unpack[Options]
 ) -> PiecewiseBernoulliPyEnvironment:
     """Arms that pay 1 or 0, with probabilities that change at certain times.
 
@@ -158,7 +165,7 @@ def piecewise_bernoulli(
 
 
 def constrained_adversary(
-    num_actions: int = 8, gap: float = 0.125, batch_size: int = 1, **options: Any
+    num_actions: int = 8, gap: float = 0.125, batch_size: int = 1, **options: typing.Unpack[Options]
 ) -> PiecewiseBernoulliPyEnvironment:
     """A stochastically constrained adversary: all means move, and the gap of the best arm stays.
 
@@ -169,8 +176,9 @@ def constrained_adversary(
     """
     others = check_integer("num_actions", num_actions, minimum=2) - 1
     gap = check_number("gap", gap, 0.0, 1.0)
-    pieces = [[1.0, *[1.0 - gap] * others], [gap, *[0.0] * others]]
+    high_means = [1.0] + [1.0 - gap] * others
+    low_means = [gap] + [0.0] * others
     durations = np.ceil(1.6 ** np.arange(90)).astype(np.int64)
     return PiecewiseBernoulliPyEnvironment(
-        pieces, durations, restart_on_reset=True, batch_size=batch_size, **options
+        [high_means, low_means], durations, restart_on_reset=True, batch_size=batch_size, **options
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Rng, read_only
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number
-from bandit_envs.environments.contextual import WEIGHTS, LinearBandit
+from bandit_envs.environments.contextual import WEIGHTS, LinearContexts, multiply
 from bandit_envs.sampling import Durations, Normal, SamplingFunction, as_sampler
 from bandit_envs.seeding import Seed
 
@@ -25,7 +27,7 @@ class PiecewiseLinearState(NamedTuple):
     ends: Indices  # 0, and the times at which the pieces so far end
 
 
-class PiecewiseLinearBandit(LinearBandit):
+class PiecewiseLinearBandit(BanditPyEnvironment[PiecewiseLinearState]):
     """Contextual bandit with linear rewards, whose parameters change abruptly.
 
         R_t = x_t . W[:, A_t] + b[A_t]
@@ -40,6 +42,7 @@ class PiecewiseLinearBandit(LinearBandit):
             an integer, or a `ContextSampler` of one.
         weights_sampling_fn: draws a row of W, of K numbers; it is drawn d times.
         additive_sampling_fn: draws b, of K numbers.
+        batch_size: B.
         count_samples: whether durations count samples, which are steps times rows, as in TF-Agents.
 
     Source: TF-Agents' `PiecewiseStochasticEnvironment`; there, the optimum leaves out b.
@@ -64,8 +67,15 @@ class PiecewiseLinearBandit(LinearBandit):
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
-        samplers = context_sampling_fn, weights_sampling_fn
-        super().__init__(*samplers, batch_size=batch_size, seed=seed, horizon=horizon, name=name)
+        self._contexts = LinearContexts(context_sampling_fn, weights_sampling_fn)
+        super().__init__(
+            self._contexts.spec,
+            self._contexts.num_actions,
+            batch_size=batch_size,
+            seed=seed,
+            horizon=horizon,
+            name=name,
+        )
         self._durations = Durations("interval_sampling_fn", interval_sampling_fn)
         self._time_of_step = self._batch_size if count_samples else 1
         self._additive_sampler = as_sampler(ADDITIVE, additive_sampling_fn, (1,))
@@ -74,15 +84,26 @@ class PiecewiseLinearBandit(LinearBandit):
             expected = f"expected {self.num_actions}, as {WEIGHTS}"
             raise ValueError(f"{ADDITIVE} draws {drawn} numbers; {expected}")
 
+    @property
+    def weights(self) -> Floats:
+        """The weights W of the coming reward: [d, K]."""
+        return read_only(self._bandit_state().state.weights)
+
     def _initial_state(self, rng: Rng) -> PiecewiseLinearState:
-        ends, drawn = self._durations.ends(rng, 0, np.zeros(1, np.int64)), self._drawn(rng)
-        return PiecewiseLinearState(self._contexts(rng), *drawn, 0, ends)
+        ends = self._durations.ends(rng, 0, np.zeros(1, np.int64))
+        weights = self._contexts.draw_weights(rng)
+        additive = self._draw_additive(rng)
+        contexts = self._contexts.draw_contexts(rng, self._batch_size)
+        return PiecewiseLinearState(contexts, weights, additive, 0, ends)
+
+    def _observe(self, state: PiecewiseLinearState) -> Array:
+        return state.context
 
     def _expected_rewards(self, state: PiecewiseLinearState) -> Array:
-        return np.asarray(self._products(state) + state.additive)
+        return np.asarray(multiply(state.context, state.weights) + state.additive)
 
     def _draw_rewards(self, rng: Rng, state: PiecewiseLinearState, action: Indices) -> Array:
-        rewards = self._of_action(self._products(state), action)
+        rewards = self._of_action(multiply(state.context, state.weights), action)
         rewards += state.additive.take(action)
         return rewards
 
@@ -95,12 +116,18 @@ class PiecewiseLinearBandit(LinearBandit):
         if time >= ends.item(-1):
             ends = self._durations.ends(rng, time, ends)
             if len(ends) > number:  # else the last piece stays
-                weights, additive = self._drawn(rng)
-        return PiecewiseLinearState(self._contexts(rng), weights, additive, time, ends)
+                weights = self._contexts.draw_weights(rng)
+                additive = self._draw_additive(rng)
+        contexts = self._contexts.draw_contexts(rng, self._batch_size)
+        return PiecewiseLinearState(contexts, weights, additive, time, ends)
 
-    def _drawn(self, rng: Rng) -> tuple[Floats, Array]:
-        """Draws W and b."""
-        return self._weights(rng), self._additive_sampler.sample(rng, (1,), ADDITIVE)[0]
+    def _next_episode(self, rng: Rng, state: PiecewiseLinearState) -> PiecewiseLinearState:
+        contexts = self._contexts.draw_contexts(rng, self._batch_size)
+        return PiecewiseLinearState(contexts, state.weights, state.additive, state.time, state.ends)
+
+    def _draw_additive(self, rng: Rng) -> Array:
+        """Draws b: [K]."""
+        return np.asarray(self._additive_sampler.sample(rng, (1,), ADDITIVE)[0])
 
 
 def piecewise_linear(
@@ -109,7 +136,7 @@ def piecewise_linear(
     interval: int = 200,
     additive_std: float = 0.01,
     batch_size: int = 8,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> PiecewiseLinearBandit:
     """Contextual bandit with linear rewards, whose parameters are redrawn at regular intervals.
 

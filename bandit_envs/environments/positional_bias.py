@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 import warnings
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Array, Floats, Indices, Rng, cast, take_actions
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.slates import best_slate
 from bandit_envs.environments.contextual import (
     ITEM_NAMES,
-    ContextualBandit,
+    NewContexts,
     Observation,
     UsersAndItems,
 )
@@ -24,7 +26,7 @@ from bandit_envs.seeding import Seed, split_seed
 from bandit_envs.specs import SlateSpec
 
 
-class ExplicitPositionalBiasRankingEnvironment(ContextualBandit):
+class ExplicitPositionalBiasRankingEnvironment(NewContexts, BanditPyEnvironment[Observation]):
     """A user looks at each slot with a probability of its own. Rows share the problem.
 
         x ~ global_sampling_fn,   z_j ~ item_sampling_fn
@@ -128,7 +130,7 @@ def positional_bias(
     dim: int = 4,
     decay: float = 1.3,
     batch_size: int = 20,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> ExplicitPositionalBiasRankingEnvironment:
     """Slates of items for users, who look at slot i with probability 1 / i^decay."""
     rng, options["seed"] = split_seed(options.get("seed"))

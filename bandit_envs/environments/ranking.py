@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Array, Floats, Indices, Rng, take_actions
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_number, check_table
 from bandit_envs.base.slates import best_slate
 from bandit_envs.environments.contextual import (
     ITEM_NAMES,
-    ContextualBandit,
+    NewContexts,
     Observation,
     UsersAndItems,
 )
@@ -43,7 +44,7 @@ class ClickModel:
     DISTANCE_BASED = 2
 
 
-class RankingPyEnvironment(ContextualBandit):
+class RankingPyEnvironment(NewContexts, BanditPyEnvironment[Observation]):
     """A user sees a slate of items and clicks on one of them, or on none. Rows share the problem.
 
         x ~ global_sampling_fn,   z_j ~ item_sampling_fn,   s_j = z_j' M x
@@ -239,7 +240,11 @@ def _ghost_click_probability(scores: Floats, ghosts: Floats) -> Floats:
 
 
 def ranking(
-    num_items: int = 20, num_slots: int = 5, dim: int = 4, batch_size: int = 20, **options: Any
+    num_items: int = 20,
+    num_slots: int = 5,
+    dim: int = 4,
+    batch_size: int = 20,
+    **options: typing.Unpack[Options],
 ) -> RankingPyEnvironment:
     """Slates of items for users, who click on one item or none: score vectors, ghost actions.
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import typing
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array, Floats, Indices, Rng, take_actions
-from bandit_envs.base.bandit_py_environment import Options
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_table
-from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.contextual import NAMES, NewContexts, Observation, UsersAndItems
 from bandit_envs.sampling import Catalog
 from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec
 
 
-class RatingsBandit(ContextualBandit):
+class RatingsBandit(NewContexts, BanditPyEnvironment[Floats]):
     """Recommend one of K items to a user, who rates it. Rows are users of a shared problem.
 
         ratings ~ U S V',    their singular value decomposition, cut off at rank k
@@ -62,7 +61,7 @@ class RatingsBandit(ContextualBandit):
         return np.asarray(np.einsum("bk,bk->b", state, items), np.float32)
 
 
-class PerArmRatingsBandit(ContextualBandit):
+class PerArmRatingsBandit(NewContexts, BanditPyEnvironment[Observation]):
     """The per-arm form of `RatingsBandit`, in which items have features, too.
 
         x_t = U[user],    z_t(a) = V[item a on offer],    R_t = x_t S z_t(A_t)'
@@ -132,14 +131,16 @@ def _draw_ratings(rng: Rng, num_items: int) -> Floats:
     return np.asarray(table * is_known)
 
 
-def ratings(rank: int = 5, batch_size: int = 20, **options: Any) -> RatingsBandit:
+def ratings(
+    rank: int = 5, batch_size: int = 20, **options: typing.Unpack[Options]
+) -> RatingsBandit:
     """Synthetic ratings of 20 items by 200 users, drawn from `seed`."""
     rng, options["seed"] = split_seed(options.get("seed"))
     return RatingsBandit(_draw_ratings(rng, 20), rank, batch_size, **options)
 
 
 def per_arm_ratings(
-    rank: int = 5, num_actions: int = 20, batch_size: int = 20, **options: Any
+    rank: int = 5, num_actions: int = 20, batch_size: int = 20, **options: typing.Unpack[Options]
 ) -> PerArmRatingsBandit:
     """Synthetic ratings of 100 items by 200 users, drawn from `seed`."""
     rng, options["seed"] = split_seed(options.get("seed"))

@@ -62,7 +62,8 @@ class EnvironmentEntry(Entry):
     `batch_size`, and passes the keywords on that every environment takes, such as `seed`.
     """
 
-    what, kinds = "environment", (BanditPyEnvironment, Wrapper)
+    what = "environment"
+    kinds = (BanditPyEnvironment, Wrapper)
 
     environment: type[BanditPyEnvironment[Any] | Wrapper]
     """The class of what `make` returns."""

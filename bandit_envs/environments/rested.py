@@ -25,6 +25,8 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
 
     Args:
         means: [K, N], N of each arm.
+        std: the standard deviation of rewards, at least 0.
+        batch_size: B.
 
     Source: Levine, Crammer & Mannor, Rotting bandits (2017); Metelli et al., Stochastic rising
     bandits (2022).
@@ -81,6 +83,12 @@ class RottingBandit(RestedBandit):
 
     The mean stays as it is after 1000 pulls.
 
+    Args:
+        starts: the means of the first pulls: [K].
+        rate: how fast means fall, at least 0.
+        std: the standard deviation of rewards.
+        batch_size: B.
+
     >>> env = RottingBandit([1.0, 0.75], rate=1.0, std=0.0)
     >>> time_step = env.reset()
     >>> [env.step([0]).reward.item() for _ in range(2)], env.optimal_action()
@@ -107,6 +115,12 @@ class RisingBandit(RestedBandit):
 
     The mean stays as it is after 1000 pulls.
 
+    Args:
+        ends: what the means rise to: [K].
+        rates: how fast they rise, at least 0: [K].
+        std: the standard deviation of rewards.
+        batch_size: B.
+
     >>> env = RisingBandit([0.5, 1.0], rates=[1.0, 0.1], std=0.0)
     >>> time_step = env.reset()
     >>> [round(env.step([1]).reward.item(), 2) for _ in range(3)]
@@ -121,7 +135,8 @@ class RisingBandit(RestedBandit):
         batch_size: int = 1,
         **options: typing.Unpack[Options],
     ) -> None:
-        speeds, limits = check_table("rates", rates, 1, 0.0), check_table("ends", ends, 1, 0.0)
+        speeds = check_table("rates", rates, 1, 0.0)
+        limits = check_table("ends", ends, 1, 0.0)
         if speeds.shape != limits.shape:
             raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
         means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, PULLS))

@@ -26,6 +26,8 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
     Args:
         transitions: [K, S, S]; rows sum to 1, and each chain has one stationary distribution.
         rewards: [K, S], of K arms and S states of each chain.
+        rested: whether only the chain of the arm pulled moves.
+        batch_size: B.
 
     Source: Tekin & Liu, Online learning of rested and restless bandits (2012).
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Array, Indices, Rng
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_numbers
-from bandit_envs.environments.contextual import CONTEXT, ContextualBandit
+from bandit_envs.environments.contextual import CONTEXT, NewContexts
 from bandit_envs.nests import Nest
 from bandit_envs.rewards import ActionRewards, LinearActionReward, as_action_reward_model
 from bandit_envs.sampling import BatchFunction, ContextSampler, Normal
 from bandit_envs.seeding import Seed, split_seed
 
 
-class StationaryStochasticPyEnvironment(ContextualBandit):
+class StationaryStochasticPyEnvironment(NewContexts, BanditPyEnvironment[Array]):
     """Contextual bandit without features of the actions. A row is a user of a shared problem.
 
         x_t ~ context_sampling_fn,    R_t ~ reward_fns[A_t](x_t)
@@ -117,7 +119,7 @@ def stationary_stochastic(
     num_actions: int = 5,
     noise_std: float = 0.1,
     batch_size: int = 8,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> StationaryStochasticPyEnvironment:
     """Contextual bandit without features of the actions: linear rewards, normal contexts.
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Indices, Rng, take_actions
-from bandit_envs.base.bandit_py_environment import available_actions
+from bandit_envs.base.bandit_py_environment import (
+    BanditPyEnvironment,
+    Options,
+    available_actions,
+)
 from bandit_envs.base.checks import check_integer
-from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.contextual import NAMES, NewContexts, Observation, UsersAndItems
 from bandit_envs.rewards import LinearReward, RewardFunction, as_reward_model
 from bandit_envs.sampling import ContextSampler, Normal, SamplingFunction, as_sampler
 from bandit_envs.seeding import Seed, split_seed
@@ -19,7 +23,7 @@ from bandit_envs.specs import BoundedArraySpec
 COUNT = "num_actions_fn"
 
 
-class StationaryStochasticPerArmPyEnvironment(ContextualBandit):
+class StationaryStochasticPerArmPyEnvironment(NewContexts, BanditPyEnvironment[Observation]):
     """Contextual bandit with features of users and of items. Rows are users of a shared problem.
 
         x_t       ~ global_context_sampling_fn                    the user
@@ -124,7 +128,7 @@ def per_arm(
     max_num_actions: int = 70,
     noise_std: float = 1.0,
     batch_size: int = 20,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> StationaryStochasticPerArmPyEnvironment:
     """Contextual bandit with features of users and of items: linear rewards, normal features.
 

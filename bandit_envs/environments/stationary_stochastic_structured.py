@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Array, Indices, Rng, take_actions
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer
-from bandit_envs.environments.contextual import NAMES, ContextualBandit, Observation, UsersAndItems
+from bandit_envs.environments.contextual import NAMES, NewContexts, Observation, UsersAndItems
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.rewards import FlatReward, LinearReward, RowNestReward, as_reward_model
 from bandit_envs.sampling import Normal, Uniform, as_nest_sampler
 from bandit_envs.seeding import Seed, split_seed
 
 
-class StationaryStochasticStructuredPyEnvironment(ContextualBandit):
+class StationaryStochasticStructuredPyEnvironment(NewContexts, BanditPyEnvironment[Observation]):
     """Contextual bandit with nests of features. A row is a user of a shared problem.
 
         x_t    ~ global_context_sampling_fn                    the user
@@ -93,7 +95,7 @@ def structured(
     num_actions: int = 10,
     noise_std: float = 1.0,
     batch_size: int = 16,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> StationaryStochasticStructuredPyEnvironment:
     """Contextual bandit with nests of features: a user in a session, items with prices.
 

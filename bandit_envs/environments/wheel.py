@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import typing
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Array, Indices, Rng
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_parameters
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -140,7 +141,7 @@ def wheel(  # noqa: PLR0917 - as the class
     mu_high: float = 50.0,
     std_high: float = 0.01,
     batch_size: int = 100,
-    **options: Any,
+    **options: typing.Unpack[Options],
 ) -> WheelPyEnvironment:
     """The wheel bandit: a high reward outside a circle, for another action in each quadrant."""
     return WheelPyEnvironment(
