@@ -183,11 +183,8 @@ class Policy(Stateful, abc.ABC):
         chosen = None if rows is None else self._checked_rows(rows)
         if not self.can_learn or (chosen is not None and not chosen.any()):
             return
-        rng, learned, is_trained = self._state
-        after = self._learn_from(learned, checked, chosen)
-        if not is_trained or type(after) is not type(learned):
-            self._check_learned("_learn returned", after, learned)
-        self._state = PolicyState(rng, after, True)
+        after = self._learn_from(self._state.learned, checked, chosen)
+        self._state = PolicyState(self._state.rng, after, True)
 
     def reset(self) -> None:
         """Forgets everything learned. The generator goes on."""
@@ -304,14 +301,22 @@ class Policy(Stateful, abc.ABC):
         return merge_rows(learned, after, rows)
 
     def _call_learn(self, learned: Any, trajectory: Trajectory) -> Any:
-        """Returns what `_learn` returns; an error in a sum also says what `_initial` returned."""
+        """Returns what `_learn` returns.
+
+        Raises:
+            TypeError, ValueError: it is not of the layout of what `_initial` returned, or `_learn`
+                adds other numbers to arrays of integers.
+        """
         try:
-            return self._learn(learned, trajectory)
+            after = self._learn(learned, trajectory)
         except TypeError as error:
             if "Cannot cast ufunc" not in str(error):
                 raise
             found = layout(self._initial())
             raise TypeError(f"_initial returned {found}, and _learn: {error}") from error
+        if not self._state.is_trained or type(after) is not type(learned):
+            self._check_learned("_learn returned", after, learned)
+        return after
 
     def _checked_rows(self, rows: Any) -> Mask:
         mask = np.asarray(rows)

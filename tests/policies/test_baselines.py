@@ -1,14 +1,12 @@
 """Policies, held to implementations for one row and written out with loops, step by step."""
 
 import math
-from functools import partial
 
 import numpy as np
 import pytest
 
 from bandit_envs import (
     BayesUCBPolicy,
-    BernoulliPyEnvironment,
     BetaGreedyPolicy,
     BetaThompsonSamplingPolicy,
     BoltzmannPolicy,
@@ -25,18 +23,15 @@ from bandit_envs import (
     RandomActionMask,
     ReducedVarianceTsallisINFPolicy,
     SlidingWindowUCBPolicy,
-    StepDriver,
     SuccessiveEliminationPolicy,
     TsallisINFPolicy,
     UCB1TunedPolicy,
     rewards,
 )
-from bandit_envs.nests import map_structure
 from bandit_envs.policies.kl_ucb import BELOW_1, kl_upper_bounds
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 K, B = 4, 4
-SIZES = {"num_actions": 3, "batch_size": B}
 
 
 class Row:
@@ -332,63 +327,6 @@ def test_probabilities_are_those_of_the_rule_at_every_step(name, sleeping, binar
         policy(Trajectory.from_transition(before, action, after))
 
 
-UNIT = {
-    "beta_thompson": BetaThompsonSamplingPolicy,
-    "discounted_thompson": partial(DiscountedThompsonSamplingPolicy, 0.9),
-    "kl_ucb": KLUCBPolicy,
-    "imed": IMEDPolicy,
-    "bayes_ucb": BayesUCBPolicy,
-    "exp3": partial(Exp3Policy, 0.2),
-    "exp3_s": partial(Exp3SPolicy, 0.2, 0.1),
-    "tsallis_inf": TsallisINFPolicy,
-    "tsallis_inf_rv": ReducedVarianceTsallisINFPolicy,
-}
-
-
-@pytest.mark.parametrize("wrong", [-0.1, 1.5])
-@pytest.mark.parametrize("name", UNIT)
-def test_rewards_beyond_0_and_1_are_refused_and_nothing_changes(name, wrong, teach, learned):
-    policy = UNIT[name](num_actions=2, batch_size=3)
-    teach(policy, [np.array([0, 1, 1])], [np.array([0.0, 0.5, 1.0])])
-    before = policy.get_state().content.learned
-    with pytest.raises(ValueError, match="reward"):
-        teach(policy, [np.array([0, 1, 1])], [np.array([0.0, wrong, 1.0])])
-    for one, other in zip(tables(before), tables(learned(policy))):
-        np.testing.assert_array_equal(one, other)
-
-
-def tables(learned):
-    """Returns the arrays of what a policy has learned."""
-    found = []
-    map_structure(lambda leaf: found.append(leaf) if np.ndim(leaf) else None, learned)
-    return found
-
-
-@pytest.mark.parametrize("name", UNIT)
-def test_rows_with_rewards_from_0_to_1_learn_by_themselves(name, teach, learned):
-    rng = np.random.default_rng(3)
-    actions, seen, order = rng.integers(0, K, (30, B)), rng.random((30, B)), rng.permutation(B)
-    straight, permuted = (UNIT[name](num_actions=K, batch_size=B) for _ in range(2))
-    teach(straight, actions, seen)
-    teach(permuted, actions[:, order], seen[:, order])
-    for one, other in zip(tables(learned(straight)), tables(learned(permuted))):
-        np.testing.assert_allclose(one[order], other, rtol=1e-11, atol=1e-11)
-
-
-@pytest.mark.parametrize("name", UNIT)
-def test_a_saved_policy_with_rewards_from_0_to_1_replays_exactly(name):
-    env, policy = BernoulliPyEnvironment([0.2, 0.5, 0.7], B, seed=0), UNIT[name](**SIZES, seed=1)
-    StepDriver(env, policy, [policy], 20).run()
-    states, runs = (env.get_state(), policy.get_state()), []
-    for again in (policy, UNIT[name](**SIZES, seed=2)):
-        env.set_state(states[0])
-        again.set_state(states[1])
-        runs.append([])
-        record = runs[-1].append
-        StepDriver(env, again, [again, lambda step, record=record: record(step.action)], 20).run()
-    np.testing.assert_array_equal(*runs)
-
-
 def test_the_bounds_of_kl_ucb_are_exact():
     rng = np.random.default_rng(0)
     n = rng.integers(1, 100, 500)
@@ -453,33 +391,6 @@ def test_a_huge_reward_leaves_no_trace_in_a_later_window(teach, learned):
     teach(policy, np.arange(15)[:, np.newaxis] % 2, rewards[:, np.newaxis])
     expected = [[sum(rewards[a] for a in range(10, 15) if a % 2 == action) for action in (0, 1)]]
     np.testing.assert_allclose(learned(policy).sums, expected, rtol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("make", "argument", "error"),
-    [
-        (partial(MOSSPolicy, 0), "horizon", ValueError),
-        (partial(MOSSPolicy, 1.5), "horizon", TypeError),
-        (partial(KLUCBPolicy, -1.0), "c", ValueError),
-        (partial(BetaThompsonSamplingPolicy, 0.0), "prior_successes", ValueError),
-        (partial(BetaThompsonSamplingPolicy, 1.0, "1"), "prior_failures", TypeError),
-        (partial(ExploreThenCommitPolicy, 0), "m", ValueError),
-        (partial(DiscountedUCBPolicy, 0.0), "gamma", ValueError),
-        (partial(DiscountedUCBPolicy, 0.9, 0.0), "xi", ValueError),
-        (partial(SlidingWindowUCBPolicy, 0), "window", ValueError),
-        (partial(Exp3Policy, 1.5), "gamma", ValueError),
-        (partial(DiscountedThompsonSamplingPolicy, 1.5), "gamma", ValueError),
-        (partial(BayesUCBPolicy, 0.0), "prior_successes", ValueError),
-        (partial(BoltzmannPolicy, 0.0), "temperature", ValueError),
-        (partial(SuccessiveEliminationPolicy, 1.5), "delta", ValueError),
-        (partial(Exp3SPolicy, 0.5, "0"), "alpha", TypeError),
-        (partial(DecayingEpsilonGreedyPolicy, 0.0, 0.1), "c", ValueError),
-        (partial(DecayingEpsilonGreedyPolicy, 1.0, 1.1), "d", ValueError),
-    ],
-)
-def test_wrong_arguments_are_refused(make, argument, error):
-    with pytest.raises(error, match=f"{argument} is "):
-        make(num_actions=2)
 
 
 @pytest.mark.parametrize("policy", [TsallisINFPolicy, ReducedVarianceTsallisINFPolicy])

@@ -107,25 +107,6 @@ def test_ties_stay_random_as_long_as_they_last(teach, time_step, chi_square):
         teach(policy, np.zeros((1, 20_000), int), -np.ones((1, 20_000)))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"epsilon": -0.1}, ValueError),
-        ({"epsilon": 1.1}, ValueError),
-        ({"epsilon": float("nan")}, ValueError),
-        ({"epsilon": "0.1"}, TypeError),
-        ({"epsilon": True}, TypeError),
-        ({"step_size": 0.0}, ValueError),
-        ({"step_size": 1.5}, ValueError),
-        ({"initial_value": 1e308}, ValueError),
-        ({"initial_value": None}, TypeError),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments, error):
-    with pytest.raises(error, match=f"{next(iter(arguments))} is "):
-        EpsilonGreedyPolicy(**{"epsilon": 0.1, "num_actions": 2, **arguments})
-
-
 def test_each_row_explores_less_the_more_it_has_learned(chi_square):
     size = 40_000
     policy = DecayingEpsilonGreedyPolicy(0.1, 0.5, num_actions=4, batch_size=size, seed=0)

@@ -78,17 +78,3 @@ def test_only_available_actions_count_in_the_softmax(teach, learned):
     np.testing.assert_allclose(
         policy.probabilities(before), np.array([[1.0, 0.0, np.exp(0.5)]]) / (1.0 + np.exp(0.5))
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"step_size": 0.0}, ValueError),
-        ({"step_size": 1e308}, ValueError),
-        ({"step_size": "x"}, TypeError),
-        ({"baseline": 1}, TypeError),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments, error):
-    with pytest.raises(error, match=f"{next(iter(arguments))} is "):
-        GradientBanditPolicy(**{"step_size": 0.1, "num_actions": 2, **arguments})

@@ -38,19 +38,3 @@ def test_an_action_is_as_likely_as_it_is_to_be_best(teach, learned, time_step):
 def test_where_rounding_leaves_draws_equal_the_tie_is_broken_at_random(time_step):
     policy = GaussianThompsonSamplingPolicy(1.0, 1e-30, num_actions=3, batch_size=100, seed=0)
     assert set(policy.action(time_step(100))) == {0, 1, 2}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"prior_std": 0.0}, ValueError),
-        ({"reward_std": -1.0}, ValueError),
-        ({"reward_std": 1e-200}, ValueError),
-        ({"prior_std": 1e200}, ValueError),
-        ({"prior_mean": float("nan")}, ValueError),
-        ({"reward_std": None}, TypeError),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments, error):
-    with pytest.raises(error, match=f"{next(iter(arguments))} is "):
-        GaussianThompsonSamplingPolicy(num_actions=2, **arguments)

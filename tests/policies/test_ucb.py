@@ -51,18 +51,3 @@ def test_untried_actions_come_first_in_random_order(teach, time_step, chi_square
     orders = np.bincount(tried[0] * 3 + tried[1], minlength=9)
     # Six orders, five degrees of freedom: 6 standard deviations above the mean.
     assert chi_square(orders[orders > 0], np.full(6, 1 / 6)) < 5 + 6 * np.sqrt(10)
-
-
-@pytest.mark.parametrize(
-    ("c", "error"),
-    [
-        (0.0, ValueError),
-        (-2.0, ValueError),
-        (float("inf"), ValueError),
-        (1e308, ValueError),
-        ("2", TypeError),
-    ],
-)
-def test_a_width_that_is_not_a_positive_number_is_refused(c, error):
-    with pytest.raises(error, match="c is "):
-        UCBPolicy(c, num_actions=2)

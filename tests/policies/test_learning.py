@@ -1,0 +1,49 @@
+"""Every policy of the registry learns, and huge rewards spoil nothing."""
+
+import numpy as np
+import pytest
+
+from bandit_envs import KArmedTestbed, Policy, StepDriver
+from bandit_envs.nests import flatten
+from bandit_envs.policies.registry import POLICIES
+from tests.policies.examples import make_environment, make_policy
+
+ELSEWHERE = ("exp3_s", "successive_elimination")
+"""They need many steps: the tests of their regrets hold them to their bounds."""
+
+LEARNERS = [name for name, entry in POLICIES.items() if entry.make.can_learn and not entry.slates]
+OF_ANY_REWARD = [
+    name
+    for name in LEARNERS
+    if POLICIES[name].context == "ignored"
+    and POLICIES[name].make.reward_range == Policy.reward_range
+]
+
+
+def mean_reward(policy, env, steps):
+    """Returns the mean reward of the next steps, in which a policy learns."""
+    rewards = []
+    observers = [policy, lambda trajectory: rewards.append(np.mean(trajectory.reward))]
+    StepDriver(env, policy, observers, steps).run()
+    return np.mean(rewards)
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in ELSEWHERE])
+def test_what_a_policy_learns_earns_more_than_chance(name):
+    env = make_environment(name, batch_size=200)
+    policy = make_policy(name, env)
+    chance = mean_reward(make_policy("random", env), env, 100)
+    mean_reward(policy, env, 200)
+    assert mean_reward(policy, env, 100) > 1.1 * chance
+
+
+@pytest.mark.parametrize("scale", [1e37, 1e99])
+@pytest.mark.parametrize("name", OF_ANY_REWARD)
+def test_large_rewards_spoil_nothing(name, scale, teach, lesson, time_step):
+    actions, rewards = lesson
+    policy = make_policy(name, KArmedTestbed(4, batch_size=7))
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        teach(policy, actions, rewards.astype(np.float64) * scale)
+        policy.action(time_step(7))
+    first = flatten(policy.get_state().content.learned)[0]
+    assert np.isfinite(first).all()
