@@ -5,6 +5,8 @@ from bandit_envs.logged.confidence_sequence import IPSConfidenceSequence as IPSC
 from bandit_envs.logged.dsjson import read_dsjson as read_dsjson
 from bandit_envs.logged.dsjson import write_dsjson as write_dsjson
 from bandit_envs.logged.estimate import Estimate as Estimate
+from bandit_envs.logged.estimate import EstimateSums as EstimateSums
+from bandit_envs.logged.estimate import merge_sums as merge_sums
 from bandit_envs.logged.estimators import DirectMethod as DirectMethod
 from bandit_envs.logged.estimators import DoublyRobust as DoublyRobust
 from bandit_envs.logged.estimators import DRWithOptimisticShrinkage as DRWithOptimisticShrinkage

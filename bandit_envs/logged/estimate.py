@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import math
 import statistics
 import warnings
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_integer, check_number
-from bandit_envs.seeding import Seed, generator
+from bandit_envs.base.checks import check_number
+from bandit_envs.logged.bootstrap import PoissonBootstrap
+from bandit_envs.logged.sums import ActionSums, MeanSums, RatioSums, WeightSums
+from bandit_envs.metrics.statistics import Statistics
+from bandit_envs.seeding import Seed
 
-LARGE_WEIGHT = 100.0
 SMALL_SAMPLE = 100.0  # effective rows, below which an estimate is unreliable
 FAR = 4.0  # standard errors between a mean weight and 1
 BIASED = 3.0  # standard errors between an estimated bias and 0
 ROUNDING = 1e-6  # of propensities, which may be stored in single precision
-TINY = 1e-300  # in place of a sum of squares that is 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,39 +34,147 @@ class Terms:
     Args:
         direct: [n], what the policy earns by the predicted rewards; zeros without predictions.
         weighted: [n], weighted rewards, or weighted errors of the predictions.
+        weights: [S, n], of S slots, before any change; S is 1 but for slates.
         normaliser: [n], the weights of a self-normalised estimator; None for ones.
+        left_out: [n], what a change of the weights takes from `weighted`; None for nothing.
+        actions: which actions the log has, and the policy takes; None for slates.
     """
 
     direct: Floats
     weighted: Floats
+    weights: Floats
     normaliser: Floats | None = None
+    left_out: Floats | None = None
+    actions: ActionSums | None = None
 
     def __len__(self) -> int:
         return len(self.weighted)
 
-    def take(self, rows: NDArray[np.int32]) -> Terms:
-        """Returns the terms of some rows."""
-        normaliser = None if self.normaliser is None else self.normaliser.take(rows)
-        return Terms(self.direct.take(rows), self.weighted.take(rows), normaliser)
-
-    def value(self) -> float:
-        """Returns the estimate."""
-        bottom = 1.0 if self.normaliser is None else float(self.normaliser.mean())
-        ratio = float(self.weighted.mean()) / (bottom or 1.0)  # 0 / 0 is 0: no row has a weight
-        return float(self.direct.mean()) + ratio
-
-    def influence(self) -> Floats:
-        """Returns how far each row moves the estimate: [n], with mean 0.
-
-        Its standard deviation over sqrt(n) is the standard error, of a ratio by the delta method.
-        """
+    def columns(self) -> Floats:
+        """Returns the totals of the rows [1, n], or, with a normaliser, the three terms [3, n]."""
         if self.normaliser is None:
-            total = self.direct + self.weighted
-            return np.asarray(total - total.mean())
-        bottom = float(self.normaliser.mean()) or 1.0
-        ratio = float(self.weighted.mean()) / bottom
-        change = (self.weighted - ratio * self.normaliser) / bottom
-        return np.asarray(change + (self.direct - self.direct.mean()))
+            return np.asarray(self.direct + self.weighted)[np.newaxis]
+        return np.stack([self.direct, self.weighted, self.normaliser])
+
+    def sums(self) -> EstimateSums:
+        """Returns the sums over the rows, which merge with those of other rows."""
+        kind = MeanSums if self.normaliser is None else RatioSums
+        return EstimateSums(
+            main=kind.from_columns(self.columns()),
+            weights=WeightSums.from_weights(self.weights),
+            left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
+            actions=self.actions,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimateSums:
+    """All that an estimate is made of. The sums of parts of a log merge to those of the whole.
+
+    Args:
+        main: the sums of the value and its error.
+        weights: what the weights say of the log.
+        left_out: what a change of the weights takes from what each row adds; None for nothing.
+        actions: of the log and the policy; None for slates.
+    """
+
+    main: MeanSums | RatioSums
+    weights: WeightSums
+    left_out: Statistics | None = None
+    actions: ActionSums | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.weights.means.count
+
+    def merge(self, other: EstimateSums) -> EstimateSums:
+        """Returns the sums of the rows of both, which must be of one estimator and one policy."""
+        left_out = self.left_out
+        if left_out is not None and other.left_out is not None:
+            left_out = left_out.merge(other.left_out)
+        actions = self.actions
+        if actions is not None and other.actions is not None:
+            actions = actions.merge(other.actions)
+        main = _merge_main(self.main, other.main)
+        return EstimateSums(main, self.weights.merge(other.weights), left_out, actions)
+
+    def standard_error(self) -> float:
+        """Returns the standard error of the estimate, of a ratio by the delta method."""
+        return math.sqrt(self.main.squared_influence() / self.size / (self.size - 1))
+
+    def bias(self) -> float:
+        """Returns what the estimate is estimated to lack, as its weights are changed."""
+        return 0.0 if self.left_out is None else float(self.left_out.mean)
+
+    def find_problems(self) -> list[str]:
+        """Returns the reasons to distrust the estimate."""
+        found = (
+            self._find_unlogged_actions(),
+            self._find_bias(),
+            self._find_few_rows(),
+            self._find_wrong_mean_weight(),
+        )
+        return list(itertools.chain(*found))
+
+    def estimate(self, terms: Iterable[Terms] = (), stacklevel: int = 2) -> Estimate:
+        """Returns the estimate of the rows, at least two.
+
+        Args:
+            terms: those that were summed, of all parts of the log in order, which can be passed
+                over again. Bootstrap intervals need them, and Bernstein intervals of
+                self-normalised estimators.
+            stacklevel: of warnings, as for `warnings.warn`.
+
+        Warns:
+            UserWarning: for each reason to distrust the estimate.
+        """
+        if self.size < 2:
+            raise ValueError(f"log has {self.size} rows; expected at least two")
+        for problem in self.find_problems():
+            warnings.warn(problem, stacklevel=stacklevel)
+        return Estimate(
+            value=self.main.value(),
+            standard_error=self.standard_error(),
+            effective_sample_size=self.weights.effective_sample_size(),
+            max_weight=self.weights.largest,
+            share_of_large_weights=self.weights.share_of_large(),
+            bias=self.bias(),
+            sums=self,
+            terms=terms,
+        )
+
+    def _find_unlogged_actions(self) -> Iterator[str]:
+        unlogged = [] if self.actions is None else self.actions.find_unlogged()
+        if unlogged:
+            found = f"the policy takes actions that were never logged: {unlogged[:10]}"
+            yield f"{found}; the log cannot tell their value"
+
+    def _find_bias(self) -> Iterator[str]:
+        """Yields a text if what changed weights leave out exceeds its noise and the error."""
+        if self.left_out is None:
+            return
+        bias = float(self.left_out.mean)
+        noise = math.sqrt(float(self.left_out.squared_deviation)) / self.size
+        if abs(bias) > max(BIASED * noise, self.standard_error()):
+            direction = "low" if bias > 0.0 else "high"
+            found = f"the estimate is about {abs(bias):.4g} too {direction}"
+            yield f"{found}: its weights leave out that much; its interval does not show it"
+
+    def _find_few_rows(self) -> Iterator[str]:
+        effective = self.weights.effective_sample_size()
+        if effective < SMALL_SAMPLE:
+            found = f"the effective sample size is {effective:.1f} of {self.size} rows"
+            yield f"{found}; the estimate is unreliable"
+
+    def _find_wrong_mean_weight(self) -> Iterator[str]:
+        """Yields a text if the mean weight is not near its expectation, 1."""
+        mean = float(self.weights.means.mean)
+        error = math.sqrt(float(self.weights.means.squared_deviation)) / self.size
+        if abs(mean - 1.0) > FAR * error + ROUNDING:
+            found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
+            reason = "propensities may be wrong, or what the policy does was never logged"
+            yield f"{found}; {reason}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,42 +187,8 @@ class Estimate:
     max_weight: float  #: before any clipping
     share_of_large_weights: float  #: of rows whose weight exceeds 100
     bias: float  #: what the estimate is estimated to lack, as its weights are changed
-    terms: Terms = dataclasses.field(repr=False, compare=False)
-
-    @classmethod
-    def from_terms(cls, terms: Terms, weights: Floats, left_out: Floats | None = None) -> Estimate:
-        """Returns the estimate from the terms of n rows.
-
-        Args:
-            terms: of n rows, at least two.
-            weights: [S, n], of S slots, before any change; S is 1 but for slates.
-            left_out: [n], what a change of the weights takes from the terms; None for nothing.
-
-        Warns:
-            UserWarning: the effective sample size is small, the mean weight is not near 1, or
-                what is left out makes a difference.
-        """
-        size = len(terms)
-        if size < 2:
-            raise ValueError(f"log has {size} rows; expected at least two")
-        influence = terms.influence()
-        error = math.sqrt(float(influence @ influence) / size / (size - 1))
-        bias = 0.0
-        if left_out is not None:
-            bias = float(left_out.mean())
-            _warn_of_bias(left_out, error)
-        effective = float(np.mean(_effective_sample_sizes(weights)))
-        _warn_of_few_rows(effective, size)
-        _warn_of_mean_weight(weights)
-        return cls(
-            value=terms.value(),
-            standard_error=error,
-            effective_sample_size=effective,
-            max_weight=float(weights.max()),
-            share_of_large_weights=float(np.mean(weights > LARGE_WEIGHT)),
-            bias=bias,
-            terms=terms,
-        )
+    sums: EstimateSums = dataclasses.field(repr=False, compare=False)
+    terms: Iterable[Terms] = dataclasses.field(repr=False, compare=False)
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
@@ -125,24 +202,56 @@ class Estimate:
         Source: Maurer & Pontil, Empirical Bernstein bounds and sample variance penalization (2009).
         """
         log_term = math.log(4.0 / (1.0 - check_confidence(confidence)))
-        observed_range = float(np.ptp(self.terms.influence()))
         radius = self.standard_error * math.sqrt(2.0 * log_term)
-        radius += 7.0 * observed_range * log_term / (3.0 * (len(self.terms) - 1))
+        radius += 7.0 * self._observed_range() * log_term / (3.0 * (self.sums.size - 1))
         return self.value - radius, self.value + radius
 
     def bootstrap_interval(
         self, confidence: float = 0.95, resamples: int = 1000, seed: Seed = 0
     ) -> tuple[float, float]:
-        """Returns the ends of an interval from percentiles of estimates from resampled rows."""
+        """Returns the ends of an interval from percentiles of estimates from resampled rows.
+
+        In a resample, a row counts as often as a draw from the Poisson distribution with mean 1
+        says, which its number and the seed determine.
+
+        Source: Chamandy et al., Estimating uncertainty for massive data streams (2012).
+        """
         level = check_confidence(confidence)
-        rng = generator(seed)
-        size = len(self.terms)
-        values = []
-        for _ in range(check_integer("resamples", resamples, minimum=2)):
-            rows = rng.integers(size, size=size, dtype=np.int32)
-            values.append(self.terms.take(rows).value())
+        bootstrap = PoissonBootstrap(resamples, seed)
+        for columns in self._pass_again():
+            bootstrap.add(columns)
+        values = self.sums.main.values_at(bootstrap.means())
         low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
         return float(low), float(high)
+
+    def _observed_range(self) -> float:
+        """Returns the largest less the smallest of how far rows move the estimate."""
+        main = self.sums.main
+        if isinstance(main, MeanSums):
+            return main.highest - main.lowest
+        lowest = math.inf
+        highest = -math.inf
+        for columns in self._pass_again():
+            influence = main.influence(columns)
+            lowest = float(influence.min(initial=lowest))
+            highest = float(influence.max(initial=highest))
+        return highest - lowest
+
+    def _pass_again(self) -> Iterator[Floats]:
+        """Yields the columns of all terms, in parts; ValueError if they are not those summed."""
+        rows = 0
+        for terms in self.terms:
+            rows += len(terms)
+            yield terms.columns()
+        if rows != self.sums.size:
+            raise ValueError(
+                f"terms have {rows} rows; this interval needs all {self.sums.size} again"
+            )
+
+
+def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
+    """Returns the sums of all parts of a log, at least one."""
+    return functools.reduce(EstimateSums.merge, parts)
 
 
 def check_confidence(confidence: float) -> float:
@@ -153,36 +262,9 @@ def check_confidence(confidence: float) -> float:
     return level
 
 
-def _effective_sample_sizes(weights: Floats) -> Floats:
-    """Returns how many rows of equal weight would tell as much, of weights [S, n]: [S]."""
-    sums = weights.sum(axis=1)
-    squares = np.einsum("sn,sn->s", weights, weights)
-    return np.asarray(sums**2 / np.maximum(squares, TINY))
-
-
-def _warn_of_few_rows(effective: float, size: int) -> None:
-    if effective < SMALL_SAMPLE:
-        found = f"the effective sample size is {effective:.1f} of {size} rows"
-        warnings.warn(f"{found}; the estimate is unreliable", stacklevel=4)
-
-
-def _warn_of_mean_weight(weights: Floats) -> None:
-    """Warns if the mean weight of S slots, [S, n], is not near its expectation, 1."""
-    means = weights[0] if len(weights) == 1 else weights.mean(axis=0)
-    mean = float(means.mean())
-    error = float(means.std()) / math.sqrt(len(means))
-    if abs(mean - 1.0) > FAR * error + ROUNDING:
-        found = f"the mean weight is {mean:.4g}, more than {FAR:g} standard errors from 1"
-        reason = "propensities may be wrong, or what the policy does was never logged"
-        warnings.warn(f"{found}; {reason}", stacklevel=4)
-
-
-def _warn_of_bias(left_out: Floats, standard_error: float) -> None:
-    """Warns if what changed weights leave out, [n], is not noise and exceeds the standard error."""
-    bias = float(left_out.mean())
-    noise = float(left_out.std()) / math.sqrt(len(left_out))
-    if abs(bias) > max(BIASED * noise, standard_error):
-        direction = "low" if bias > 0.0 else "high"
-        found = f"the estimate is about {abs(bias):.4g} too {direction}"
-        reason = "its weights leave out that much; its interval does not show it"
-        warnings.warn(f"{found}: {reason}", stacklevel=4)
+def _merge_main(left: MeanSums | RatioSums, right: MeanSums | RatioSums) -> MeanSums | RatioSums:
+    if isinstance(left, MeanSums) and isinstance(right, MeanSums):
+        return left.merge(right)
+    if isinstance(left, RatioSums) and isinstance(right, RatioSums):
+        return left.merge(right)
+    raise TypeError("sums are of different estimators; expected those of one")

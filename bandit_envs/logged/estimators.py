@@ -24,10 +24,11 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.columns import check_distributions, check_reward_range
-from bandit_envs.logged.estimate import Estimate, Terms
+from bandit_envs.logged.estimate import Estimate, EstimateSums, Terms
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.sums import ActionSums
 
-BLOCK = 8192  # rows whose tables stay in the processor's cache
+ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
 SMALLEST = 1e-200  # in place of a shrinkage of 0, by which nothing can be divided
 
 
@@ -57,18 +58,53 @@ class Estimator(abc.ABC):
             UserWarning: the effective sample size is below 100, the mean weight is not near 1, the
                 policy takes an action that was never logged, or changed weights bias the estimate.
         """
+        terms = self.terms(log, probabilities, predicted_rewards)
+        return terms.sums().estimate([terms], stacklevel=3)
+
+    def sums(
+        self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
+    ) -> EstimateSums:
+        """Returns the sums of a part of a log, which merge with those of other parts.
+
+        Args:
+            log: any number of logged decisions.
+            probabilities: [n, K], as for `estimate`.
+            predicted_rewards: [n, K], as for `estimate`.
+
+        >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
+        >>> policy = np.full((900, 2), 0.5)
+        >>> first = InversePropensityScoring().sums(log[:300], policy[:300])
+        >>> rest = InversePropensityScoring().sums(log[300:], policy[300:])
+        >>> round(first.merge(rest).estimate().value, 4)
+        0.6667
+        """
+        return self.terms(log, probabilities, predicted_rewards).sums()
+
+    def terms(
+        self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
+    ) -> Terms:
+        """Returns what each row adds to the estimate.
+
+        Args:
+            log: any number of logged decisions.
+            probabilities: [n, K], as for `estimate`.
+            predicted_rewards: [n, K], as for `estimate`.
+        """
         if self.needs_predictions and predicted_rewards is None:
             raise ValueError(f"{type(self).__name__} needs predicted_rewards")
         predicted = predicted_rewards if self.needs_predictions else None
         rows = weigh_rows(log, probabilities, predicted)
         changed = self._change(rows.weights, rows.probability)
         weighted = changed * rows.residual
-        _warn_of_unlogged_actions(log, np.asarray(probabilities))
-        weights = rows.weights[np.newaxis]  # of one slot
-        if self.self_normalised:
-            return Estimate.from_terms(Terms(rows.direct, weighted, changed), weights)
         left_out = rows.weights * rows.residual - weighted
-        return Estimate.from_terms(Terms(rows.direct, weighted), weights, left_out)
+        return Terms(
+            direct=rows.direct,
+            weighted=weighted,
+            weights=rows.weights[np.newaxis],  # of one slot
+            normaliser=changed if self.self_normalised else None,
+            left_out=None if self.self_normalised else left_out,
+            actions=_find_actions(log, np.asarray(probabilities)),
+        )
 
     @abc.abstractmethod
     def _change(self, weights: Floats, probability: Floats) -> Floats:
@@ -301,8 +337,8 @@ def weigh_rows(
     residual = log.reward
     if predicted is not None:
         residual = residual.copy()
-    for start in range(0, size, BLOCK):
-        rows = slice(start, start + BLOCK)
+    for start in range(0, size, ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
         chances = np.ascontiguousarray(table[rows], np.float64)
         logged = (np.arange(len(chances)), log.action[rows])
         check_distributions("probabilities", chances, start)
@@ -315,14 +351,13 @@ def weigh_rows(
     return WeighedRows(probability, probability / log.propensity, direct, residual)
 
 
-def _warn_of_unlogged_actions(log: BanditLog, table: Array) -> None:
-    """Warns if a policy takes actions that the log does not have."""
-    counts = np.bincount(log.action, minlength=log.num_actions)
-    unlogged = np.flatnonzero(counts == 0)
-    taken = unlogged[table[:, unlogged].any(axis=0)]
-    if taken.size:
-        found = f"the policy takes actions that were never logged: {taken[:10].tolist()}"
-        warnings.warn(f"{found}; the log cannot tell their value", stacklevel=3)
+def _find_actions(log: BanditLog, table: Array) -> ActionSums:
+    """Returns which actions a log has, and which of the others a policy takes."""
+    logged = np.bincount(log.action, minlength=log.num_actions) > 0
+    others = np.flatnonzero(~logged)
+    taken = np.zeros(log.num_actions, np.bool_)
+    taken[others] = table[:, others].any(axis=0)
+    return ActionSums(logged, taken)
 
 
 def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:

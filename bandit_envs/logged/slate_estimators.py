@@ -45,6 +45,19 @@ class SlateEstimator:
         Warns:
             UserWarning: the effective sample size is below 100, or the mean weight is not near 1.
         """
+        terms = self.terms(reward, propensity, probabilities)
+        return terms.sums().estimate([terms], stacklevel=3)
+
+    def terms(
+        self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
+    ) -> Terms:
+        """Returns what each slate adds to the estimate; `terms.sums()` of parts of a log merge.
+
+        Args:
+            reward: [n, S], as for `estimate`, of any number of slates.
+            propensity: as for `estimate`.
+            probabilities: as for `estimate`.
+        """
         rewards = check_reward_range("reward", as_column("reward", reward))
         logged = self._read("propensity", propensity, rewards.shape)
         check_each(f"propensity.{self._field}", logged, logged > 0.0, "above 0")
@@ -54,7 +67,7 @@ class SlateEstimator:
         check_each("the weight", weights, weights <= MAX_WEIGHT, f"at most {MAX_WEIGHT:g}")
         slots = weights.reshape(len(rewards), -1)  # [n, S], or [n, 1] for whole slates
         weighted = (slots * rewards).sum(axis=1)
-        return Estimate.from_terms(Terms(np.zeros(len(rewards)), weighted), slots.T)
+        return Terms(direct=np.zeros(len(rewards)), weighted=weighted, weights=slots.T)
 
     def _read(self, name: str, given: SlateProbabilities, shape: tuple[int, ...]) -> Floats:
         """Returns the probabilities that are compared: [n], or [n, S] of slots."""

@@ -32,7 +32,8 @@ class Statistics:
     @classmethod
     def from_values(cls, values: NDArray[Any]) -> Statistics:
         """Returns the statistics of `values` [n, ...] over their first axis."""
-        mean = np.asarray(np.mean(values, axis=0, dtype=np.float64))
+        total = np.sum(values, axis=0, dtype=np.float64)
+        mean = np.asarray(total / max(len(values), 1))
         return cls(len(values), mean, np.asarray(np.sum((values - mean) ** 2, axis=0)))
 
     @property
