@@ -47,6 +47,7 @@ from bandit_envs.adapters.tf_agents_masks import (
     ExtraDisabledActionsWrapper,
     RandomBanditEnvironment,
 )
+from bandit_envs.adapters.tf_agents_policies import as_policy, tensor_specs
 from bandit_envs.adapters.tf_agents_users import from_tf_agents
 from bandit_envs.environments.ranking import ClickModel, FeedbackModel
 from bandit_envs.environments.wheel import compute_optimal_action, compute_optimal_reward
@@ -78,6 +79,7 @@ __all__ = [
     "TFAgentsEnvironment",
     "TrackableEnvironment",
     "WheelPyEnvironment",
+    "as_policy",
     "as_tf_agents",
     "compute_optimal_action",
     "compute_optimal_action_with_classification_environment",
@@ -89,4 +91,5 @@ __all__ = [
     "mushroom_reward_distribution",
     "optimal_action_fn",
     "optimal_reward_fn",
+    "tensor_specs",
 ]

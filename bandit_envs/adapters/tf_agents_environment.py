@@ -50,9 +50,9 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
         py_environment.PyEnvironment.__init__(self, handle_auto_reset=not is_endless(env))
         self._env = env
         self._name: str | None = env.name
-        self._observation_spec = map_structure(_to_tf_agents, env.observation_spec())
-        self._action_spec = map_structure(_to_tf_agents, env.action_spec())
-        self._reward_spec = map_structure(_to_tf_agents, env.reward_spec())
+        self._observation_spec = map_structure(to_tf_agents_spec, env.observation_spec())
+        self._action_spec = map_structure(to_tf_agents_spec, env.action_spec())
+        self._reward_spec = map_structure(to_tf_agents_spec, env.reward_spec())
         self._start = env.get_state()
         self._current_time_step = self._known_time_step()
 
@@ -192,7 +192,7 @@ def is_endless(env: PyEnvironment) -> bool:
     return is_bandit(env) and env.horizon is None
 
 
-def _to_tf_agents(spec: ArraySpec) -> array_spec.ArraySpec:
+def to_tf_agents_spec(spec: ArraySpec) -> array_spec.ArraySpec:
     """Returns the spec of TF-Agents that says the same as one of this package."""
     if isinstance(spec, BoundedArraySpec):
         return array_spec.BoundedArraySpec(

@@ -84,6 +84,14 @@ class Entry:
         return cls(name, found.__name__, found)
 
     @classmethod
+    def of_users(cls: type[EntryType], name: str, found: object) -> EntryType:
+        """Returns the entry of what a user's `module:name` is, or raises TypeError."""
+        if isinstance(found, type) and issubclass(found, cls.kinds):
+            return cls.of_class(name, found)
+        expected = " or ".join(kind.__name__ for kind in cls.kinds)
+        raise TypeError(f"it is not a subclass of {expected}")
+
+    @classmethod
     def table(cls: type[EntryType], *rows: tuple[Any, ...]) -> dict[str, EntryType]:
         """Returns entries by their ids; a row has the fields of one."""
         return {row[0]: cls(*row) for row in rows}
@@ -111,13 +119,11 @@ class Entry:
             raise ValueError(f"{cls.what} is {short_repr(name)}; did you mean {dotted}:{path}?")
         try:
             found = operator.attrgetter(path)(importlib.import_module(module))
-            if not (isinstance(found, type) and issubclass(found, cls.kinds)):
-                expected = " or ".join(kind.__name__ for kind in cls.kinds)
-                raise TypeError(f"it is not a subclass of {expected}")
+            entry = cls.of_users(name, found)
         except (Exception, SystemExit) as error:  # a user's module raises whatever it likes
             problem = f"cannot be used: {error}{raised_at(error, module)}"
             raise ValueError(f"{cls.what} is {short_repr(name)}, which {problem}") from error
-        return cls.of_class(name, found)
+        return entry
 
 
 def raised_at(error: BaseException, *modules: str) -> str:

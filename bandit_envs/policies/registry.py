@@ -1,15 +1,22 @@
 """The registry of policies: from here the command, studies and docs know them.
 
 A policy is one file, one entry here and one test of its rule. A user's own class needs no entry:
-`module:Class` stands wherever an id does.
+`module:Class` stands wherever an id does, and so does `module:function`: a function that takes an
+environment `env` and a `seed`, and returns a policy.
 """
 
 import dataclasses
-from typing import Literal
+import inspect
+import types
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from bandit_envs import policies
+from bandit_envs.base.checks import short_repr
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import Entry
 from bandit_envs.policies.slates import SlatePolicy
+from bandit_envs.seeding import Seed
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,8 +38,28 @@ class PolicyEntry(Entry):
         slates = issubclass(found, SlatePolicy)
         return cls(id=name, title=found.__name__, make=found, context=None, slates=slates)
 
+    @classmethod
+    def of_users(cls, name: str, found: object) -> "PolicyEntry":
+        if not isinstance(found, types.FunctionType):
+            return super().of_users(name, found)
+        if not inspect.signature(found).parameters.keys() >= {"env", "seed"}:
+            raise TypeError("it is a function; expected one that takes env and seed")
+        return cls(id=name, title=found.__name__, make=found, context=None, slates=False)
+
+    def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
+        """Returns a new policy that fits `env`, with the arguments that users may give."""
+        if isinstance(self.make, type):
+            found = self.make.arguments_for(env)  # type: ignore[attr-defined]
+            return self.make(**self.fixed, **arguments, **found, seed=seed)
+        policy = self.make(**arguments, env=env, seed=seed)
+        if not isinstance(policy, policies.Policy):
+            raise TypeError(f"{self.id} returned {short_repr(policy)}; expected a Policy")
+        return policy
+
     @property
     def supplied(self) -> frozenset[str]:
+        if not isinstance(self.make, type):
+            return frozenset({"env", "seed"})
         return frozenset({"num_actions", "num_slots", "batch_size", "observation_spec", "seed"})
 
 

@@ -115,8 +115,7 @@ class PolicyChoice(Choice):
 
     def make(self, env: Any, seed: Any) -> Any:
         """Returns a new policy that fits `env`."""
-        arguments = {**self.entry.fixed, **self.parameters, **self.entry.make.arguments_for(env)}
-        return self.entry.make(**arguments, seed=np.random.default_rng(seed))
+        return self.entry.make_for(env, self.parameters, np.random.default_rng(seed))
 
 
 def written(value: Any, digits: int = 17) -> str:

@@ -1,0 +1,96 @@
+"""The variables of an agent of TF-Agents, as arrays."""
+
+# TF-Agents has no types: to mypy, what comes from it is Any.
+# mypy: disable-error-code="import-not-found, import-untyped, misc"
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import tensorflow as tf
+
+from bandit_envs.arrays import Array
+
+Values: TypeAlias = tuple[Array, ...]
+"""The values of all variables of an agent."""
+
+
+class AgentVariables:
+    """The variables of an agent, among them those that its first training makes.
+
+    TensorFlow's variables are used as scratch space: they are set to arrays, used, and read. So
+    what an agent knows are arrays, which can be copied and saved.
+
+    Args:
+        agent: an agent or a policy of TF-Agents.
+        train: trains it once, on anything; None if it does not learn.
+    """
+
+    _lock: ClassVar = threading.RLock()
+    _in_use: ClassVar[Values | None] = None
+    """The values of the last agent that was used. Agents may share variables."""
+
+    def __init__(self, agent: tf.Module, train: Callable[[], object] | None = None) -> None:
+        self._global_step = tf.compat.v1.train.get_or_create_global_step()
+        with self._lock:
+            self._variables = find_variables(agent)
+            values = {variable.ref(): np.array(variable) for variable in self._variables}
+            if train is not None:
+                with tf.variable_creator_scope(_note_values(values)):
+                    train()
+                self._variables = find_variables(agent)
+            self.initial: Values = tuple(values[each.ref()] for each in self._variables)
+            self._write(self.initial)
+
+    @contextlib.contextmanager
+    def set_to(self, values: Values) -> Iterator[None]:
+        """Gives the variables these values while they are used.
+
+        The global step of TensorFlow, which all agents of a process share, gets back its own.
+        """
+        with self._lock:
+            outside = self._global_step.numpy()
+            self._write(values)
+            try:
+                yield
+            finally:
+                self._global_step.assign(outside)
+
+    def read(self) -> Values:
+        """Returns copies of the values, which are in use from now on."""
+        values = tuple(np.array(variable) for variable in self._variables)
+        AgentVariables._in_use = values
+        return values
+
+    def _write(self, values: Values) -> None:
+        """Sets the variables, but for those that have their values."""
+        is_in_use = values is AgentVariables._in_use
+        for variable, value in zip(self._variables, values):
+            if not is_in_use or variable is self._global_step:
+                variable.assign(value)
+        AgentVariables._in_use = values
+
+
+def find_variables(root: tf.Module) -> list[tf.Variable]:
+    """Returns all variables that an object of TensorFlow keeps, and those of its optimizers."""
+    found: dict[object, tf.Variable] = {}
+    for part in tf.train.TrackableView(root).descendants():
+        kept = [part] if isinstance(part, tf.Variable) else getattr(part, "variables", ())
+        for variable in kept() if callable(kept) else kept:
+            found.setdefault(variable.ref(), variable)
+    return list(found.values())
+
+
+def _note_values(values: dict[object, Array]) -> Callable[..., tf.Variable]:
+    """Returns a creator of variables that notes their first values."""
+
+    def create(next_creator: Callable[..., tf.Variable], **options: object) -> tf.Variable:
+        variable = next_creator(**options)
+        values[variable.ref()] = np.array(variable)
+        return variable
+
+    return create

@@ -1,0 +1,302 @@
+"""Agents and policies of TF-Agents as policies of this package."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tf_agents")
+
+import tensorflow as tf
+from tf_agents.agents.dqn import dqn_agent
+from tf_agents.bandits.agents import exp3_mixture_agent, lin_ucb_agent
+from tf_agents.bandits.policies import categorical_policy
+from tf_agents.networks import q_network
+from tf_agents.policies import (
+    epsilon_greedy_policy,
+    greedy_policy,
+    policy_saver,
+    py_tf_eager_policy,
+    random_py_policy,
+)
+from tf_agents.trajectories import time_step as ts
+
+from bandit_envs import (
+    BernoulliPyEnvironment,
+    EpsilonGreedyPolicy,
+    LinUCBPolicy,
+    RegretMetric,
+    StepDriver,
+    Trajectory,
+    load_state,
+    save_state,
+)
+from bandit_envs.adapters.tf_agents import as_policy, tensor_specs
+from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.environments.ranking import FeedbackModel, RankingPyEnvironment
+from bandit_envs.environments.ranking import ranking as ranking_env
+from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
+from bandit_envs.logged import LogRecorder, probabilities_of
+from bandit_envs.sampling import Normal
+from bandit_envs.testing import PolicyContract
+from tests.adapters import agents
+
+B = 5
+
+
+def items(batch_size=B, seed=0, **options):
+    sizes = {"global_dim": 3, "arm_dim": 4, "max_num_actions": 6, **options}
+    return per_arm(batch_size=batch_size, seed=seed, **sizes)
+
+
+class AgentContract(PolicyContract):
+    """The contract of policies, of an agent for items with features."""
+
+    num_steps = 12
+    num_choices = 500
+
+    def make_environment(self, batch_size, seed):
+        return items(batch_size, seed)
+
+
+class TestLinearUCB(AgentContract):
+    def make_policy(self, env, seed):
+        return agents.linear_ucb(env, seed)
+
+
+@pytest.mark.slow
+class TestLinearThompsonSampling(AgentContract):
+    def make_policy(self, env, seed):
+        return agents.linear_thompson(env, seed)
+
+
+@pytest.mark.slow
+class TestNeuralEpsilonGreedy(AgentContract):
+    def make_policy(self, env, seed):
+        return agents.neural_epsilon_greedy(env, seed)
+
+
+@pytest.mark.slow
+class TestNeuralLinearUCB(AgentContract):
+    num_steps = 20  # its first 10 train the network
+
+    def make_policy(self, env, seed):
+        return agents.neural_linear_ucb(env, seed)
+
+
+@pytest.mark.slow
+class TestNeuralAgentWithMasks(PolicyContract):
+    num_steps = 12
+    num_choices = 500
+
+    def make_policy(self, env, seed):
+        if "num_actions" in env.observation_spec():
+            raise ValueError("it takes masks only")
+        return agents.neural_with_masks(env, seed)
+
+    def make_environment(self, batch_size, seed):
+        return LogisticContextBandit(4, 3, batch_size, seed=seed)
+
+
+@pytest.mark.slow
+class TestRanking(PolicyContract):
+    num_steps = 12
+
+    def make_policy(self, env, seed):
+        return agents.ranking(env, seed)
+
+    def make_environment(self, batch_size, seed):
+        return ranking_env(num_items=6, num_slots=3, dim=2, batch_size=batch_size, seed=seed)
+
+
+def regrets(env, policy, num_steps):
+    metric = RegretMetric(env)
+    StepDriver(env, policy, [policy, metric], num_steps).run()
+    return metric.result().per_step.mean
+
+
+def test_linear_ucb_of_tf_agents_chooses_as_ours():
+    theirs = items()
+    ours = items()
+    found = regrets(theirs, agents.linear_ucb(theirs, 1), 40)
+    expected = regrets(
+        ours, LinUCBPolicy(observation_spec=ours.observation_spec(), batch_size=B), 40
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_run_in_a_driver_continues_from_a_file(tmp_path):
+    def run(seed):
+        env = items()
+        policy = agents.neural_epsilon_greedy(env, seed)
+        metric = RegretMetric(env)
+        return StepDriver(env, policy, [policy, metric], 10), metric
+
+    driver, metric = run(1)
+    driver.run()
+    save_state(tmp_path / "run.npz", driver.get_state())
+    driver.run()
+    other, restored = run(2)
+    other.set_state(load_state(tmp_path / "run.npz"))
+    other.run()
+    assert np.array_equal(restored.result().per_step.mean, metric.result().per_step.mean)
+
+
+def test_two_policies_of_one_agent_do_not_disturb_each_other():
+    env = items()
+    policy = agents.linear_ucb(env, 1)
+    before = regrets(items(), policy, 5)
+    fresh = agents.linear_ucb(env, 1)
+    copied = fresh.replicate(B)
+    assert np.array_equal(regrets(items(), fresh, 5), before)
+    assert np.array_equal(regrets(items(), copied, 5), before)
+
+
+@pytest.mark.slow
+def test_agents_that_share_the_global_step_train_as_if_they_were_alone():
+    alone = regrets(items(), agents.neural_linear_ucb(items(), 1), 12)
+    first = agents.neural_epsilon_greedy(items(), 1)
+    regrets(items(), first, 20)
+    assert np.array_equal(regrets(items(), agents.neural_linear_ucb(items(), 1), 12), alone)
+
+
+@pytest.mark.slow
+def test_an_agent_learns_from_the_probabilities_that_a_trajectory_tells():
+    env = BernoulliPyEnvironment([0.1, 0.9], B, seed=0)
+    policy = agents.exp3(env, 1)
+    StepDriver(env, policy, [policy], 200, emit_log_probability=True).run()
+    assert (policy.probabilities(env.current_time_step())[:, 1] > 0.9).all()
+    uniform = agents.exp3(env, 1)
+    StepDriver(env, uniform, [uniform], 200).run()
+    assert (uniform.probabilities(env.current_time_step())[:, 1] > 0.9).all()
+
+
+def test_a_ranking_agent_learns_from_a_chosen_slot():
+    env = RankingPyEnvironment(
+        Normal(2),
+        Normal(2),
+        num_items=5,
+        num_slots=2,
+        scores_weight_matrix=np.eye(2),
+        feedback_model=FeedbackModel.CASCADING,
+        batch_size=B,
+        seed=0,
+    )
+    time_step_spec, action_spec = tensor_specs(env)
+    agent = agents.ranking_agent.RankingAgent(
+        time_step_spec,
+        action_spec,
+        scoring_network=agents.network(time_step_spec),
+        optimizer=tf.compat.v1.train.AdamOptimizer(0.05),
+        policy_type=agents.ranking_agent.RankingPolicyType.DESCENDING_SCORES,
+    )
+    policy = as_policy(agent, B, seed=0)
+    before = policy.get_state().content.learned
+    StepDriver(env, policy, [policy], 3).run()
+    after = policy.get_state().content.learned
+    assert any(not np.array_equal(a, b) for a, b in zip(before, after))
+
+
+def categorical(env):
+    return categorical_policy.CategoricalPolicy(tf.Variable([0.0, 1.0, 2.0]), *tensor_specs(env))
+
+
+def test_a_policy_tells_the_probabilities_of_its_distribution_and_does_not_learn():
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], B, seed=0)
+    policy = as_policy(categorical(env), B, seed=1)
+    assert not policy.can_learn
+    expected = np.exp([0.0, 1.0, 2.0]) / np.exp([0.0, 1.0, 2.0]).sum()
+    table = policy.probabilities(env.reset())
+    np.testing.assert_allclose(table, np.tile(expected, (B, 1)), rtol=1e-6)
+
+
+def test_a_greedy_and_an_epsilon_greedy_policy_tell_their_probabilities():
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], 1, seed=0)
+    greedy = greedy_policy.GreedyPolicy(categorical(env))
+    assert as_policy(greedy).probabilities(env.reset()).tolist() == [[0.0, 0.0, 1.0]]
+    mixed = epsilon_greedy_policy.EpsilonGreedyPolicy(
+        categorical(env), epsilon=0.5, exploration_mask=(1, 1, 0)
+    )
+    assert as_policy(mixed).probabilities(env.reset()).tolist() == [[0.25, 0.25, 0.5]]
+
+
+def test_a_saved_policy_chooses_as_the_one_that_was_saved(tmp_path):
+    env = items()
+    policy = agents.linear_ucb(env, 1)
+    regrets(env, policy, 10)
+    agent = policy._model._agent
+    policy_saver.PolicySaver(agent.collect_policy).save(str(tmp_path))
+    loaded = as_policy(tmp_path, B, seed=2)
+    time_step = env.current_time_step()
+    assert not loaded.can_learn
+    assert loaded.action(time_step).tolist() == policy.action(time_step).tolist()
+    assert np.array_equal(loaded.probabilities(time_step), policy.probabilities(time_step))
+
+
+def test_policies_of_python_act():
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], B, seed=0)
+    eager = py_tf_eager_policy.PyTFEagerPolicy(
+        greedy_policy.GreedyPolicy(categorical(env)), batch_time_steps=False
+    )
+    assert as_policy(eager, B).action(env.reset()).tolist() == [2] * B
+    time_step_spec, action_spec = tensor_specs(env)
+    random = random_py_policy.RandomPyPolicy(time_step_spec, action_spec)
+    chosen = as_policy(random, B).estimated_probabilities(
+        env.reset(), 300, np.random.default_rng(0)
+    )
+    assert (abs(chosen - 1 / 3) < 0.15).all()
+
+
+def test_a_log_of_an_agent_evaluates_another():
+    env = items()
+    recorder = LogRecorder(6, env)
+    behaviour = agents.neural_epsilon_greedy(env, 0)
+    StepDriver(env, behaviour, [recorder], 20, emit_log_probability=True).run()
+    log = recorder.log()
+    table = probabilities_of(agents.linear_ucb(items(1), 0), log)
+    assert table.shape == (100, 6)
+    assert (table.max(axis=1) == 1.0).all()
+
+
+def test_what_does_not_fit_is_refused():
+    env = LogisticContextBandit(2, 3, seed=0)
+    specs = tensor_specs(env)
+    with pytest.raises(TypeError, match="agent is 5; expected a TFAgent"):
+        as_policy(5)
+    linear = lin_ucb_agent.LinearUCBAgent(*specs)
+    mixture = exp3_mixture_agent.Exp3MixtureAgent([linear])
+    with pytest.raises(ValueError, match=r"Exp3MixtureAgent, which learns from .*mixture"):
+        as_policy(mixture)
+    network = q_network.QNetwork(specs[0].observation, specs[1])
+    deep = dqn_agent.DqnAgent(*specs, q_network=network, optimizer=None)
+    with pytest.raises(ValueError, match="train_sequence_length 2; expected an agent of bandits"):
+        as_policy(deep)
+    with pytest.raises(ValueError, match="policy has num_actions 2; expected 6"):
+        StepDriver(items(1), as_policy(linear))
+    with pytest.raises(ValueError, match="observation does not fit the policy"):
+        as_policy(linear).action(LogisticContextBandit(2, 4, seed=0).reset())
+
+
+def test_rewards_that_an_agent_does_not_take_are_refused():
+    env = items()
+    policy = agents.linear_ucb(env, 1)
+    time_step = env.reset()
+    action = policy.action(time_step)
+    trajectory = Trajectory.from_transition(time_step, action, env.step(action))
+    with pytest.raises(ValueError, match="reward has shape"):
+        policy(trajectory._replace(reward=np.zeros((B, 2))))
+
+
+def test_the_specs_of_an_environment_are_those_of_its_tensors():
+    time_step_spec, action_spec = tensor_specs(items())
+    assert isinstance(time_step_spec, ts.TimeStep)
+    assert time_step_spec.observation["per_arm"].shape == (6, 4)
+    assert int(action_spec.maximum) == 5
+
+
+def test_an_agent_learns_from_another_policys_steps():
+    env = items()
+    agent = agents.linear_ucb(env, 1)
+    explorer = EpsilonGreedyPolicy(1.0, num_actions=6, batch_size=B, seed=0)
+    StepDriver(env, explorer, [explorer, agent], 40).run()
+    regret = RegretMetric(env)
+    StepDriver(env, agent, [regret], 40).run()
+    assert regret.result().mean.mean < 0.2
