@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandit_envs.arrays import NUMBERS
+from bandit_envs.arrays import NUMBERS, Array
 from bandit_envs.base.checks import as_list
 from bandit_envs.datasets.tables import (
     PathLike,
@@ -19,6 +19,9 @@ from bandit_envs.datasets.tables import (
     import_extra,
     read_table,
 )
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Dataset(NamedTuple):
@@ -59,7 +62,7 @@ def from_columns(
     return Dataset(np.concatenate(parts, axis=1), labels)
 
 
-def _features_of(name: str, column: NDArray[Any]) -> NDArray[np.float32]:
+def _features_of(name: str, column: Array) -> NDArray[np.float32]:
     """Returns the features [n, ...] of a column [n]: its numbers, or one for each of its texts."""
     cells = column[:, np.newaxis]
     if column.dtype.kind in NUMBERS:
@@ -72,13 +75,15 @@ def _features_of(name: str, column: NDArray[Any]) -> NDArray[np.float32]:
     return encoded
 
 
-def one_hot(columns: NDArray[Any]) -> NDArray[np.float32]:
+def one_hot(columns: Array) -> NDArray[np.float32]:
     """Returns a feature for every value of each of the `columns` [n, m], in sorted order."""
     parts = [column[:, np.newaxis] == np.unique(column) for column in columns.T]
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 
-def from_frame(frame: Any, label: str, features: str | Sequence[str] | None = None) -> Dataset:
+def from_frame(
+    frame: DataFrame, label: str, features: str | Sequence[str] | None = None
+) -> Dataset:
     """Makes a data set of a pandas DataFrame.
 
     Args:
@@ -121,7 +126,7 @@ def read_dataset(
         return from_frame(frame, label, features)
 
 
-def _complete(columns: Mapping[str, ArrayLike], name: str) -> NDArray[Any]:
+def _complete(columns: Mapping[str, ArrayLike], name: str) -> Array:
     """Returns a column as numbers or strings; ValueError if it misses a value."""
     column = np.asarray(columns[name])
     if column.dtype.kind in NUMBERS:

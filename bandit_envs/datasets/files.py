@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandit_envs.arrays import Array
 from bandit_envs.base.checks import check_numbers, short_repr
 from bandit_envs.datasets.dataset import Dataset, one_hot
 from bandit_envs.datasets.tables import (
@@ -21,6 +22,9 @@ from bandit_envs.datasets.tables import (
     to_texts,
 )
 from bandit_envs.rewards import Discrete
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
@@ -177,11 +181,11 @@ def _file(name: str, path: PathLike | None) -> Path:
 
 def _convert_cells(
     file: Path,
-    convert: Callable[[Any], NDArray[Any]],
+    convert: Callable[[DataFrame], Array],
     num_columns: int,
     delimiter: str = ",",
     **options: Any,
-) -> NDArray[Any]:
+) -> Array:
     """Reads a file and converts it, a batch of rows at a time, which saves memory.
 
     Args:
@@ -196,7 +200,7 @@ def _convert_cells(
         return np.concatenate(parts)
 
 
-def _convert_ratings(frame: Any) -> NDArray[np.float64]:
+def _convert_ratings(frame: DataFrame) -> NDArray[np.float64]:
     """Returns users and items from 0, and ratings, of a data frame that has them from 1: [n, 3]."""
     table = to_numbers(frame)
     ids = table[:, :2]
@@ -207,7 +211,7 @@ def _convert_ratings(frame: Any) -> NDArray[np.float64]:
 def _load_numbers(file: Path, num_columns: int, num_labels: int, delimiter: str = ",") -> Dataset:
     """Makes a data set of a file of numbers, of which the last column has labels from 1."""
 
-    def convert(frame: Any) -> NDArray[np.float32]:
+    def convert(frame: DataFrame) -> NDArray[np.float32]:
         table = to_numbers(frame)
         is_label = np.isin(table[:, -1:], np.arange(1, num_labels + 1))
         check_cells(frame[[num_columns]], is_label, f"a label from 1 to {num_labels}")
@@ -235,7 +239,7 @@ def _load_categories(
         numbers: the columns of numbers, which stay as they are.
     """
 
-    def convert(frame: Any) -> NDArray[np.object_]:
+    def convert(frame: DataFrame) -> NDArray[np.object_]:
         texts = to_texts(frame)
         if numbers:
             to_numbers(frame[list(numbers)])  # refuses what is no number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from bandit_envs.datasets.tables import (
     to_numbers,
     to_texts,
 )
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 USER_COLUMNS = ["user_feature_", "position"]
 ITEM_COLUMNS = ["item_feature_1", "item_feature_2", "item_feature_3"]
@@ -60,7 +63,7 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
     }
 
 
-def _check_decisions(frame: Any, num_items: int) -> NDArray[np.float64]:
+def _check_decisions(frame: DataFrame, num_items: int) -> NDArray[np.float64]:
     """Returns the items, propensities and clicks of a data frame: [n, 3]."""
     used = frame[["item_id", "propensity_score", "click"]]
     table = to_numbers(used)
@@ -89,7 +92,7 @@ def _load_items(file: Path, num_items: int) -> NDArray[np.float32]:
     return features[order].astype(np.float32)
 
 
-def _read_columns(file: Path, numbers: list[str], texts: list[str]) -> Any:
+def _read_columns(file: Path, numbers: list[str], texts: list[str]) -> DataFrame:
     """Reads a CSV file that has columns whose names start with those of `numbers` and `texts`."""
     header = read_table(file, "datasets", nrows=0)
     with errors_that_name(file):
@@ -102,7 +105,7 @@ def _read_columns(file: Path, numbers: list[str], texts: list[str]) -> Any:
     return frame
 
 
-def _columns_of(frame: Any, starts: list[str]) -> Any:
+def _columns_of(frame: DataFrame, starts: list[str]) -> DataFrame:
     """Returns the columns of a data frame whose names start with each of `starts`, in this order.
 
     Raises ValueError if there is none for a start.

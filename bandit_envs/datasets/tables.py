@@ -10,10 +10,14 @@ import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 PathLike = str | os.PathLike[str]
 
@@ -23,7 +27,7 @@ LONGEST_LINE = 2**20
 """The most bytes of a first line. A longer one is not of a table, and could fill the memory."""
 
 
-def read_table(path: PathLike, extra: str = "logged", **options: Any) -> Any:
+def read_table(path: PathLike, extra: str = "logged", **options: Any) -> DataFrame:
     """Reads a CSV file, a Parquet file, or a folder of Parquet files as a pandas DataFrame.
 
     CSV may be compressed, as the suffix says. Its numbers are read exactly. The index of its rows
@@ -64,7 +68,7 @@ def read_table(path: PathLike, extra: str = "logged", **options: Any) -> Any:
 
 def scan_cells(
     path: PathLike, num_columns: int, delimiter: str = ",", member: str = "", **options: Any
-) -> Iterator[Any]:
+) -> Iterator[DataFrame]:
     """Yields the rows of a text file without a header as pandas DataFrames, a batch at a time.
 
     The index of the rows has the numbers of their lines, from 1, and is named "line". The names of
@@ -108,7 +112,7 @@ def scan_cells(
             yield frame[(frame != "").any(axis=1)]
 
 
-def check_cells(frame: Any, is_good: NDArray[np.bool_], expected: str) -> None:
+def check_cells(frame: DataFrame, is_good: NDArray[np.bool_], expected: str) -> None:
     """Raises ValueError for the first cell of a data frame that is not good, [rows, columns].
 
     The message names the row by the frame's index, and says what is expected.
@@ -121,7 +125,7 @@ def check_cells(frame: Any, is_good: NDArray[np.bool_], expected: str) -> None:
         raise ValueError(f"{place} is {found!r}; expected {expected}")
 
 
-def to_numbers(frame: Any) -> NDArray[np.float64]:
+def to_numbers(frame: DataFrame) -> NDArray[np.float64]:
     """Returns the cells of a data frame, which must be finite numbers."""
     pandas = import_extra("pandas", "datasets")
     columns = [pandas.to_numeric(frame[name], errors="coerce") for name in frame]
@@ -130,7 +134,7 @@ def to_numbers(frame: Any) -> NDArray[np.float64]:
     return numbers
 
 
-def to_texts(frame: Any) -> NDArray[np.object_]:
+def to_texts(frame: DataFrame) -> NDArray[np.object_]:
     """Returns the cells of a data frame as texts without spaces around them; none may be empty."""
     columns = [frame[name].astype(str).str.strip() for name in frame]
     texts = np.column_stack(columns).astype(object)
@@ -153,7 +157,7 @@ def errors_that_name(file: Path) -> Iterator[None]:
         raise ValueError(f"{file.name} cannot be read: {str(error).strip()}") from error
 
 
-def import_extra(name: str, extra: str) -> Any:
+def import_extra(name: str, extra: str) -> ModuleType:
     """Returns a module that an extra of the package installs; the error without it says which."""
     try:
         return importlib.import_module(name)

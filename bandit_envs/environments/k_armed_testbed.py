@@ -73,14 +73,14 @@ class KArmedTestbed(BanditPyEnvironment[Array]):
         self._reward_std = check_number("reward_std", reward_std, 0.0, MAX_PARAMETER)
         self._drift_std = check_number("drift_std", drift_std, 0.0, MAX_PARAMETER)
 
-    def pay(self, rng: Rng, value: Any, size: int | None = None) -> Any:
+    def pay(self, rng: Rng, value: Array | float, size: int | None = None) -> Array:
         """Draws a reward for an arm value, a number; with `size`, [size] for an array of values."""
-        rewards: Any = self._normal(rng, size, self._reward_std)
+        rewards = self._normal(rng, size, self._reward_std)
         rewards += value
         return rewards
 
     def _initial_state(self, rng: Rng) -> Array:
-        shape = (self._batch_size, self._num_actions)
+        shape = (self._batch_size, self.num_actions)
         return np.asarray(self._value_mean + self._normal(rng, shape, self._value_std))
 
     def _expected_rewards(self, state: Array) -> Array:
@@ -88,8 +88,7 @@ class KArmedTestbed(BanditPyEnvironment[Array]):
 
     def _draw_rewards(self, rng: Rng, state: Array, action: Indices) -> Array:
         size = None if self._batch_size == 1 else self._batch_size  # a number is drawn faster
-        rewards: Array = self.pay(rng, self._of_action(state, action), size)
-        return rewards
+        return self.pay(rng, self._of_action(state, action), size)
 
     def _next_state(self, rng: Rng, state: Array, action: Indices) -> Array:
         if self._drift_std == 0.0:
@@ -98,7 +97,8 @@ class KArmedTestbed(BanditPyEnvironment[Array]):
         steps += state
         return steps
 
-    def _normal(self, rng: Rng, size: Any, std: float) -> Array:
+    def _normal(self, rng: Rng, size: int | tuple[int, ...] | None, std: float) -> Array:
+        """Draws normal numbers of mean 0."""
         values: Array = rng.standard_normal(size, self._dtype)
         if std != 1.0:
             values *= std

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import typing
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
@@ -51,7 +51,7 @@ class StationaryStochasticPyEnvironment(NewContexts, BanditPyEnvironment[Array])
 
     def __init__(
         self,
-        context_sampling_fn: ContextSampler | Callable[[], Any],
+        context_sampling_fn: ContextSampler | Callable[[], ArrayLike],
         reward_fns: ActionRewards,
         constraint_fns: ActionRewards | None = None,
         batch_size: int = 1,
@@ -60,11 +60,7 @@ class StationaryStochasticPyEnvironment(NewContexts, BanditPyEnvironment[Array])
         seed: Seed = None,
         horizon: int | None = None,
     ) -> None:
-        if isinstance(context_sampling_fn, ContextSampler):
-            self._sampler = context_sampling_fn
-            example = self._sampler.sample(np.random.default_rng(0), (1,), CONTEXT)[0]
-        else:
-            self._sampler, example = _as_batch_sampler(context_sampling_fn, batch_size)
+        self._sampler, example = _as_batch_sampler(context_sampling_fn, batch_size)
         self._rewards = as_action_reward_model("reward_fns", reward_fns, example)
         self._constraints = None
         spec: Nest = self._rewards.spec
@@ -99,8 +95,12 @@ class StationaryStochasticPyEnvironment(NewContexts, BanditPyEnvironment[Array])
         return {"reward": reward, "constraint": self._constraints.draw(rng, state, action)}
 
 
-def _as_batch_sampler(function: Callable[[], Any], batch_size: int) -> tuple[ContextSampler, Array]:
-    """Returns a function that returns contexts [B, d] as a sampler, and one context [d] of it."""
+def _as_batch_sampler(
+    function: ContextSampler | Callable[[], ArrayLike], batch_size: int
+) -> tuple[ContextSampler, Array]:
+    """Returns a sampler, or a function that returns contexts [B, d] as one, and a context [d]."""
+    if isinstance(function, ContextSampler):
+        return function, function.sample(np.random.default_rng(0), (1,), CONTEXT)[0]
     contexts = check_numbers(CONTEXT, function(), ndim=2)
     if len(contexts) != batch_size:
         expected = "The outer dimension of the observations should match the batch size."
@@ -109,7 +109,7 @@ def _as_batch_sampler(function: Callable[[], Any], batch_size: int) -> tuple[Con
     return BatchFunction(draw, contexts.shape[1], contexts.dtype), contexts[0]
 
 
-def _draw_batch(function: Callable[[], Any], rng: Rng, size: tuple[int, ...]) -> Any:
+def _draw_batch(function: Callable[[], ArrayLike], rng: Rng, size: tuple[int, ...]) -> ArrayLike:
     """Calls a function as a `BatchFunction` does, but without arguments."""
     return function()
 

@@ -72,9 +72,8 @@ class WheelPyEnvironment(BanditPyEnvironment[WheelState]):
         self._delta = check_number("delta", delta)
         if not 0.0 < self._delta < 1.0:
             raise ValueError(f"Delta must be in (0, 1), but saw delta: {self._delta:g}")
-        low, high = -MAX_PARAMETER, MAX_PARAMETER
-        (means,) = check_parameters(mu_base=(mu_base, low, high))
-        (stds,) = check_parameters(std_base=(std_base, 0.0, high))
+        (means,) = check_parameters(mu_base=(mu_base, -MAX_PARAMETER, MAX_PARAMETER))
+        (stds,) = check_parameters(std_base=(std_base, 0.0, MAX_PARAMETER))
         if means.shape != (NUM_ACTIONS,):
             raise ValueError(f"The length of 'mu_base' must be 5, but saw 'mu_base': {means}")
         if stds.shape != (NUM_ACTIONS,):
@@ -83,8 +82,8 @@ class WheelPyEnvironment(BanditPyEnvironment[WheelState]):
             raise ValueError(
                 f"The first action in mu_base should have the highest reward; got {means}"
             )
-        mean_high = check_number("mu_high", mu_high, low, high)
-        std_high = check_number("std_high", std_high, 0.0, high)
+        mean_high = check_number("mu_high", mu_high, -MAX_PARAMETER, MAX_PARAMETER)
+        std_high = check_number("std_high", std_high, 0.0, MAX_PARAMETER)
         self._means = _make_table(means, mean_high)
         self._stds = _make_table(stds, std_high)
         super().__init__(
@@ -151,7 +150,8 @@ def wheel(  # noqa: PLR0917 - as the class
 
 def _best_action(observation: Array, delta: float) -> NDArray[np.int8]:
     """Returns 0 for contexts [B, 2] inside the circle, else the number of the quadrant: [B]."""
-    x, y = observation.T
+    x = observation[:, 0]
+    y = observation[:, 1]
     quadrant = 1 + 2 * (x < 0.0).astype(np.int8) + (y < 0.0)  # int8: four times as fast
     is_outside = x * x + y * y > delta * delta
     return np.asarray(is_outside * quadrant)
