@@ -55,7 +55,7 @@ os.environ.pop("MPLBACKEND", None)  # and draw into the notebooks
 nb_execution_mode = "cache"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300
+nb_execution_timeout = 180  # seconds a cell
 nb_merge_streams = True
 nb_output_stderr = "remove"
 if importlib.util.find_spec("tf_agents") is None:
