@@ -72,9 +72,9 @@ class Stumbling(Always):
     """Fails in some of its runs, at the fifth step."""
 
     def _initial(self):
-        return np.zeros(0)
+        return 0
 
     def _learn(self, learned, trajectory):
-        if len(learned) == 4 and trajectory.reward[0] == self._action:
+        if learned == 4 and trajectory.reward[0] == self._action:
             raise ArithmeticError("no luck \x1b[31m" + 5000 * "!")
-        return np.zeros(len(learned) + 1)
+        return learned + 1
