@@ -48,6 +48,7 @@ from bandit_envs.adapters.tf_agents_masks import (
     RandomBanditEnvironment,
 )
 from bandit_envs.adapters.tf_agents_policies import as_policy, tensor_specs
+from bandit_envs.adapters.tf_agents_tf_policies import as_tf_policy, policy_observer
 from bandit_envs.adapters.tf_agents_users import from_tf_agents
 from bandit_envs.environments.ranking import ClickModel, FeedbackModel
 from bandit_envs.environments.wheel import compute_optimal_action, compute_optimal_reward
@@ -81,6 +82,7 @@ __all__ = [
     "WheelPyEnvironment",
     "as_policy",
     "as_tf_agents",
+    "as_tf_policy",
     "compute_optimal_action",
     "compute_optimal_action_with_classification_environment",
     "compute_optimal_reward",
@@ -91,5 +93,6 @@ __all__ = [
     "mushroom_reward_distribution",
     "optimal_action_fn",
     "optimal_reward_fn",
+    "policy_observer",
     "tensor_specs",
 ]
