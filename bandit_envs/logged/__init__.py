@@ -30,7 +30,6 @@ from bandit_envs.logged.learners import PolicyGradientLearner as PolicyGradientL
 from bandit_envs.logged.log import BanditLog as BanditLog
 from bandit_envs.logged.log import concatenate as concatenate
 from bandit_envs.logged.models import RewardRegression as RewardRegression
-from bandit_envs.logged.models import RidgeRegression as RidgeRegression
 from bandit_envs.logged.obp import from_obp as from_obp
 from bandit_envs.logged.obp import to_obp as to_obp
 from bandit_envs.logged.probabilities import probabilities_of as probabilities_of
@@ -39,6 +38,9 @@ from bandit_envs.logged.replay import MatchedRows as MatchedRows
 from bandit_envs.logged.replay import ReplayEnvironment as ReplayEnvironment
 from bandit_envs.logged.replay import ReplayResult as ReplayResult
 from bandit_envs.logged.replay import evaluate_by_replay as evaluate_by_replay
+from bandit_envs.logged.reward_sums import CrossFittedRidge as CrossFittedRidge
+from bandit_envs.logged.reward_sums import RewardSums as RewardSums
+from bandit_envs.logged.ridge import RidgeRegression as RidgeRegression
 from bandit_envs.logged.slate_estimators import RewardInteractionIPS as RewardInteractionIPS
 from bandit_envs.logged.slate_estimators import SlateEstimator as SlateEstimator
 from bandit_envs.logged.slate_estimators import SlateIndependentIPS as SlateIndependentIPS

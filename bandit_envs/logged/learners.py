@@ -18,7 +18,8 @@ from bandit_envs.logged.estimators import (
     weigh_rows,
 )
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.logged.models import RewardRegression, RidgeRegression
+from bandit_envs.logged.models import RewardRegression
+from bandit_envs.logged.ridge import RidgeRegression
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.features import ContextReader

@@ -1,5 +1,9 @@
 """Predictions of rewards."""
 
+import dataclasses
+import functools
+import itertools
+
 import numpy as np
 import pytest
 
@@ -10,9 +14,12 @@ from bandit_envs.logged import (
     DoublyRobust,
     InversePropensityScoring,
     RewardRegression,
+    RewardSums,
     RidgeRegression,
 )
+from bandit_envs.logged.reward_sums import folds_of
 from tests.logged.logs import PROBABILITIES, drawn, small_log
+from tests.statistical import has_probabilities
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -41,6 +48,38 @@ def test_cross_fitted_predictions_make_doubly_robust_more_precise(for_policy):
     assert np.sqrt(np.mean((predicted - truth) ** 2)) < 0.12
     plain = InversePropensityScoring().estimate(log, target).standard_error
     assert DoublyRobust().estimate(log, target, predicted).standard_error < 0.9 * plain
+
+
+@pytest.mark.parametrize("with_items", [False, True])
+def test_sums_of_parts_predict_as_the_whole_log_does(with_items):
+    rng = np.random.default_rng(0)
+    log = drawn(rng, 500)
+    if with_items:
+        items = {"global": log.observation, "per_arm": rng.normal(size=(500, 3, 2))}
+        log = dataclasses.replace(log, observation=items)
+    whole = RewardRegression().predict(log)
+    starts = [0, 1, 100, 103, 500]
+    parts = [slice(*edge) for edge in itertools.pairwise(starts)]
+    sums = [RewardSums.from_log(log[part], part.start) for part in parts]
+    model = functools.reduce(RewardSums.merge, reversed(sums)).fit()
+    for part in parts:
+        found = model.predict(log[part], part.start)
+        np.testing.assert_allclose(found, whole[part], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("folds", [2, 3, 7])
+def test_folds_are_equally_large_and_do_not_follow_a_pattern_of_the_rows(folds):
+    found = folds_of(0, 7000, folds)
+    assert np.array_equal(folds_of(4321, 100, folds), found[4321:4421])
+    blocks = found[: 7000 // folds * folds].reshape(-1, folds)
+    assert (np.sort(blocks, axis=1) == np.arange(folds)).all()
+    assert has_probabilities(np.bincount(blocks[:, 0]), np.full(folds, 1 / folds))
+
+
+def test_sums_with_other_folds_do_not_merge():
+    log = small_log()
+    with pytest.raises(ValueError, match="folds are 3 and 4"):
+        RewardSums.from_log(log).merge(RewardSums.from_log(log, folds=4))
 
 
 class Mean:
