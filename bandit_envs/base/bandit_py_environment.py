@@ -15,9 +15,9 @@ from bandit_envs.base.hook_results import (
     check_drawn_rewards,
     check_mean,
     check_means,
-    check_next_state,
     check_observation,
     check_optimal_action,
+    check_state,
 )
 from bandit_envs.base.known_means import Choice, KnownMeans, Means, Optimum
 from bandit_envs.base.memo import Memo
@@ -354,7 +354,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
             state = self._initial_state(rng)
         else:
             state = self._next_episode(rng, bandit.state)
-            check_next_state(f"{self._name}._next_episode returned", state, bandit.state)
+            check_state(self._name, "_next_episode", state, bandit.state)
         self._known_availability(state)
         observation = self._observe(state)
         self._check_observation(observation)
@@ -364,11 +364,9 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
     def _step(self, action: Nest) -> tuple[BanditState, TimeStep]:
         rng, before, (state, steps, _, _) = self._state
         drawn = self._draw_rewards(rng, state, action)
-        what = f"{self._name}._draw_rewards returned"
-        reward = check_drawn_rewards(what, drawn, self._reward_spec, self._batch_shape)
+        reward = check_drawn_rewards(self._name, drawn, self._reward_spec, self._batch_shape)
         next_state = self._next_state(rng, state, action)
-        if next_state is None:
-            check_next_state(f"{self._name}._next_state returned", next_state, state)
+        check_state(self._name, "_next_state", next_state, state)
         steps += 1
         ends = self._horizon is None or steps >= self._horizon
         observation = self._observe(next_state)
@@ -382,8 +380,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         return self._horizon is not None and self._state.latent.steps >= self._horizon
 
     def _check_observation(self, observation: Nest) -> None:
-        what = f"{self._name}._observe returned"
-        check_observation(what, observation, self._observation_spec, self._batch_shape)
+        check_observation(self._name, observation, self._observation_spec, self._batch_shape)
 
     def _known_availability(self, state: State) -> Mask | None:
         """Returns `_available(state)`, checked and computed once a state."""
@@ -395,14 +392,12 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         available = self._available(state)
         if available is None:
             return None
-        what = f"{self._name}._available returned"
-        return check_availability(what, available, self.num_actions, self._observation_spec)
+        return check_availability(self._name, available, self.num_actions, self._observation_spec)
 
     def _masked_means(self, state: State, rows: int | None = None) -> Array:
         """Returns `_expected_rewards(state)`, with -inf for unavailable actions."""
-        what = f"{self._name}._expected_rewards returned"
         size = self._batch_size if rows is None else rows
-        means = check_means(what, self._expected_rewards(state), size, self._num_actions)
+        means = check_means(self._name, self._expected_rewards(state), size, self._num_actions)
         available = self._known_availability(state)
         if available is None:
             return means
@@ -442,17 +437,17 @@ class _MeansOfState(Means, Generic[State]):
         self._state = state
 
     def of(self, action: Nest) -> Array:
-        mean = self._bandit._expected_reward(self._state, action)
-        what = f"{self._bandit.name}._expected_reward returned"
-        return check_mean(what, mean, self._bandit._batch_shape)
+        bandit = self._bandit
+        mean = bandit._expected_reward(self._state, action)
+        return check_mean(bandit._name, mean, bandit._batch_shape)
 
     def _find_table(self) -> Array:
         return self._bandit._masked_means(self._state)
 
     def _find_optimum(self) -> Optimum:
-        best = self._bandit._optimal_action(self._state)
-        what = f"{self._bandit.name}._optimal_action returned"
-        action = check_optimal_action(what, best, self._bandit.action_spec())
+        bandit = self._bandit
+        best = bandit._optimal_action(self._state)
+        action = check_optimal_action(bandit._name, best, bandit._action_spec)
         return Optimum(action, self.of(best))
 
 

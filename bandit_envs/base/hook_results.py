@@ -1,6 +1,6 @@
 """Checks of what the hooks of a bandit return.
 
-`what` is the beginning of a message, such as "Coins._observe returned".
+`owner` is the name of the bandit, for messages such as "coins._observe returned None".
 """
 
 from __future__ import annotations
@@ -14,38 +14,45 @@ from bandit_envs.specs import ArraySpec
 
 
 def check_observation(
-    what: str, observation: Nest, spec: Nest, batch_shape: tuple[int, ...]
+    owner: str, observation: Nest, spec: Nest, batch_shape: tuple[int, ...]
 ) -> None:
     """Raises TypeError or ValueError for a wrong structure or shape, or NaN."""
     if isinstance(spec, ArraySpec):
+        what = f"{owner}._observe returned"
         if not isinstance(observation, np.ndarray):
             raise TypeError(f"{what} {short_repr(observation)}; expected an array")
         check_array(what, observation, batch_shape + spec.shape)
     elif type(spec) is type(observation) is dict and spec.keys() == observation.keys():
         for key, leaf in spec.items():  # map_structure takes five times as long
-            check_observation(what, observation[key], leaf, batch_shape)
+            check_observation(owner, observation[key], leaf, batch_shape)
     else:
-        _check_structure(what, observation, spec)
+        _check_structure(f"{owner}._observe returned", observation, spec)
         map_structure(
-            lambda leaf, found: check_observation(what, found, leaf, batch_shape), spec, observation
+            lambda leaf, found: check_observation(owner, found, leaf, batch_shape),
+            spec,
+            observation,
         )
 
 
-def check_drawn_rewards(what: str, rewards: Nest, spec: Nest, batch_shape: tuple[int, ...]) -> Nest:
+def check_drawn_rewards(
+    owner: str, rewards: Nest, spec: Nest, batch_shape: tuple[int, ...]
+) -> Nest:
     """Returns rewards as arrays of the dtypes and shapes of a nest of specs, without NaN."""
+    what = f"{owner}._draw_rewards returned"
     if isinstance(spec, ArraySpec):
         return check_result(what, rewards, spec.dtype, batch_shape + spec.shape)
     _check_structure(what, rewards, spec)
     return map_structure(
-        lambda leaf, found: check_drawn_rewards(what, found, leaf, batch_shape), spec, rewards
+        lambda leaf, found: check_drawn_rewards(owner, found, leaf, batch_shape), spec, rewards
     )
 
 
-def check_availability(what: str, available: Mask, num_actions: int, spec: Nest) -> Mask:
+def check_availability(owner: str, available: Mask, num_actions: int, spec: Nest) -> Mask:
     """Returns a mask [B, K] with an action for each row; `spec` is that of the observation."""
     if not isinstance(spec, dict) or {"mask", "num_actions"}.isdisjoint(spec):
         expected = "expected a dict with mask or num_actions, as actions are unavailable"
         raise ValueError(f"observation_spec is {spec}; {expected}")
+    what = f"{owner}._available returned"
     if not isinstance(available, np.ndarray) or available.dtype != np.bool_:
         raise TypeError(f"{what} {short_repr(available)}; expected an array of bool")
     check_array(what, available, (*available.shape[:1], num_actions))
@@ -55,33 +62,38 @@ def check_availability(what: str, available: Mask, num_actions: int, spec: Nest)
     return available
 
 
-def check_means(what: str, means: Array, batch_size: int, num_actions: int | None) -> Array:
+def check_means(owner: str, means: Array, batch_size: int, num_actions: int | None) -> Array:
     """Returns the means of all actions, [B, K] or [B, K, R]; `num_actions` may be unknown."""
+    what = f"{owner}._expected_rewards returned"
     checked = as_numbers(what, means)
     if num_actions is None:
         num_actions = checked.shape[1] if checked.ndim > 1 else 1
     return check_array(what, checked, (batch_size, num_actions, *checked.shape[2:]))
 
 
-def check_optimal_action(what: str, action: Nest, spec: Nest) -> Nest:
+def check_mean(owner: str, mean: Array, batch_shape: tuple[int, ...]) -> Array:
+    """Returns the means of the actions taken: [B]."""
+    if type(mean) is np.ndarray and mean.shape == batch_shape:
+        return mean
+    what = f"{owner}._expected_reward returned"
+    return check_array(what, as_numbers(what, mean), batch_shape)
+
+
+def check_optimal_action(owner: str, action: Nest, spec: Nest) -> Nest:
     """Returns an action in the dtypes of its specs."""
+    if type(action) is np.ndarray and isinstance(spec, ArraySpec):
+        return action.astype(spec.dtype)
+    what = f"{owner}._optimal_action returned"
     _check_structure(what, action, spec)
     return map_structure(
         lambda leaf, found: as_numbers(what, found).astype(leaf.dtype), spec, action
     )
 
 
-def check_mean(what: str, mean: Array, batch_shape: tuple[int, ...]) -> Array:
-    """Returns the means of the actions taken: [B]."""
-    if type(mean) is np.ndarray and mean.shape == batch_shape:
-        return mean
-    return check_array(what, as_numbers(what, mean), batch_shape)
-
-
-def check_next_state(what: str, state: object, before: object) -> None:
-    """Raises TypeError for a state of None after another one: its hook forgot to return it."""
+def check_state(owner: str, hook: str, state: object, before: object) -> None:
+    """Raises TypeError if a hook returned None for the state that follows another one."""
     if state is None and before is not None:
-        raise TypeError(f"{what} None; expected the next state")
+        raise TypeError(f"{owner}.{hook} returned None; expected the next state")
 
 
 def _check_structure(what: str, value: Nest, spec: Nest) -> None:

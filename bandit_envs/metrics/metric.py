@@ -44,13 +44,13 @@ class Metric(Stateful, abc.ABC):
         values = np.asarray(self._values(trajectory), np.float64)
         rows = len(values)
         if not seen.means:
-            total = values.copy()
+            seen = self._state = seen._replace(total=np.zeros(rows))
             total_mean_before = 0.0
         elif rows == len(seen.total):
-            total = seen.total + values
             total_mean_before = seen.total_means[-1]
         else:
             raise ValueError(f"trajectory has {rows} rows; expected {len(seen.total)}, as before")
+        total = np.add(seen.total, values, out=seen.total)
         mean = float(np.add.reduce(values)) / rows
         total_mean = total_mean_before + mean
         centred = values - mean
@@ -59,7 +59,6 @@ class Metric(Stateful, abc.ABC):
         seen.deviations.append(float(centred.dot(centred)))
         seen.total_means.append(total_mean)
         seen.total_deviations.append(float(centred_total.dot(centred_total)))
-        self._state = seen._replace(total=total)
 
     @property
     def totals(self) -> NDArray[np.float64]:

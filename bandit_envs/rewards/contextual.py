@@ -60,23 +60,24 @@ class _LinearModel(RewardModel):
         """Returns [B], or [B, K] if arrays of `arm_features` are [B, K, n]."""
         users = global_features if isinstance(global_features, list) else [global_features]
         items = arm_features if isinstance(arm_features, list) else [arm_features]
-        parts = [*users, *items]
-        if sum(part.shape[-1] for part in parts) != len(self._theta):
+        theta: Array = self._theta_float32  # so that a large batch of float32 need not be converted
+        num_features = 0
+        for part in (*users, *items):
+            num_features += part.shape[-1]
+            if part.dtype.char != "f":
+                theta = self._theta
+        if num_features != len(theta):
             num_global = sum(part.shape[-1] for part in users)
-            num_arm = sum(part.shape[-1] for part in items)
             raise ValueError(
-                f"theta has {len(self._theta)} entries; expected one for each of {num_global} "
-                f"global and {num_arm} arm features"
+                f"theta has {len(theta)} entries; expected one for each of {num_global} "
+                f"global and {num_features - num_global} arm features"
             )
-        is_float32 = all(part.dtype.char == "f" for part in parts)
-        theta = self._theta_float32 if is_float32 else self._theta
-        is_table = items[0].ndim == 3
-        products = []
+        products: list[Array] = []
         start = 0
-        for part in parts:
+        for part in (*users, *items):
             end = start + part.shape[-1]
             product = _multiply(part, theta[start:end])
-            if is_table and product.ndim == 1:  # of users: the same for all items
+            if product.ndim < items[0].ndim - 1:  # of users: the same for all items
                 product = product[:, np.newaxis]
             products.append(product)
             start = end
@@ -89,10 +90,13 @@ class _LinearModel(RewardModel):
 def _multiply(features: Array, weights: Array) -> Array:
     """Returns the products of features [..., n] with weights [n]: [...]."""
     if features.ndim == 2:
-        return np.asarray(features.dot(weights))
+        products: Array = features.dot(weights)
+        return products
     rows, num_arms, count = features.shape
-    products = features.reshape(rows * num_arms, count).dot(weights)  # faster than of 3 dimensions
-    return np.asarray(products.reshape(rows, num_arms))
+    flat: Array = features.reshape(rows * num_arms, count).dot(
+        weights
+    )  # faster than of 3 dimensions
+    return flat.reshape(rows, num_arms)
 
 
 class LinearReward(_LinearModel):
