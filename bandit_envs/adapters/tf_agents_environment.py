@@ -17,10 +17,15 @@ import tensorflow as tf
 
 _IS_LEGACY = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
 _VERSION = tuple(map(int, tf.__version__.split(".")[:2]))
-if not _IS_LEGACY and _VERSION >= (2, 16):
-    warnings.warn("set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported", stacklevel=2)
-elif _IS_LEGACY and importlib.util.find_spec("tf_keras") is None:
-    raise ImportError("unset TF_USE_LEGACY_KERAS, or install tf_keras", name="tf_keras")
+if _IS_LEGACY and importlib.util.find_spec("tf_keras") is None:
+    _ADVICE = "unset it" if _VERSION < (2, 16) else "install tf_keras"
+    raise ImportError(f"TF_USE_LEGACY_KERAS is set without tf_keras; {_ADVICE}", name="tf_keras")
+if _VERSION >= (2, 16) and not hasattr(tf.keras.losses, "mean_squared_error"):  # this is Keras 3
+    warnings.warn(
+        "networks and neural agents of TF-Agents need Keras 2; install tf_keras, and set "
+        "TF_USE_LEGACY_KERAS=1 before TensorFlow is imported",
+        stacklevel=2,
+    )
 
 from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.environments import py_environment
@@ -29,6 +34,7 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.restart import start_anew
 from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.seeding import Seed
@@ -134,6 +140,12 @@ class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.Bandi
         env: as for `TFAgentsEnvironment`.
     """
 
+    def __init__(self, env: PyEnvironment) -> None:
+        if not isinstance(env, PyEnvironment) or not is_endless(env):
+            expected = "expected a bandit of bandit_envs without a horizon"
+            raise ValueError(f"env is {short_repr(env)}; {expected}")
+        super().__init__(env)
+
     def _reset(self) -> ts.TimeStep:
         time_step = super()._reset()
         return self._with_own_observation(time_step)
@@ -170,9 +182,13 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
 
     A bandit without a horizon becomes a `BanditPyEnvironment`, from which TF-Agents' drivers make
     episodes of one step. They recognize it in one wrapper of TF-Agents, but not in two: wrap `env`
-    instead. Python drivers end by `max_episodes` only. Any other environment becomes a
-    `PyEnvironment`. A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not
-    change: save and restore a run through `TrackableEnvironment`.
+    instead. Python drivers end by `max_episodes` only.
+
+    Any other environment becomes a `PyEnvironment`. If it is a bandit with a horizon, a warning
+    says that it is not for TF-Agents' bandit agents, which would learn from resets as from steps.
+
+    A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not change: save and
+    restore a run through `TrackableEnvironment`.
 
     Args:
         env: an environment of this package, or your own.
@@ -184,7 +200,16 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     """
     if not isinstance(env, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected a PyEnvironment of bandit_envs")
-    return TFAgentsBanditEnvironment(env) if is_endless(env) else TFAgentsEnvironment(env)
+    if is_endless(env):
+        return TFAgentsBanditEnvironment(env)
+    name = env.name
+    if is_bandit(env):
+        warnings.warn(
+            f"{name} has a horizon, so bandit agents of TF-Agents would also learn from the "
+            "resets between episodes; give them a bandit without a horizon",
+            stacklevel=2,
+        )
+    return TFAgentsEnvironment(env)
 
 
 def is_endless(env: PyEnvironment) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from tf_agents.environments import tf_py_environment
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents_environment import STEPPING, as_tf_agents
+from bandit_envs.adapters.tf_agents_environment import STEPPING, TFAgentsBanditEnvironment
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
@@ -69,7 +69,7 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
     def __init__(
         self, bandit: BanditPyEnvironment[Any] | Wrapper, clock: Clock | None = None
     ) -> None:
-        super().__init__(as_tf_agents(bandit))
+        super().__init__(TFAgentsBanditEnvironment(bandit))
         self._bandit = bandit
         self._clock = Clock() if clock is None else clock
 

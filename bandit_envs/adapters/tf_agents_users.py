@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+from numpy.typing import ArrayLike
 from tf_agents.environments import py_environment
 from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
@@ -83,7 +85,7 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
 
     def _observe(self, state: _UsersState) -> Nest:
         observation = state.time_step.observation
-        return map_structure(self._with_rows, self.observation_spec(), observation)
+        return self._with_rows("an observation", self.observation_spec(), observation)
 
     def _draw_rewards(self, rng: Rng, state: _UsersState, action: Nest) -> Nest:
         taken = map_structure(self._without_rows, self.action_spec(), action)
@@ -91,7 +93,7 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
         if not np.all(time_step.is_last()):
             found = f"a step of {self.name} returned step_type {time_step.step_type}"
             raise ValueError(f"{found}; expected a bandit, each of whose steps is LAST")
-        return map_structure(self._with_rows, self.reward_spec(), time_step.reward)
+        return self._with_rows("a reward", self.reward_spec(), time_step.reward)
 
     def _next_state(self, rng: Rng, state: _UsersState, action: Nest) -> _UsersState:
         return _UsersState(state.env, state.env.current_time_step())
@@ -101,9 +103,18 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
         cast = action.astype(spec.dtype)
         return cast if self._is_batched else cast[0]
 
-    def _with_rows(self, spec: ArraySpec, array: Array) -> Array:
-        """Returns what the environment returned as an array [B, ...]."""
-        return np.array(array, spec.dtype).reshape(self.batch_size, *spec.shape)
+    def _with_rows(self, what: str, specs: Nest, nest: Nest) -> Nest:
+        """Returns what the environment returned as arrays [B, ...], or raises ValueError."""
+
+        def with_rows(spec: ArraySpec, leaf: ArrayLike) -> Array:
+            array = np.array(leaf, spec.dtype)
+            shape = (self.batch_size, *spec.shape)
+            if array.size != math.prod(shape):
+                found = f"{what} of {self.name} has shape {array.shape}"
+                raise ValueError(f"{found}; expected {shape}, as its spec and batch_size say")
+            return array.reshape(shape)
+
+        return map_structure(with_rows, specs, nest)
 
 
 def from_tf_agents_spec(spec: Any) -> ArraySpec:

@@ -21,7 +21,12 @@ from bandit_envs import (
     StationaryStochasticPerArmPyEnvironment,
     StationaryStochasticPyEnvironment,
 )
-from bandit_envs.adapters.tf_agents import as_tf_agents, optimal_action_fn, optimal_reward_fn
+from bandit_envs.adapters.tf_agents import (
+    TFAgentsBanditEnvironment,
+    as_tf_agents,
+    optimal_action_fn,
+    optimal_reward_fn,
+)
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearActionReward
 from bandit_envs.sampling import BatchFunction, Integers, Normal
@@ -238,6 +243,13 @@ def test_a_bad_action_is_refused_and_nothing_changes():
 def test_what_is_no_environment_of_this_package_is_refused(env):
     with pytest.raises(TypeError, match="env"):
         as_tf_agents(env)
+
+
+def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
+    with pytest.warns(UserWarning, match="k_armed_testbed has a horizon, so bandit agents"):
+        as_tf_agents(k_armed(horizon=3))
+    with pytest.raises(ValueError, match="expected a bandit of bandit_envs without a horizon"):
+        TFAgentsBanditEnvironment(k_armed(horizon=3))
 
 
 @pytest.mark.parametrize("value", [None, "1"])

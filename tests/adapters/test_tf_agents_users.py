@@ -127,3 +127,31 @@ def test_an_environment_with_longer_episodes_is_refused_when_it_steps():
     env.reset()
     with pytest.raises(ValueError, match="expected a bandit, each of whose steps is LAST"):
         env.step([0])
+
+
+class WrongShapes(Signs):
+    """Its observations or rewards are not as its specs say."""
+
+    def __init__(self, observation, reward):
+        super().__init__()
+        self._shown = observation
+        self._paid = reward
+
+    def _observe(self):
+        return self._shown
+
+    def _apply_action(self, action):
+        return self._paid
+
+
+@pytest.mark.parametrize(
+    ("observation", "reward", "message"),
+    [
+        (np.ones(2, np.int32), 1.0, r"an observation of WrongShapes has shape \(2,\)"),
+        (np.ones(1, np.int32), np.ones(3), r"a reward of WrongShapes has shape \(3,\)"),
+    ],
+)
+def test_what_does_not_fit_the_spec_is_refused(observation, reward, message):
+    env = from_tf_agents(WrongShapes(observation, reward))
+    with pytest.raises(ValueError, match=message):
+        env.step(env.reset().step_type)
