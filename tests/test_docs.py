@@ -17,6 +17,7 @@ TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 SLOW = (
     "add_your_own_environment",
     "command",
+    "datasets",
     "faq",
     "coming_from_tf_agents",
     "coming_from_rlberry",
