@@ -475,7 +475,13 @@ def test_a_report_shows_results_of_code_that_has_changed_since(tmp_path, monkeyp
 
 def test_a_report_draws_other_panels(tmp_path, drawn):
     run_testbed(tmp_path, *SMALL)
-    assert run("report", tmp_path / "results", "--panels", "cumulative_regret").code == 0
+    folder = tmp_path / "results"
+    before = (folder / "figure.png").read_bytes()
+    outcome = run("report", folder, "--panels", "cumulative_regret")
+    assert outcome.code == 0
+    assert "figure-cumulative_regret.png" in outcome.out
+    assert (folder / "figure-cumulative_regret.png").exists()
+    assert (folder / "figure.png").read_bytes() == before
     (axis,) = drawn[-1].axes
     assert axis.get_ylabel() == "Cumulative regret"
     code, _, err = run("report", tmp_path / "results", "--panels", "loss")

@@ -22,18 +22,18 @@ from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.studies.choice import Choice, PolicyChoice, printable
-from bandit_envs.studies.figures import estimates_figure, weights_figure
-from bandit_envs.studies.results import csv_rows
+from bandit_envs.studies.estimate_figures import estimates_figure, weights_figure
+from bandit_envs.studies.tables import csv_rows
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
 SAMPLES = 100  # choices counted of a policy that does not know its probabilities
 
 
-class EstimatorChoice(Choice):
+class EstimatorChoice(Choice[EstimatorEntry]):
     """An estimator."""
 
-    entries = EstimatorEntry
+    kind = EstimatorEntry
     table = ESTIMATORS
 
 
@@ -253,9 +253,10 @@ def _write(
 ) -> None:
     """Writes the table and the figures."""
     weights = {str(each.choice): each.weights() for each in evaluated}
+    values = {(row.policy, row.estimator): (row.value, row.low, row.high) for row in found}
     folder.mkdir(parents=True, exist_ok=True)
     atomic_write(folder / "estimates.csv", [csv_rows([Row._fields, *found])])
-    atomic_write(folder / "estimates.png", [estimates_figure(found, log.reward.mean())])
+    atomic_write(folder / "estimates.png", [estimates_figure(values, log.reward.mean())])
     atomic_write(folder / "weights.png", [weights_figure(weights)])
 
 

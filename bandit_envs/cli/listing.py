@@ -12,7 +12,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import Entry, near_miss
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry, find_environment
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
-from bandit_envs.studies.choice import written
+from bandit_envs.studies.choice import to_toml
 
 
 def show_list(options: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ def _usage(entry: Entry) -> str:
         if parameter.default is inspect.Parameter.empty:
             values.append(f"{name}=?")
         elif parameter.default is not None:
-            values.append(f"{name}={written(parameter.default)}")
+            values.append(f"{name}={to_toml(parameter.default)}")
     text = f"{entry.id}:{','.join(values)}".rstrip(":").replace('"', "'")
     needs_quotes = any(sign in text for sign in "['")  # in a shell
     return f'"{text}"' if needs_quotes else text

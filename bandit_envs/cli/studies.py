@@ -1,46 +1,59 @@
-"""What the subcommands do: make a study, run it, show progress, a table and a figure."""
+"""The subcommands that run studies: make a study, run what is missing, write and show the rest.
+
+A study file becomes a `Study`, its tasks leave files in a folder, `Results` loads these, and of
+its pairs come the tables and the figure.
+"""
 
 import argparse
 import contextlib
 import functools
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from bandit_envs import metrics
 from bandit_envs import studies as bandit_studies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import near_miss
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.cli.console import ERR, OUT, StepProgress, new_table
+from bandit_envs.cli.console import ERR, OUT, StepProgress
+from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
+from bandit_envs.studies.backends import Apply, backend
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
-from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import Results, band, csv_rows, read_config
-from bandit_envs.studies.run import backend, record, try_task
+from bandit_envs.studies.figures import study_figure, warn_of_rows
+from bandit_envs.studies.record import record
+from bandit_envs.studies.results import Results, read_config
+from bandit_envs.studies.run import try_task
 from bandit_envs.studies.study import Study, Task
+from bandit_envs.studies.tables import csv_rows, write_tables
 
 GALLERY = Path(bandit_studies.__file__).with_name("gallery")
-LINEAR = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
-DISJOINT = [f"disjoint_{policy}" for policy in LINEAR]
-SLATES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
-CONTEXT_FREE = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
-FEW = 50  # runs: with fewer, standard errors are too uncertain to compare a figure
+
+ITEM_POLICIES = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
+DISJOINT_POLICIES = [f"disjoint_{policy}" for policy in ITEM_POLICIES]
+SLATE_POLICIES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
+CONTEXT_FREE_POLICIES = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
+
+FEW = 50
+"""With fewer runs, standard errors are too uncertain to compare a figure of the book."""
 
 
 def testbed(options: argparse.Namespace) -> int:
     """Runs a figure of the book, or policies on k-armed testbeds."""
-    figure = options.figure or ("" if options.policy else "2.2")
-    values = _published(f"sutton-barto-{figure or '2.2'}")
-    if not figure:
-        values |= {"title": "Policies on k-armed testbeds", "policy": []}
-    steps, arms = values["steps"], values["environment"][0]["k"]
-    is_books = (options.steps or steps, options.arms) == (steps, arms)
-    if not figure or not is_books or (options.runs or FEW) < FEW:
+    figure = options.figure
+    if figure is None and not options.policy:
+        figure = "2.2"
+    values = _read_published(f"sutton-barto-{figure or '2.2'}")
+    if figure is None:
+        values["title"] = "Policies on k-armed testbeds"
+        values["policy"] = []
+    steps = values["steps"]
+    arms = values["environment"][0]["k"]
+    has_size_of_book = options.steps in (None, steps) and options.arms == arms
+    has_few_runs = options.runs is not None and options.runs < FEW
+    if figure is None or not has_size_of_book or has_few_runs:
         values["expected"] = []
     if options.arms != arms:
         values["title"] += f" ({options.arms} arms)"
@@ -52,14 +65,16 @@ def testbed(options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     """Runs policies in an environment."""
     environment = next(EnvironmentChoice.expand(options.environment))
-    runs = 1 if options.record else 2000 if environment.entry.independent_rows else 10
-    values: dict[str, Any] = {"environment": [options.environment], "runs": runs, "steps": 1000}
-    values["title"] = ", ".join(environment.parts())
+    runs = 2000 if environment.entry.independent_rows else 10
+    values: dict[str, Any] = {
+        "title": ", ".join(environment.parts()),
+        "environment": [options.environment],
+        "runs": 1 if options.record else runs,
+        "steps": 1000,
+    }
     has_context = environment.entry.has_context
-    defaults = [LINEAR, DISJOINT] * has_context + [SLATES, CONTEXT_FREE]
-    usable = ([p for p in policies if _metrics(values, p)] for policies in defaults)
-    values["policy"] = options.policy or next(filter(None, usable), CONTEXT_FREE)
-    if has_context and "regret" in _metrics(values, values["policy"][0]):
+    values["policy"] = options.policy or _default_policies(values, has_context)
+    if has_context and "regret" in _find_metrics(values, values["policy"][0]):
         values["panels"] = ["regret", "cumulative_regret"]
     return _run(values, environment.name.replace(":", "."), options)
 
@@ -71,180 +86,202 @@ def sweep(options: argparse.Namespace) -> int:
         values = parse_toml(options.study.read_text("utf-8"))
         return _run(values, options.study.stem, options)
     except (TypeError, ValueError, RecursionError) as error:
-        lists = (each if isinstance(each, list) else [each] for each in values.values())
-        inner = {key for each in itertools.chain(*lists) if isinstance(each, dict) for key in each}
-        misplaced = inner & (Study.__dataclass_fields__.keys() - values.keys())
-        hints = (f"; write {k} above the first table" for k in misplaced if repr(k) in str(error))
+        keys = [key for key in misplaced_keys(values) if repr(key) in str(error)]
+        hints = [f"; write {key} above the first table" for key in keys]
         raise ValueError(f"{options.study}: {error}{''.join(hints)}") from error
 
 
 def reproduce(options: argparse.Namespace) -> int:
     """Runs a study of the gallery, or lists them."""
     if options.list or options.name is None:
-        for name in (file.stem for file in sorted(GALLERY.glob("*.toml"))):
-            OUT.print(f"  {name}: {_published(name)['title']}", soft_wrap=True)
+        for name in _published_names():
+            OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0
-    return _run(_published(options.name), options.name, options)
+    return _run(_read_published(options.name), options.name, options)
 
 
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
     config = read_config(options.folder)
-    study = _study(config["study"], options)
+    study = _make_study(config["study"], options)
     results = Results(options.folder, study, config["versions"])
-    if problem := results.problem():
-        raise ValueError(problem)
-    missing, number = len(results.missing()), len(list(study.tasks()))
+    conflict = results.conflict()
+    if conflict:
+        raise ValueError(conflict)
+    results.load()
+    missing = len(results.missing())
+    number = len(list(study.tasks()))
     if options.quantiles and missing == number:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
-    _show(results)
-    _show_differences(results)
+    _write_and_show(results, _figure_name(options))
+    show_differences(study, results.pairs())
     if missing:
         OUT.print(f"{missing} of {number} tasks have not finished")
     return 0
 
 
-def _published(name: str) -> dict[str, Any]:
-    """Returns a study of the gallery."""
-    names = [file.stem for file in GALLERY.glob("*.toml")]
-    if name not in names:
-        hint = near_miss(name, sorted(names)) or "reproduce --list shows them"
-        raise ValueError(f"the gallery has no {short_repr(name)}; {hint}")
-    return parse_toml((GALLERY / f"{name}.toml").read_text("utf-8"))
-
-
-def _metrics(values: dict[str, Any], policy: str) -> tuple[str, ...]:
-    """Returns the metrics of a study of one policy; none if it cannot act in the environment."""
-    with contextlib.suppress(ValueError):
-        return Study.of({**values, "policy": [policy]}).metrics
-    return ()
-
-
-def _study(values: dict[str, Any], options: argparse.Namespace) -> Study:
-    """Returns the study of a file or folder, with the values that options give."""
-    keys = "runs", "steps", "seed", "panels", "quantiles"
-    given = {key: getattr(options, key, None) for key in keys}
-    return Study.of({**values, **{key: given[key] for key in given if given[key] is not None}})
-
-
-def _run(values: dict[str, Any], name: str, options: argparse.Namespace) -> int:
-    """Runs the missing tasks of a study; writes and shows what has finished."""
-    study = _study(values, options)
-    compare(study, ())
-    if options.dry_run:
-        OUT.print(_counted(list(study.tasks())))
-        return 0
-    if getattr(options, "record", None):
-        if options.record.exists() and not options.overwrite:
-            raise ValueError(f"{options.record} exists; --overwrite replaces it")
-        OUT.print(f"{options.record}: {record(list(study.tasks()), options.record)}")
-    folder = folder_of(options, name, lambda folder: Results(folder, study).problem() == "")
-    results = Results(folder, study)
-    opened = results.opened(options.overwrite)
-    with backend(options.backend, options.workers, options.address) as apply, opened:
-        try:
-            try:
-                failures = _run_missing(results, apply)
-            finally:
-                is_missed = _show(results)
-        except Exception as error:  # a worker died, or the disk is full
-            text = f"stopped: {printable(error)}; the same command resumes it in {results.path}"
-            ERR.print(text, soft_wrap=True)
-            return 1
-    return 1 if failures or is_missed else 0
+def misplaced_keys(values: Mapping[str, Any]) -> set[str]:
+    """Returns the keys of a study that a study file has in one of its tables."""
+    keys: set[str] = set()
+    for value in values.values():
+        for table in value if isinstance(value, list) else [value]:
+            if isinstance(table, dict):
+                keys |= table.keys()
+    return keys & (Study.__dataclass_fields__.keys() - values.keys())
 
 
 def folder_of(options: argparse.Namespace, name: str, is_free: Callable[[Path], bool]) -> Path:
     """Returns the folder that a user has chosen, or the first one of a name that is free."""
-    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    folders = (Path("results", each) for each in names)
-    free = (folder for folder in folders if options.overwrite or is_free(folder))
-    return options.output or next(free)
+    if options.output is not None:
+        return Path(options.output)
+    for number in itertools.count(1):
+        folder = Path("results", name if number == 1 else f"{name}-{number}")
+        if options.overwrite or is_free(folder):
+            break
+    return folder
 
 
-def _run_missing(results: Results, apply: Any) -> int:
+def _published_names() -> list[str]:
+    """Returns the names of the studies of the gallery."""
+    return [file.stem for file in sorted(GALLERY.glob("*.toml"))]
+
+
+def _read_published(name: str) -> dict[str, Any]:
+    """Returns a study of the gallery."""
+    names = _published_names()
+    if name not in names:
+        hint = near_miss(name, names) or "reproduce --list shows them"
+        raise ValueError(f"the gallery has no {short_repr(name)}; {hint}")
+    return parse_toml((GALLERY / f"{name}.toml").read_text("utf-8"))
+
+
+def _default_policies(values: Mapping[str, Any], has_context: bool) -> list[str]:
+    """Returns the first default policies of which some can act in the environment of a study."""
+    groups = [SLATE_POLICIES, CONTEXT_FREE_POLICIES]
+    if has_context:
+        groups = [ITEM_POLICIES, DISJOINT_POLICIES, *groups]
+    for group in groups:
+        usable = [policy for policy in group if _find_metrics(values, policy)]
+        if usable:
+            return usable
+    return CONTEXT_FREE_POLICIES
+
+
+def _find_metrics(values: Mapping[str, Any], policy: str) -> tuple[str, ...]:
+    """Returns the metrics of a study of one policy; none if it cannot act in the environment."""
+    try:
+        return Study.from_dict({**values, "policy": [policy]}).metrics
+    except ValueError:
+        return ()
+
+
+def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study:
+    """Returns the study of a file or folder, with the values that options give."""
+    given = {}
+    for key in ("runs", "steps", "seed", "panels", "quantiles"):
+        value = getattr(options, key, None)
+        if value is not None:
+            given[key] = value
+    return Study.from_dict({**values, **given})
+
+
+def _run(values: Mapping[str, Any], name: str, options: argparse.Namespace) -> int:
+    """Runs the missing tasks of a study; writes and shows what has finished."""
+    study = _make_study(values, options)
+    compare(study, [])  # refuses expected values that do not fit, before anything runs
+    if options.dry_run:
+        OUT.print(_count_tasks(list(study.tasks())))
+        return 0
+    if getattr(options, "record", None):
+        _record(study, options.record, options.overwrite)
+    folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
+    results = Results(folder, study)
+    workers = backend(options.backend, options.workers, options.address)
+    with workers as apply, results.lock(options.overwrite):
+        try:
+            is_good = _run_and_show(results, apply)
+        except Exception as error:  # a worker died, or the disk is full
+            text = f"stopped: {printable(error)}"
+            ERR.print(f"{text}; the same command resumes it in {results.path}", soft_wrap=True)
+            return 1
+    return 0 if is_good else 1
+
+
+def _record(study: Study, path: Path, overwrite: bool) -> None:
+    """Writes the log of a study of one task."""
+    if path.exists() and not overwrite:
+        raise ValueError(f"{path} exists; --overwrite replaces it")
+    OUT.print(f"{path}: {record(list(study.tasks()), path)}")
+
+
+def _run_and_show(results: Results, apply: Apply) -> bool:
+    """Runs the missing tasks, and shows what has finished even if it is interrupted.
+
+    Returns whether all tasks have finished and no expected value was missed.
+    """
+    results.load()
+    try:
+        failures = _run_missing(results, apply)
+    finally:
+        results.load()
+        comparison = _write_and_show(results, "figure.png")
+    return failures == 0 and all(row.verdict != "missed" for row in comparison)
+
+
+def _run_missing(results: Results, apply: Apply) -> int:
     """Runs the missing tasks and returns how many failed."""
-    tasks, failures = results.missing(), 0
+    tasks = results.missing()
     if not tasks:
         ERR.print("all tasks have finished: nothing to run")
         return 0
-    progress = StepProgress(_counted(tasks), _steps(tasks), results.reported)
-    outcomes = contextlib.closing(apply(functools.partial(try_task, results), tasks))
-    with warnings.catch_warnings(), progress, outcomes as finished:
+    steps = sum(task.batches * task.steps for task in tasks)
+    progress = StepProgress(_count_tasks(tasks), steps, results.steps_taken)
+    outcomes = apply(functools.partial(try_task, results.files), tasks)
+    failures = 0
+    with warnings.catch_warnings(), progress, contextlib.closing(outcomes):
         warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
-        for task, error in finished:
-            if error is not None:
+        for problem in outcomes:
+            if problem is not None:
                 failures += 1
-                ERR.print(f"failed: {task}: {error}", soft_wrap=True)
+                ERR.print(f"failed: {problem}", soft_wrap=True)
     if failures:
         ERR.print(f"{failures} of {len(tasks)} tasks failed; the same command repeats them")
     return failures
 
 
-def _counted(tasks: list[Task]) -> str:
-    return f"{len(tasks)} task{'s' * (len(tasks) > 1)}"
+def _count_tasks(tasks: Sequence[Task]) -> str:
+    return "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _steps(tasks: list[Task]) -> int:
-    return sum(task.batches * task.steps for task in tasks)
-
-
-def _show(results: Results) -> bool:
-    """Writes and prints what has finished; returns whether an expected value was missed."""
-    results.write_tables()
-    study, comparison = results.study, compare(results.study, results)
-    at_last = " and ".join(q.heading for name, q in study.summary.items() if name == q.metric)
-    span = np.diff((0, *study.kept))[-1] if study.kept else 1
-    last = f"over the last {span} steps" if span > 1 else "at the last step"
-    caption = f"{study.spread}{at_last and f'; {at_last}: {last}'}"
-    headings = [quantity.heading for quantity in study.summary.values()]
-    title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
-    table = new_table(title, "policy", *headings, caption=caption)
-    for task, result in itertools.islice(results, 60):
-        so_far = f" ({task.runs} runs so far)" if task.runs < study.runs else ""
-        cells = []
-        for name, quantity in study.summary.items():
-            _, value, low, high = band(study, result, name)[:, -1]
-            error = high - value
-            value, low, high, error = quantity.texts(value, low, high, error, error=error)
-            spread = f"\n({low} to {high})" if study.quantiles else f" ±{error}"
-            cells.append(value if task.runs == 1 else f"{value}{spread}")
-        table.add_row(f"{study.label(task)}{so_far}", *cells)
-    if table.rows:
-        atomic_write(results.path / "figure.png", [study_figure(study, results)])
-        OUT.print(table)
+def _write_and_show(results: Results, figure_name: str) -> list[Row]:
+    """Writes and shows the tables and the figure; returns the comparison with expected values."""
+    study = results.study
+    pairs = results.pairs()
+    comparison = compare(study, pairs)
+    write_tables(results.path, study, pairs)
+    if pairs:
+        atomic_write(results.path / figure_name, [study_figure(study, pairs)])
+        show_summary(study, pairs)
     if comparison:
-        atomic_write(results.path / "comparison.csv", [csv_rows([Row._fields, *comparison])])
-    for metric, step, source in dict.fromkeys(row[1:4] for row in comparison):
-        compared = new_table(f"{metric} at step {step}\n{source}", "policy", *Row._fields[4:])
-        for row in comparison:
-            if row[1:4] == (metric, step, source):
-                compared.add_row(row.policy, *row[4:])
-        OUT.print(compared)
-    more = ", with more rows than these" if len(table.rows) == 60 else ""
-    OUT.print(f"Results: {results.path}{more}", soft_wrap=True)
-    return any(row.verdict == "missed" for row in comparison)
+        table = csv_rows([Row._fields, *comparison])
+        atomic_write(results.path / "comparison.csv", [table])
+        show_comparison(comparison)
+    _say_where(results.path, figure_name, warn_of_rows(study))
+    return comparison
 
 
-def _show_differences(results: Results) -> None:
-    """Prints how the runs of each policy differ from those of the first policy."""
-    study, firsts = results.study, {}
-    of_runs = {name: q for name, q in study.summary.items() if name != q.metric}
-    title = f"Differences to {', '.join(study.policy[0].parts())} on the same problems"
-    headings, caption = (q.heading for q in of_runs.values()), "with 95% confidence intervals"
-    table = new_table(title, "policy", *headings, caption=f"{caption} of the mean over runs")
-    for task, result in itertools.islice(results, 60):
-        environment = str(task.environment)
-        if task.runs < max(study.runs, 2):
-            continue
-        if task.policy == study.policy[0]:
-            firsts[environment] = result
-        elif environment in firsts:
-            found, cells = metrics.compare(result, firsts[environment]), []
-            for name, quantity in of_runs.items():
-                value, *ends = map(float, (found[name].mean, *found[name].interval(0.95)))
-                texts = quantity.texts(value, *ends, error=ends[1] - value)
-                cells.append("{} ({} to {})".format(*texts))
-            table.add_row(study.label(task), *cells)
-    if table.rows:
-        OUT.print(table)
+def _say_where(folder: Path, figure_name: str, shown: str) -> None:
+    """Prints where the results are, and which environments the figure shows if not all."""
+    OUT.print(f"Results: {folder}", soft_wrap=True)
+    if figure_name != "figure.png":
+        OUT.print(f"Figure: {folder / figure_name}; figure.png is as it was", soft_wrap=True)
+    if shown:
+        OUT.print(f"The figure shows {shown}; the files have all", soft_wrap=True)
+
+
+def _figure_name(options: argparse.Namespace) -> str:
+    """Returns the name of a report's figure. A view that options choose has one of its own."""
+    parts = ["figure", *(options.panels or [])]
+    if options.quantiles:
+        parts += ["quantiles", *(f"{level:g}" for level in options.quantiles)]
+    return f"{'-'.join(parts)}.png"

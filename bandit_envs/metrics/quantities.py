@@ -70,6 +70,9 @@ class Quantity:
     limits: tuple[float, float] | None = None
     """The limits of the panel's axis; None to fit the curves."""
 
+    is_share: bool = False
+    """Whether its mean over steps is a share, as each row's value is one of two numbers."""
+
     def statistics(self, result: MetricResult) -> Statistics:
         """Returns the statistics [T], or of the mean over all T steps."""
         if self.kind == "per_step":
@@ -86,13 +89,14 @@ class Quantity:
     def of_runs(self, sums: ArrayLike, steps: Iterable[int]) -> Floats:
         """Returns the quantity of each run [n, B], of the sums [n, B] of its first `steps` [n].
 
-        If it is one of each step, that is the mean over the steps since those before.
+        If it is one of each step, that is the mean over the steps since those before; a share is
+        that of all steps so far.
         """
         amounts = np.asarray(sums, np.float64)
         counts = np.array([*steps])[:, np.newaxis]
         if self.kind == "cumulative":
             return amounts
-        if self.kind == "per_step":
+        if self.kind == "per_step" and not self.is_share:
             amounts = np.diff(amounts, axis=0, prepend=0)
             counts = np.diff(counts, axis=0, prepend=0)
         return np.asarray(amounts / counts)
@@ -107,6 +111,7 @@ QUANTITIES = {
         heading="% optimal",
         decimals=1,
         limits=(0, 100),
+        is_share=True,
     ),
     "regret": Quantity(metric="regret", kind="per_step", axis="Average regret"),
     "mean_reward": Quantity(metric="reward", kind="mean", heading="mean reward"),
@@ -119,6 +124,7 @@ QUANTITIES = {
         kind="per_step",
         axis="Share of violations",
         heading="violations",
+        is_share=True,
     ),
     "cumulative_regret": Quantity(
         metric="regret",

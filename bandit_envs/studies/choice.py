@@ -1,25 +1,54 @@
 """Environments and policies with parameters, as users write them: `ucb:c=2`."""
 
+from __future__ import annotations
+
 import dataclasses
 import importlib
 import itertools
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import Entry, raised_at
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
+from bandit_envs.policies import Policy
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
+from bandit_envs.wrappers import Wrapper
 
-SYMBOLS = {  # how legends write parameters; the others by name
-    **{"epsilon": "ε", "initial_value": "Q₁", "step_size": "α", "alpha": "α", "gamma": "γ"},
-    **{"tikhonov_weight": "λ", "prior_mean": "μ₀", "prior_std": "σ₀", "reward_std": "σ"},
-    **{"batch_size": "B"},
+SYMBOLS = {
+    "epsilon": "ε",
+    "initial_value": "Q₁",
+    "step_size": "α",
+    "alpha": "α",
+    "gamma": "γ",
+    "tikhonov_weight": "λ",
+    "prior_mean": "μ₀",
+    "prior_std": "σ₀",
+    "reward_std": "σ",
+    "batch_size": "B",
 }
+"""How legends write parameters; the others by name."""
+
+ALL_DIGITS = 17
+"""So many digits tell any two floats apart."""
+
+LAST_KEY = "_last"
+"""Follows the values that a user has written, which hold a brace too many if it is not there."""
+
+LONG_LIST = 12
+"""Legends shorten lists of more items."""
+
+Environment: TypeAlias = BanditPyEnvironment[Any] | Wrapper
+"""An environment of any state, or one in a wrapper."""
+
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
+AnyChoice = TypeVar("AnyChoice", bound="Choice[Any]")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -29,120 +58,206 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
-    """An id, or a user's `module:Class` that is found in `folder`, with parameters."""
+class Choice(Generic[AnyEntry]):
+    """An entry of a registry, or of a user's class, with values of its parameters."""
 
-    entries: ClassVar[type[Entry]]
-    table: ClassVar[Mapping[str, Any]]
-    name: str
-    parameters: Mapping[str, Any]
+    kind: ClassVar[type[Entry]]
+    """The class of its entry."""
+
+    table: ClassVar[Mapping[str, Entry]]
+    """The entries that have an id."""
+
+    entry: AnyEntry
+    parameters: Mapping[str, object]
+
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
-    digits: int = dataclasses.field(default=4, compare=False)  # of numbers in labels
+    """Where a user's module is."""
 
-    def __post_init__(self) -> None:
-        given, allowed = self.entry.check(self.parameters), self.entry.parameters()
-        for key, value in given.items():
-            name, default = f"{self.entries.what} {self.name}: {key}", allowed[key].default
-            if not isinstance(value, (int, float, str, list)):
-                raise ValueError(
-                    f"{name} is {short_repr(value)}; expected a number, string or list"
-                )
-            if isinstance(default, (list, tuple)) and not isinstance(value, list):
-                expected = f"a list; in a study file, a list in a list, as [{written(default)}]"
-                raise ValueError(f"{name} is {short_repr(value)}; expected {expected}")
-        object.__setattr__(self, "parameters", given)
-
-    @property
-    def entry(self) -> Any:
-        """The entry of the registry, in the process of any worker."""
-        if ":" in self.name and sys.path[:1] != [self.folder]:
-            sys.path.insert(0, self.folder)
-        return self.entries.find(self.name, self.table)
+    digits: int = dataclasses.field(default=4, compare=False)
+    """How many digits labels have."""
 
     @classmethod
-    def expand(cls, item: Any) -> Iterator[Any]:
+    def make_choice(cls: type[AnyChoice], name: str, parameters: Mapping[str, object]) -> AnyChoice:
+        """Returns the choice of an id, or of a user's `module:Class` in the current folder.
+
+        Raises:
+            ValueError: there is no such class, or it does not take these parameters.
+        """
+        entry = find_entry(cls, name, os.getcwd())
+        given = entry.check(parameters)
+        allowed = entry.parameters()
+        for key, value in given.items():
+            _check_parameter(f"{cls.kind.what} {name}: {key}", value, allowed[key].default)
+        return cls(entry, given)
+
+    @classmethod
+    def expand(cls: type[AnyChoice], item: object) -> Iterator[AnyChoice]:
         """Yields the choices of `name:key=value`, or of a table with lists for "each of these"."""
-        what = cls.entries.what
+        what = cls.kind.what
         if isinstance(item, str):
-            name, _, values = item.partition(":")
-            path, _, rest = values.partition(":")
-            if name not in cls.table and path and "=" not in path:  # module:Class
-                name, values = f"{name}:{path}", rest
-            try:
-                parameters = parse_toml(f"parameters = {{{values}}}")["parameters"]
-            except (ValueError, RecursionError) as error:
-                raise ValueError(
-                    f"{what} is {short_repr(item)}; expected name:key=value,key=value with values "
-                    f'such as 0.1, true, "text" or [1, 2]: {str(error).partition(" (at")[0]}'
-                ) from error
-            yield cls(name, parameters)
+            yield cls.make_choice(*_parse(what, item, cls.table))
         elif isinstance(item, dict) and isinstance(item.get("name"), str):
             lists = [value if isinstance(value, list) else [value] for value in item.values()]
             if [] in lists:
                 raise ValueError(f"{what} {item['name']} has an empty list")
             for combination in itertools.product(*lists):
                 parameters = dict(zip(item, combination))
-                yield cls(parameters.pop("name"), parameters)
+                name = parameters.pop("name")
+                yield cls.make_choice(name, parameters)
         else:
             raise ValueError(f"{what} is {short_repr(item)}; expected a table with a name")
 
+    @property
+    def name(self) -> str:
+        """The id, or a user's `module:Class`."""
+        return self.entry.id
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it is a user's class."""
+        return ":" in self.name
+
     def parts(self, without: str = "") -> list[str]:
         """Returns the parts of a label, such as `ε-greedy` and `ε=0.1`, without one parameter."""
-        keys = [key for key in self.parameters if key != without]
-        values = [f"{SYMBOLS.get(k, k)}={written(self.parameters[k], self.digits)}" for k in keys]
+        values = [
+            f"{SYMBOLS.get(key, key)}={to_toml(value, self.digits)}"
+            for key, value in self.parameters.items()
+            if key != without
+        ]
         return [self.entry.title, *values]
 
     def __str__(self) -> str:
-        values = ",".join(f"{key}={written(value)}" for key, value in self.parameters.items())
+        values = ",".join(f"{key}={to_toml(value)}" for key, value in self.parameters.items())
         return f"{self.name}:{values}" if values else self.name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles the name: a worker looks for a user's class in the same folder."""
+        return _unpickle, (type(self), self.name, self.parameters, self.folder, self.digits)
 
-class EnvironmentChoice(Choice):
+
+class EnvironmentChoice(Choice[EnvironmentEntry]):
     """An environment."""
 
-    entries, table = EnvironmentEntry, ENVIRONMENTS
+    kind = EnvironmentEntry
+    table = ENVIRONMENTS
 
-    def make(self, runs: int, seed: np.random.SeedSequence) -> Any:
+    def make(self, runs: int, seed: np.random.SeedSequence) -> Environment:
         """Returns an environment with a row for each run; if rows share a problem, for one run."""
         sizes = {"batch_size": runs} if self.entry.independent_rows else {}
-        return self.entry.make(**self.entry.fixed, **self.parameters, **sizes, seed=seed)
+        arguments = {**self.entry.fixed, **self.parameters, **sizes}
+        env: Environment = self.entry.make(**arguments, seed=seed)
+        return env
 
 
-class PolicyChoice(Choice):
+class PolicyChoice(Choice[PolicyEntry]):
     """A policy."""
 
-    entries, table = PolicyEntry, POLICIES
+    kind = PolicyEntry
+    table = POLICIES
 
-    def make(self, env: Any, seed: Any) -> Any:
+    def make(self, env: PyEnvironment, seed: int | np.random.SeedSequence) -> Policy:
         """Returns a new policy that fits `env`."""
-        return self.entry.make_for(env, self.parameters, np.random.default_rng(seed))
+        generator = np.random.default_rng(seed)
+        policy: Policy = self.entry.make_for(env, self.parameters, generator)
+        return policy
 
 
-def written(value: Any, digits: int = 17) -> str:
+def find_entry(kind: type[AnyChoice], name: str, folder: str) -> Any:
+    """Returns the entry of an id, or of a user's class, whose module may be in `folder`."""
+    if ":" in name and sys.path[:1] != [folder]:
+        sys.path.insert(0, folder)
+    return kind.kind.find(name, kind.table)
+
+
+def _unpickle(
+    kind: type[AnyChoice], name: str, parameters: Mapping[str, object], folder: str, digits: int
+) -> AnyChoice:
+    """Returns the choice that was pickled, in the process of any worker."""
+    return kind(find_entry(kind, name, folder), parameters, folder, digits)
+
+
+def _parse(what: str, text: str, table: Mapping[str, Entry]) -> tuple[str, dict[str, object]]:
+    """Returns the name and the parameters in `name:key=value,key=value`."""
+    name, _, values = text.partition(":")
+    path, _, rest = values.partition(":")
+    if name not in table and path and "=" not in path:  # module:Class
+        name = f"{name}:{path}"
+        values = rest
+    try:
+        parameters = _parse_values(values)
+    except (ValueError, RecursionError) as error:
+        expected = 'name:key=value,key=value with values such as 0.1, true, "text" or [1, 2]'
+        problem = str(error).partition(" (at")[0]
+        raise ValueError(f"{what} is {short_repr(text)}; expected {expected}: {problem}") from error
+    return name, parameters
+
+
+def _parse_values(values: str) -> dict[str, object]:
+    """Returns the parameters in `key=value,key=value`."""
+    separator = ", " if values else ""
+    table: dict[str, object] = parse_toml(f"table = {{{values}{separator}{LAST_KEY} = 0}}")["table"]
+    if LAST_KEY not in table:
+        raise ValueError("a brace ends it too early")
+    del table[LAST_KEY]
+    return table
+
+
+def _check_parameter(name: str, value: object, default: object) -> None:
+    """Raises ValueError if a parameter has a value of a wrong kind."""
+    if not isinstance(value, (int, float, str, list)):
+        raise ValueError(f"{name} is {short_repr(value)}; expected a number, string or list")
+    if isinstance(default, (list, tuple)) and not isinstance(value, list):
+        expected = f"a list; in a study file, a list in a list, as [{to_toml(default)}]"
+        raise ValueError(f"{name} is {short_repr(value)}; expected {expected}")
+
+
+def to_toml(value: object, digits: int = ALL_DIGITS) -> str:
     """Returns a value as in TOML, or a class by its name.
 
     With fewer than 17 digits, it rounds, but 0.99999 is never 1; and long lists are shortened.
     """
     if isinstance(value, (list, tuple)):
-        texts = [written(each, digits) for each in value]
-        texts[3:-1] = ["…"] if len(texts) > 12 and digits < 17 else texts[3:-1]
-        return f"[{','.join(texts)}]"
-    if isinstance(value, float) and not (rounded := float(f"{value:.{digits}g}")).is_integer():
-        value = rounded
+        return _list_to_toml(value, digits)
+    if isinstance(value, type):
+        return _quote(value.__name__)
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return "".join(('"', *(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped), '"'))
-    return written(value.__name__) if isinstance(value, type) else str(value).lower()
+        return _quote(value)
+    if isinstance(value, float):
+        rounded = float(f"{value:.{digits}g}")
+        if not rounded.is_integer():
+            return str(rounded)
+    return str(value).lower()
 
 
-def printable(value: Any, *choices: Choice) -> str:
+def _list_to_toml(values: Sequence[object], digits: int) -> str:
+    texts = [to_toml(each, digits) for each in values]
+    if len(texts) > LONG_LIST and digits < ALL_DIGITS:
+        texts[3:-1] = ["…"]
+    return f"[{','.join(texts)}]"
+
+
+def _quote(text: str) -> str:
+    """Returns a string of TOML that a terminal can show."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    signs = [sign if sign.isprintable() else f"\\U{ord(sign):08X}" for sign in escaped]
+    return f'"{"".join(signs)}"'
+
+
+def printable(value: object, *choices: Choice[Any]) -> str:
     """Returns text, or an exception and its line in the users' classes of `choices`, as a line."""
-    text = str(value)
+    line = "".join(filter(str.isprintable, " ".join(_text_of(value).split())))
+    if len(line) > 500:
+        line = f"{line[:196]} ... {line[-299:]}"  # reasons come last
+    modules = [choice.name.partition(":")[0] for choice in choices if choice.is_users]
+    if modules and isinstance(value, BaseException):
+        line += raised_at(value, *modules)
+    return line
+
+
+def _text_of(value: object) -> str:
+    """Returns the text of a value, with the file or the name of an exception."""
     if isinstance(value, OSError) and value.filename is not None:
-        text = f"{value.filename}: {value.strerror}"
-    elif not isinstance(value, (str, TypeError, ValueError, OSError)):
-        text = f"{type(value).__name__}: {value}"
-    line = "".join(filter(str.isprintable, " ".join(text.split())))
-    line = line if len(line) <= 500 else f"{line[:196]} ... {line[-299:]}"  # reasons come last
-    modules = [choice.name.partition(":")[0] for choice in choices if ":" in choice.name]
-    return line + raised_at(value, *modules) if modules else line
+        return f"{value.filename}: {value.strerror}"
+    if isinstance(value, BaseException) and not isinstance(value, (TypeError, ValueError, OSError)):
+        return f"{type(value).__name__}: {value}"
+    return str(value)

@@ -1,18 +1,26 @@
 """Expected values of a study: what was published or computed, beside what was measured."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from bandit_envs.base.checks import check_integer, check_number, short_repr
-from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
-from bandit_envs.studies.choice import PolicyChoice, printable
-from bandit_envs.studies.study import Study, Task, check_keys
+from bandit_envs.metrics import QUANTITIES, Statistics
+from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice, printable
+from bandit_envs.studies.results import PairResult
+from bandit_envs.studies.study import Study, check_keys
 
 SOURCES = ("published", "exact", "reference run")
-STANDARD_ERRORS = 4.0  # how far chance may take a mean from its expected value
+
+STANDARD_ERRORS = 4.0
+"""How far chance may take a mean from its expected value."""
+
+PairResults = Mapping[tuple[str, str], PairResult]
+"""Results by the texts of environment and policy."""
 
 
 class Row(NamedTuple):
@@ -32,6 +40,14 @@ class Row(NamedTuple):
     verdict: str
 
 
+class Judgement(NamedTuple):
+    """What was expected and what was measured, as text, and the verdict."""
+
+    expected: str
+    measured: str
+    verdict: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Expected:
     """What a study should show: a value or a bound of a policy's mean, or the order of policies.
@@ -40,16 +56,31 @@ class Expected:
     runs. A policy has a `value` or `at_most`; several, in the order of increasing means, have none.
     """
 
-    metric: str  # a name in `QUANTITIES`
-    source: str  # published, exact or reference run; after a colon, where it is from
+    metric: str
+    """A name in `QUANTITIES`."""
+
+    source: str
+    """published, exact or reference run; after a colon, where it is from."""
+
     policy: str | list[str]
-    environment: str | None = None  # by default, every environment
-    step: int | None = None  # by default, the last one
+
+    environment: str | None = None
+    """By default, every environment."""
+
+    step: int | None = None
+    """By default, the last one."""
+
     value: float | None = None
     at_most: float | None = None
-    tolerance: float = 0.0  # of the value itself, where it is rounded or read from a figure
-    standard_error: float = 0.0  # of the value, where it was estimated
-    standard_deviation: float | None = None  # of one run, in place of the measured one
+
+    tolerance: float = 0.0
+    """Of the value itself, where it is rounded or read from a figure."""
+
+    standard_error: float = 0.0
+    """Of the value, where it was estimated."""
+
+    standard_deviation: float | None = None
+    """Of one run, in place of the measured one."""
 
     def __post_init__(self) -> None:
         if self.metric not in QUANTITIES:
@@ -64,74 +95,116 @@ class Expected:
         for name in (*given, "tolerance", "standard_error"):
             check_number(f"expected: {name}", getattr(self, name))
 
-    def rows(self, study: Study, found: Mapping[tuple[str, str], Any]) -> Iterator[Row]:
-        """Yields a row for each environment; `found` has the results of pairs with a policy."""
-        names = [self.policy] if isinstance(self.policy, str) else self.policy
-        policies = [next(PolicyChoice.expand(name)) for name in names]
-        known = {(str(env), str(policy)) for env, policy in study.pairs()}
-        environments = [e for e in study.environment if self.environment in (None, str(e))]
-        if not environments:
-            raise _error("environment", self.environment, ", ".join(map(str, study.environment)))
-        own = (next((p for p in study.policy if p == policy), policy) for policy in policies)
-        label = " < ".join(", ".join(policy.parts()) for policy in own)
+    def compare(self, study: Study, found: PairResults) -> list[Row]:
+        """Returns a row for each environment; ValueError if it does not fit the study."""
+        policies = self._find_policies(study)
+        label = " < ".join(", ".join(policy.parts()) for policy in policies)
         step = self.step or study.steps
-        for environment in environments:
-            pairs = [(str(environment), str(policy)) for policy in policies]
-            if not known.issuperset(pairs):
-                raise _error("policy in environment", pairs, "those of the study")
-            measured = [_statistics(found.get(pair, {}), self.metric, step) for pair in pairs]
+        rows = []
+        for environment in self._find_environments(study):
+            pairs = self._find_pairs(study, environment, policies)
+            measured = [_statistics(found.get(pair), self.metric, step) for pair in pairs]
+            judgement = self._judge([each for each in measured if each is not None], len(pairs))
             parts = environment.parts()
             place = f"{label} in {', '.join(parts[1:] or parts)}"
-            subject = place if len(study.environment) > 1 else label, self.metric, step
-            judged = self._judged([s for s in measured if s], len(pairs))
-            yield Row(*subject, printable(self.source), *judged)
+            row = Row(
+                policy=place if len(study.environment) > 1 else label,
+                metric=self.metric,
+                step=step,
+                source=printable(self.source),
+                expected=judgement.expected,
+                measured=judgement.measured,
+                verdict=judgement.verdict,
+            )
+            rows.append(row)
+        return rows
 
-    def _judged(self, measured: list[Statistics], number: int) -> tuple[str, str, str]:
-        """Returns what was expected and what was measured as text, and the verdict."""
+    def _find_policies(self, study: Study) -> list[PolicyChoice]:
+        """Returns its policies, with the labels that they have in the study."""
+        names = [self.policy] if isinstance(self.policy, str) else self.policy
+        policies = [next(PolicyChoice.expand(name)) for name in names]
+        return [next((own for own in study.policy if own == each), each) for each in policies]
+
+    def _find_environments(self, study: Study) -> list[EnvironmentChoice]:
+        found = [each for each in study.environment if self.environment in (None, str(each))]
+        if not found:
+            raise _error("environment", self.environment, ", ".join(map(str, study.environment)))
+        return found
+
+    def _find_pairs(
+        self, study: Study, environment: EnvironmentChoice, policies: Sequence[PolicyChoice]
+    ) -> list[tuple[str, str]]:
+        pairs = [(str(environment), str(policy)) for policy in policies]
+        known = {(str(each), str(policy)) for each, policy in study.pairs()}
+        if not known.issuperset(pairs):
+            raise _error("policy in environment", pairs, "those of the study")
+        return pairs
+
+    def _judge(self, measured: Sequence[Statistics], number: int) -> Judgement:
+        """Compares what was measured, of which there should be a `number`, with the expectation."""
         means = [float(statistics.mean) for statistics in measured]
-        errors = [float(statistics.standard_error) for statistics in measured]
-        if self.standard_deviation is not None:
-            errors = [self.standard_deviation / statistics.count**0.5 for statistics in measured]
-        texts = [_with_error(mean, error) for mean, error in zip(means, errors)]
-        if not isinstance(self.policy, str):
-            expected = "in this order"
-            offs = [a - b for a, b in itertools.pairwise(means)]
-            allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
-            is_met = all(off < 0.0 for off in offs)
+        errors = [self._standard_error(statistics) for statistics in measured]
+        if isinstance(self.policy, str):
+            expected, verdict = self._judge_value(means, errors)
         else:
-            bound = self.at_most
-            value: Any = self.value if bound is None else bound
-            expected = ("" if bound is None else "≤ ") + _with_error(value, self.standard_error)
-            offs = [abs(mean - value) if bound is None else mean - bound for mean in means]
-            error = math.hypot(*errors, self.standard_error)
-            allowed = [STANDARD_ERRORS * error + self.tolerance] * len(offs)
-            is_met = True
-        verdict = "met" if is_met else "undecided"
-        if math.isnan(sum(allowed)):  # one run has no standard error
-            verdict = "undecided"
-        elif not all(off <= limit for off, limit in zip(offs, allowed)):
-            verdict = "missed"
-        return expected, " < ".join(texts), verdict if len(measured) == number else "not measured"
+            expected = "in this order"
+            verdict = _judge_order(means, errors)
+        if len(measured) != number:
+            verdict = "not measured"
+        texts = [_with_error(mean, error) for mean, error in zip(means, errors)]
+        return Judgement(expected, " < ".join(texts), verdict)
+
+    def _judge_value(self, means: Sequence[float], errors: Sequence[float]) -> tuple[str, str]:
+        """Returns the expected value or bound as text, and the verdict on no or one mean."""
+        allowed = STANDARD_ERRORS * math.hypot(*errors, self.standard_error) + self.tolerance
+        if self.at_most is not None:
+            expected = f"≤ {_with_error(self.at_most, self.standard_error)}"
+            offs = [mean - self.at_most for mean in means]
+        else:
+            value = float(self.value or 0.0)
+            expected = _with_error(value, self.standard_error)
+            offs = [abs(mean - value) for mean in means]
+        if math.isnan(allowed):  # one run has no standard error
+            return expected, "undecided"
+        return expected, "met" if all(off <= allowed for off in offs) else "missed"
+
+    def _standard_error(self, statistics: Statistics) -> float:
+        if self.standard_deviation is not None:
+            return self.standard_deviation / math.sqrt(statistics.count)
+        return float(statistics.standard_error)
 
 
-def compare(study: Study, results: Iterable[tuple[Task, Mapping[str, MetricResult]]]) -> list[Row]:
+def compare(study: Study, pairs: Sequence[PairResult]) -> list[Row]:
     """Returns the expected values of a study beside its results; ValueError if they do not fit."""
-    found = {(str(task.environment), str(task.policy)): result for task, result in results}
+    found = {(str(pair.environment), str(pair.policy)): pair for pair in pairs}
     rows: list[Row] = []
     for item in study.expected:
+        if not isinstance(item, Mapping):
+            raise _error("a table", item, "keys and values")
+        check_keys("expected", item, Expected)
         try:
-            check_keys("expected", {**item}, Expected)
-            rows += Expected(**item).rows(study, found)
+            rows += Expected(**item).compare(study, found)
         except TypeError as error:
             raise _error("a table", item, str(error)) from error
     return rows
 
 
-def _statistics(result: Any, metric: str, step: int) -> Statistics | None:
-    quantity = QUANTITIES[metric]
-    if quantity.metric not in result:
+def _judge_order(means: Sequence[float], errors: Sequence[float]) -> str:
+    """Returns the verdict on means that should increase."""
+    offs = [first - second for first, second in itertools.pairwise(means)]
+    allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
+    if math.isnan(sum(allowed)):  # one run has no standard error
+        return "undecided"
+    if not all(off <= limit for off, limit in zip(offs, allowed)):
+        return "missed"
+    return "met" if all(off < 0.0 for off in offs) else "undecided"
+
+
+def _statistics(pair: PairResult | None, metric: str, step: int) -> Statistics | None:
+    """Returns the statistics of a quantity at a step, if they were measured."""
+    if pair is None or QUANTITIES[metric].metric not in pair.result:
         return None
-    statistics = quantity.statistics(result[quantity.metric])
+    statistics = pair.statistics(metric)
     if statistics.mean.ndim == 0:
         return statistics
     return statistics.at(step - 1) if step <= len(statistics.mean) else None
@@ -141,5 +214,5 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:.6g} ±{error:.2g}" if error > 1e-9 else f"{value:.6g}"
 
 
-def _error(what: str, value: Any, expected: str) -> ValueError:
+def _error(what: str, value: object, expected: str) -> ValueError:
     return ValueError(f"expected: {what} is {short_repr(value)}; expected {expected}")

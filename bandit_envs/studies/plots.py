@@ -1,10 +1,12 @@
 """Curves of statistics on matplotlib's axes, for the figures of studies and for notebooks."""
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,7 +14,8 @@ from bandit_envs.metrics import Statistics
 
 # Okabe & Ito's palette, which readers who do not see all colours can tell apart.
 COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-STYLES = [{"ls": line, "color": color} for line in ("-", "--", ":", "-.") for color in COLORS]
+LINES = ("-", "--", ":", "-.")
+STYLES = [{"ls": line, "color": color} for line in LINES for color in COLORS]
 
 
 def plot_curves(
@@ -35,10 +38,12 @@ def plot_curves(
     [[1.0, 2.0], [2.0, 2.0]]
     """
     for label, statistics in curves.items():
-        at = np.arange(1, len(statistics.mean) + 1) if x is None else np.asarray(x)
-        mean, error = statistics.mean, np.nan_to_num(statistics.standard_error)
+        mean = statistics.mean
+        error = np.nan_to_num(statistics.standard_error)  # one run has none
+        at = np.arange(1, len(mean) + 1) if x is None else np.asarray(x)
         band = np.array([at, mean, mean - error, mean + error])
-        draw_band(axis, band, **{**STYLES[len(axis.lines) % len(STYLES)], **style}, label=label)
+        own_style = {**STYLES[len(axis.lines) % len(STYLES)], **style}
+        draw_band(axis, band, label=label, **own_style)
     tidy(axis)
     axis.legend(frameon=False)
 
@@ -77,3 +82,10 @@ def log2_axis(axis: Axes) -> None:
     axis.set_xscale("log", base=2)
     axis.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
     axis.xaxis.set_major_formatter(lambda x, position: f"1/{1 / x:g}" if x < 1 else f"{x:g}")
+
+
+def to_png(figure: Figure) -> bytes:
+    """Returns a figure as PNG."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=150)
+    return buffer.getvalue()

@@ -1,17 +1,17 @@
-"""Folders of results: a file for each finished task, and what is written of them."""
+"""Folders of results: a file for each finished task, loaded once for all tables and figures."""
+
+from __future__ import annotations
 
 import contextlib
-import csv
 import functools
 import hashlib
 import inspect
-import io
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import filelock
 import numpy as np
@@ -19,57 +19,135 @@ from numpy.typing import NDArray
 
 from bandit_envs import __version__
 from bandit_envs.base import saving
-from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
+from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
+from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.study import Study, Task
 
-FORMAT = 3  # raised whenever the layout of the files, or the numbers of an unchanged study, change
+FORMAT = 3
+"""Raised whenever the layout of the files, or the numbers of an unchanged study, change."""
+
 VERSIONS = {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
+
+SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "expected"}
+"""Keys of a study that say what to show. A change of them keeps the results."""
+
 Result = dict[str, MetricResult]
+"""What was measured, by the name of the metric."""
 
 
-def columns(result: Result, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
-    """Returns means and standard errors of quantities, as far as they were measured."""
-    found: dict[str, NDArray[np.float64]] = {}
-    for name in names:
-        if QUANTITIES[name].metric in result:
-            statistics = QUANTITIES[name].statistics(result[QUANTITIES[name].metric])
-            found |= {name: statistics.mean, f"{name}_se": statistics.standard_error}
-    return {name: np.atleast_1d(column) for name, column in found.items()}
+class PairResult(NamedTuple):
+    """What has finished of a policy in an environment: blocks of runs, merged."""
+
+    environment: EnvironmentChoice
+    policy: PolicyChoice
+    runs: int
+    result: Result
+
+    def statistics(self, name: str) -> Statistics:
+        """Returns the statistics over runs of a quantity."""
+        quantity = QUANTITIES[name]
+        return quantity.statistics(self.result[quantity.metric])
+
+    def band(self, name: str, study: Study) -> NDArray[np.float64]:
+        """Returns steps, a line over them, and the ends of its band: [4, n].
+
+        They are means with one standard error to each side, or medians with a study's quantiles.
+        """
+        if study.quantiles:
+            quantity = QUANTITIES[name]
+            runs = quantity.of_runs(self.result[quantity.metric].curves, study.kept)
+            median, low, high = np.quantile(runs, [0.5, *study.quantiles], axis=1)
+            return np.array([study.kept, median, low, high])
+        statistics = self.statistics(name)
+        mean = np.atleast_1d(statistics.mean)
+        error = np.nan_to_num(np.atleast_1d(statistics.standard_error))  # one run has none
+        steps = np.arange(len(mean)) + 1
+        return np.array([steps, mean, mean - error, mean + error])
 
 
-def band(study: Study, result: Result, name: str) -> NDArray[np.float64]:
-    """Returns steps, a line over them, and the ends of its band [4, n], for tables and figures.
+class TaskFiles(NamedTuple):
+    """The files of finished tasks. Workers get this, in place of the whole study."""
 
-    They are means with one standard error to each side, or medians with a study's quantiles.
-    """
-    if study.quantiles:
-        runs = QUANTITIES[name].of_runs(result[QUANTITIES[name].metric].curves, study.kept)
-        return np.array([study.kept, *np.quantile(runs, [0.5, *study.quantiles], axis=1)])
-    mean, error = columns(result, [name]).values()
-    error = np.nan_to_num(error)  # one run has none
-    return np.array([np.arange(len(mean)) + 1, mean, mean - error, mean + error])
+    folder: Path
+    """An absolute path, as workers may be in another folder."""
+
+    digest: str
+    """Of the study and the versions. A file with another one is not of this study."""
+
+    versions: Mapping[str, object]
+
+    def save(self, task: Task, result: Result) -> None:
+        """Writes the file of a finished task."""
+        arrays = {}
+        for name, found in result.items():
+            parts = (found.per_step, found.cumulative)
+            arrays[name] = np.array([(part.mean, part.squared_deviation) for part in parts])
+            arrays[f"{name}_totals"] = found.totals
+            if task.kept:
+                arrays[f"{name}_curves"] = found.curves
+        saving.write_archive(self._path(task), [self.digest, str(task)], arrays)
+
+    def load(self, task: Task) -> Result | None:
+        """Returns a task's result; None if its file is missing, damaged or of another study.
+
+        It is also None if the task keeps curves, and the file is of a run that kept none.
+        """
+        try:
+            header, arrays = saving.read_archive(self._path(task))
+            if header != [self.digest, str(task)]:
+                return None
+            return {name: _metric_result(task, name, arrays) for name in task.metrics}
+        except (FileNotFoundError, ValueError, KeyError):
+            return None
+
+    def add_progress(self, steps: int) -> None:
+        """Adds steps to those taken."""
+        with self.progress_file.open("a") as file:
+            file.write(f"{steps}\n")  # short enough to be written at once, from any process
+
+    @property
+    def progress_file(self) -> Path:
+        """The file with the numbers of steps that tasks have taken."""
+        return self.folder / ".steps"
+
+    def _path(self, task: Task) -> Path:
+        return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
 
 
-def merge(results: Iterable[Result]) -> Result:
-    """Returns the results of the runs of all."""
-    return functools.reduce(lambda a, b: {name: a[name].merge(b[name]) for name in a}, results)
+def _metric_result(task: Task, name: str, arrays: Mapping[str, NDArray[Any]]) -> MetricResult:
+    """Returns the result of a metric in the arrays of a task's file."""
+    per_step, cumulative = (Statistics(task.runs, *part) for part in arrays[name])
+    totals = arrays[f"{name}_totals"]
+    if not task.kept:
+        return MetricResult(per_step, cumulative, totals)
+    return MetricResult(per_step, cumulative, totals, arrays[f"{name}_curves"])
 
 
 class Results:
-    """The results of one study, in the folder `path`; of these versions by default."""
+    """The results of one study in a folder.
 
-    def __init__(self, path: Path, study: Study, versions: Any = None) -> None:
-        self.path, self.study = path, study
-        own = [c.entry.make for c in (*study.environment, *study.policy) if ":" in c.name]
-        code = {make.__module__: Path(inspect.getfile(make)).read_bytes() for make in own}
-        digests = {name: hashlib.sha256(content).hexdigest() for name, content in code.items()}
-        self.versions = versions or {**VERSIONS, **digests}
-        self._config = {"study": study.to_dict(), "versions": self.versions}
-        text = json.dumps([_measured(self._config["study"]), self.versions])
-        self.digest = hashlib.sha256(text.encode()).hexdigest()
-        self.folder = path.absolute() / "tasks"  # as workers may be in another folder
+    `load` reads what has finished. Each file is read once: all tables and the figure are made of
+    `pairs`.
 
-    def problem(self) -> str:
+    Args:
+        path: the folder, which need not exist.
+        study: the study.
+        versions: the versions that results must be of; by default, those of this process.
+    """
+
+    def __init__(
+        self, path: Path, study: Study, versions: Mapping[str, object] | None = None
+    ) -> None:
+        self.path = path
+        self.study = study
+        self._versions = versions or {**VERSIONS, **_digests_of_user_code(study)}
+        self._config = {"study": study.to_dict(), "versions": self._versions}
+        text = json.dumps([_measured(self._config["study"]), self._versions])
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        self.files = TaskFiles(path.absolute() / "tasks", digest, self._versions)
+        self._loaded: dict[tuple[int, int], Result] = {}
+
+    def conflict(self) -> str:
         """Returns "" if the folder is empty or holds results of the same study; else what it is."""
         if not any(self.path.absolute().glob("[!.]*")):
             return ""
@@ -77,125 +155,87 @@ class Results:
             found = read_config(self.path)
         except ValueError as error:
             return str(error)
-        text = f"folder {self.path} holds results of other"
         if _measured(found["study"]) != _measured(self._config["study"]):
-            return f"{text} arguments"
-        changed = {name for name, _ in found["versions"].items() ^ self.versions.items()}
-        return f"{text} versions of {', '.join(sorted(changed))}" if changed else ""
+            return f"folder {self.path} holds results of other arguments"
+        changed = {name for name, _ in found["versions"].items() ^ self._versions.items()}
+        if changed:
+            names = ", ".join(sorted(changed))
+            return f"folder {self.path} holds results of other versions of {names}"
+        return ""
 
     @contextlib.contextmanager
-    def opened(self, overwrite: bool = False) -> Iterator[None]:
-        """Makes the folder this run's alone; raises ValueError or OSError if it cannot.
+    def lock(self, overwrite: bool = False) -> Iterator[None]:
+        """Makes the folder and locks it, so that no other run uses it.
 
-        With `overwrite`, it deletes the results of another study or version.
+        Args:
+            overwrite: whether to delete results of another study or version.
+
+        Raises:
+            ValueError: it holds something else, or another run uses it.
+            OSError: it cannot be written.
         """
-        problem = self.problem()
-        if problem and not (overwrite and self.folder.is_dir()):
-            raise ValueError(f"{problem}; expected another folder (--output), or --overwrite")
+        conflict = self.conflict()
+        if conflict and not (overwrite and self.files.folder.is_dir()):
+            raise ValueError(f"{conflict}; expected another folder (--output), or --overwrite")
+        with self._acquire_lock():
+            if conflict:
+                self._delete_results()
+            text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
+            saving.atomic_write(self.path / "config.json", [text.encode()])
+            self.files.folder.mkdir(exist_ok=True)
+            for folder in (self.path, self.files.folder):
+                saving.remove_temporary_files(folder)
+            self.files.progress_file.write_text("")
+            yield
+
+    def _acquire_lock(self) -> AbstractContextManager[object]:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = filelock.FileLock(self.path / ".lock").acquire(timeout=0)
+            return filelock.FileLock(self.path / ".lock").acquire(timeout=0)
         except filelock.Timeout:
             raise ValueError(f"folder {self.path} is in use by another run") from None
         except OSError as error:
             raise OSError(f"output folder {self.path} cannot be written: {error}") from error
-        with lock:
-            if problem:
-                for file in (*self.folder.glob("*.npz"), *self.path.glob("*.csv")):
-                    file.unlink()
-            text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
-            saving.atomic_write(self.path / "config.json", [text.encode()])
-            self.folder.mkdir(exist_ok=True)
-            for folder in (self.path, self.folder):
-                saving.remove_temporary_files(folder)
-            (self.folder / ".steps").write_text("")
-            yield
+
+    def _delete_results(self) -> None:
+        for file in (*self.files.folder.glob("*.npz"), *self.path.glob("*.csv")):
+            file.unlink()
+
+    def load(self) -> None:
+        """Reads the files of tasks that have finished since the last call."""
+        for task in self.missing():
+            result = self.files.load(task)
+            if result is not None:
+                self._loaded[task.position, task.block] = result
 
     def missing(self) -> list[Task]:
-        """Returns the tasks that have no result."""
-        return [task for task in self.study.tasks() if not self.load(task)]
+        """Returns the tasks of which no result is loaded."""
+        tasks = self.study.tasks()
+        return [task for task in tasks if (task.position, task.block) not in self._loaded]
 
-    def save(self, task: Task, result: Result) -> None:
-        """Writes the file of a finished task."""
-        arrays = {}
-        for name, found in result.items():
-            parts = found.per_step, found.cumulative
-            arrays[name] = np.array([(part.mean, part.squared_deviation) for part in parts])
-            arrays |= {f"{name}_{kind}": getattr(found, kind) for kind in _kinds(task)}
-        saving.write_archive(self._path(task), [self.digest, str(task)], arrays)
+    def pairs(self) -> list[PairResult]:
+        """Returns what is loaded of each policy in each environment, in the study's order."""
+        loaded = []
+        for position, tasks in itertools.groupby(self.study.tasks(), lambda task: task.position):
+            done = [task for task in tasks if (position, task.block) in self._loaded]
+            if done:
+                runs = sum(task.runs for task in done)
+                result = merge(self._loaded[position, task.block] for task in done)
+                loaded.append(PairResult(done[0].environment, done[0].policy, runs, result))
+        return loaded
 
-    def load(self, task: Task) -> Result:
-        """Returns a task's result; {} if its file is missing, damaged or of another study.
-
-        So it is if the task keeps curves, and the file is of a run of the study that kept none.
-        """
-        result = {}
-        with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
-            header, arrays = saving.read_archive(self._path(task))
-            for name in task.metrics if header == [self.digest, str(task)] else ():
-                per_step, cumulative = (Statistics(task.runs, *part) for part in arrays[name])
-                sums = (arrays[f"{name}_{kind}"] for kind in _kinds(task))
-                result[name] = MetricResult(per_step, cumulative, *sums)
-        return result
-
-    def report(self, steps: int) -> None:
-        """Adds steps to those taken."""
-        with (self.folder / ".steps").open("a") as file:
-            file.write(f"{steps}\n")  # short enough to be written at once, from any process
-
-    def reported(self) -> int:
-        """Returns the number of steps taken since the folder was opened."""
-        return sum(map(int, (self.folder / ".steps").read_text().split()))
-
-    def _path(self, task: Task) -> Path:
-        return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
-
-    def __iter__(self) -> Iterator[tuple[Task, Result]]:
-        """Yields what has finished of each policy in each environment, as one task."""
-        for _, tasks in itertools.groupby(self.study.tasks(), attrgetter("position")):
-            if found := [(task, result) for task in tasks if (result := self.load(task))]:
-                runs = sum(task.runs for task, _ in found)
-                yield found[0][0]._replace(block=0, runs=runs), merge(result for _, result in found)
-
-    def write_tables(self) -> None:
-        """Writes `summary.csv`, `curves.csv` and so on of what has finished all its runs."""
-        study = self.study
-        steps, runs = (range(1, number + 1) for number in (study.steps, study.runs))
-        for name, index, numbers, found in (
-            ("summary", "step", steps[-1:], lambda result: columns(result, study.summary)),
-            ("curves", "step", steps, lambda result: columns(result, study.metrics)),
-            ("runs", "run", runs, of_runs),
-        ):
-            saving.atomic_write(self.path / f"{name}.csv", self._csv(index, numbers, found))
-
-    def _csv(
-        self, index: str, numbers: Sequence[int], columns_of: Callable[[Result], Mapping[str, Any]]
-    ) -> Iterator[bytes]:
-        """Yields a table of the last rows of some columns, which `numbers` counts."""
-        for number, (task, result) in enumerate(self):
-            found, pair = columns_of(result), (str(task.environment), str(task.policy))
-            if number == 0:
-                yield csv_rows([("environment", "policy", index, *found)])
-            if task.runs == self.study.runs:
-                last = (map("{:.10g}".format, c[-len(numbers) :]) for c in found.values())
-                yield csv_rows((*pair, *row) for row in zip(numbers, *last))
+    def steps_taken(self) -> int:
+        """Returns the number of steps that tasks have taken since the folder was locked."""
+        return sum(map(int, self.files.progress_file.read_text().split()))
 
 
-def _kinds(task: Task) -> tuple[str, ...]:
-    return ("totals", "curves") if task.kept else ("totals",)
+def merge(results: Iterable[Result]) -> Result:
+    """Returns the result of the runs of all."""
+    return functools.reduce(_merge_two, results)
 
 
-def csv_rows(rows: Iterable[Sequence[Any]]) -> bytes:
-    """Returns rows of a table as CSV."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
-
-
-def _measured(study: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a study measures, without what it shows of that."""
-    shown = {"title", "panels", "over", "log_axes", "quantiles", "expected"}
-    return {key: study[key] for key in sorted({*study} - shown)}
+def _merge_two(first: Result, second: Result) -> Result:
+    return {name: found.merge(second[name]) for name, found in first.items()}
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -209,3 +249,20 @@ def read_config(path: Path) -> dict[str, Any]:
         age = "older" if found in range(FORMAT) else "newer"
         raise ValueError(f"folder {path} holds {age} results")
     return config
+
+
+def _measured(study: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a study measures, without what it shows of that."""
+    return {key: study[key] for key in sorted(study.keys() - SHOWN_KEYS)}
+
+
+def _digests_of_user_code(study: Study) -> dict[str, str]:
+    """Returns a digest of each module with a user's class in the study."""
+    digests = {}
+    choices: list[Choice[Any]] = [*study.environment, *study.policy]
+    for choice in choices:
+        if choice.is_users:
+            make = choice.entry.make
+            code = Path(inspect.getfile(make)).read_bytes()
+            digests[make.__module__] = hashlib.sha256(code).hexdigest()
+    return digests

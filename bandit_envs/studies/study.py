@@ -1,42 +1,64 @@
 """Studies: which policies meet which environments, and what is measured."""
 
+from __future__ import annotations
+
+import contextlib
 import dataclasses
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_number, short_repr
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
-from bandit_envs.metrics import METRICS, QUANTITIES, Quantity
+from bandit_envs.metrics import METRICS, QUANTITIES, Metric, Quantity
+from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.choice import (
+    ALL_DIGITS,
+    AnyChoice,
     Choice,
     EnvironmentChoice,
     PolicyChoice,
     printable,
-    written,
+    to_toml,
 )
 
-RUNS_PER_TASK = 2000  # where rows are runs; fixed, so that it cannot change the results
-TASKS = 64  # at most, of runs whose rows share a problem
-KEPT = 100  # at most, of the sums of each run that quantiles need
+RUNS_PER_TASK = 2000
+"""Runs of a task where rows are runs; fixed, so that it cannot change the results."""
+
+TASKS = 64
+"""At most so many tasks of runs whose rows share a problem."""
+
+KEPT = 100
+"""At most so many steps, after which the sums of each run are kept for quantiles."""
+
+DEFAULT_PANELS = ("reward", "percent_optimal")
 
 
 class Task(NamedTuple):
     """A block of runs, the smallest piece of work: all that it takes to do it."""
 
-    position: int  # of the environment and the policy in the study
+    position: int
+    """Of the environment and the policy in the study."""
+
     environment: EnvironmentChoice
     policy: PolicyChoice
-    block: int  # or, where rows share a problem, the first run
+
+    block: int
+    """Its number or, where rows share a problem, the number of its first run."""
+
     runs: int
     steps: int
     seed: int
     metrics: tuple[str, ...]
-    kept: tuple[int, ...]  # after these steps, the sums of each run are kept
+
+    kept: tuple[int, ...]
+    """The sums of each run are kept after these steps."""
 
     @property
     def batches(self) -> int:
@@ -49,177 +71,346 @@ class Task(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Every policy meets every environment, and all policies meet the same problems.
-
-    If it is `paired`, the first policy meets the first environment only, and so on. `panels` are
-    drawn over the steps; or, of the last step, `over` numbers, one for each environment. Without
-    panels, the mean reward is drawn over the parameter that varies. With two `quantiles`, tables
-    and figures show medians, with these quantiles over runs, in place of means.
-    """
+    """Every policy meets every environment, and all policies meet the same problems."""
 
     title: str
     environment: tuple[EnvironmentChoice, ...]
     policy: tuple[PolicyChoice, ...]
+
     runs: int
+    """Of each policy in each environment."""
+
     steps: int
-    seed: int
-    metrics: tuple[str, ...]
-    panels: tuple[str, ...]
-    paired: bool
-    over: Mapping[str, list[float]]
-    log_axes: tuple[str, ...]
-    quantiles: list[float]
-    expected: list[Mapping[str, Any]]
+    """In a run."""
+
+    seed: int = 0
+
+    metrics: tuple[str, ...] = ()
+    """What is measured, by names in `METRICS`."""
+
+    panels: tuple[str, ...] = DEFAULT_PANELS
+    """What is drawn over steps. Without panels, the mean reward is drawn over the parameter that
+    varies. The panel "arms" is a picture of one problem."""
+
+    paired: bool = False
+    """Whether the first policy meets the first environment only, and so on."""
+
+    over: Mapping[str, list[float]] = dataclasses.field(default_factory=dict)
+    """A name with a number for each environment: the last step is drawn over these."""
+
+    log_axes: tuple[str, ...] = ()
+    """The logarithmic axes of the figure: some of x and y."""
+
+    quantiles: list[float] = dataclasses.field(default_factory=list)
+    """With two, tables and figures show medians, with these quantiles over runs, in place of
+    means."""
+
+    expected: list[Mapping[str, Any]] = dataclasses.field(default_factory=list)
+    """What it should show: the arguments of `Expected`."""
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "Study":
+    def from_dict(cls, values: Mapping[str, Any]) -> Study:
         """Returns the study that a study file describes, once every policy has taken a step.
 
-        By default, `metrics` are all that the environments know, and `panels` are reward and
-        percent_optimal. TypeError or ValueError names the key that is wrong.
+        By default, `metrics` are all that the environments know.
+
+        Raises:
+            TypeError, ValueError: a key is missing, unknown or has a wrong value. The error names
+                the key.
         """
-        defaults: dict[str, Any] = {"seed": 0, "metrics": None, "panels": None, "paired": False}
-        values = {**defaults, "over": {}, "log_axes": [], "quantiles": [], "expected": [], **values}
         check_keys("the study", values, cls)
-        for key, minimum in (("runs", 1), ("steps", 1), ("seed", 0)):
-            check_integer(key, values[key], minimum)
-        values["title"] = printable(values["title"])
-        environment = values["environment"] = _choices(EnvironmentChoice, values["environment"])
-        policy = values["policy"] = _choices(PolicyChoice, values["policy"])
-        unknown = _unknown_metrics(environment, policy)
-        known = [name for name in METRICS if name not in unknown]
-        metrics = values["metrics"] = _names("metrics", values["metrics"] or known, known, unknown)
-        drawable = [name for name, q in QUANTITIES.items() if q.axis and q.metric in metrics]
-        unknown = {name: unknown.get(q.metric, "") for name, q in QUANTITIES.items()}
-        default = [name for name in ("reward", "percent_optimal") if name in drawable] or drawable
-        panels = default if values["panels"] is None else values["panels"]
-        values["panels"] = _names("panels", panels, [*drawable, "arms"], unknown)
-        if not values["panels"] and "reward" not in metrics:
-            raise ValueError(f"panels is empty; expected some of {', '.join(drawable)}")
-        values["log_axes"] = _names("log_axes", values["log_axes"], ("x", "y"), {})
-        levels, over = values["quantiles"], values["over"]
-        if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
-            raise ValueError(f"quantiles is {short_repr(levels)}; expected two numbers from 0 to 1")
-        values["quantiles"] = sorted(check_number("quantiles", level, 0.0, 1.0) for level in levels)
-        is_table = isinstance(over, Mapping) and len(over) < 2
-        if not is_table or not all(isinstance(numbers, list) for numbers in over.values()):
-            raise ValueError(f"over is {short_repr(over)}; expected one name with numbers")
-        over = {printable(k): [check_number("over", v) for v in over[k]] for k in over}
-        lengths = {**over, **({"policy": policy} if values["paired"] else {})}
-        for key, items in lengths.items():
-            if len(items) != len(environment):
-                raise ValueError(f"{key} has {len(items)} items; expected one for each environment")
-        return cls(**{**values, "over": over})
+        given = {**_defaults(cls), **values}
+        environments = _check_choices(EnvironmentChoice, given["environment"])
+        policies = _check_choices(PolicyChoice, given["policy"])
+        quantiles = _check_quantiles(given["quantiles"])
+        over = _check_over(given["over"], len(environments))
+        paired = _check_paired(given["paired"], len(policies), len(environments))
+        reasons = _find_unknown_metrics(environments, policies)
+        metrics = _resolve_metrics(given["metrics"], reasons)
+        return cls(
+            title=_check_title(given["title"]),
+            environment=environments,
+            policy=policies,
+            runs=check_integer("runs", given["runs"], 1),
+            steps=check_integer("steps", given["steps"], 1),
+            seed=check_integer("seed", given["seed"], 0),
+            metrics=metrics,
+            panels=_resolve_panels(values.get("panels"), metrics, reasons),
+            paired=paired,
+            over=over,
+            log_axes=_check_names("log_axes", given["log_axes"], ("x", "y")),
+            quantiles=quantiles,
+            expected=given["expected"],
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns what `of` makes this study of again, as JSON has it."""
-        return {k: list(map(str, v)) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+        """Returns a dict that `from_dict` accepts and JSON can hold."""
+        values = {}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            values[field.name] = [*map(str, value)] if isinstance(value, tuple) else value
+        return values
 
-    def pairs(self) -> Iterable[tuple[EnvironmentChoice, PolicyChoice]]:
+    def pairs(self) -> list[tuple[EnvironmentChoice, PolicyChoice]]:
         """Returns the environments and policies that meet."""
-        choices = self.environment, self.policy
-        return zip(*choices) if self.paired else itertools.product(*choices)
+        if self.paired:
+            return list(zip(self.environment, self.policy))
+        return list(itertools.product(self.environment, self.policy))
 
     @property
     def summary(self) -> dict[str, Quantity]:
         """The quantities of the summary."""
-        measured = ((name, q) for name, q in QUANTITIES.items() if q.metric in self.metrics)
-        return {name: quantity for name, quantity in measured if quantity.heading}
+        return {
+            name: quantity
+            for name, quantity in QUANTITIES.items()
+            if quantity.metric in self.metrics and quantity.heading
+        }
 
     @property
     def spread(self) -> str:
         """What tables and figures show of many runs."""
+        if not self.quantiles:
+            return "± one standard error over runs"
         low_high = " and ".join(f"{100 * level:.4g}%" for level in self.quantiles)
-        standard = "± one standard error over runs"
-        return f"medians over runs, with the {low_high} quantiles" if low_high else standard
+        return f"medians over runs, with the {low_high} quantiles"
 
     @property
     def kept(self) -> tuple[int, ...]:
         """The steps that quantiles are shown of: without quantiles, none; else closer at first."""
+        if not self.quantiles:
+            return ()
         steps = {-(-self.steps * i**2 // KEPT**2) for i in range(1, KEPT + 1)}
-        return tuple(sorted(steps)) if self.quantiles else ()
+        return tuple(sorted(steps))
 
     def tasks(self) -> Iterator[Task]:
         """Yields the tasks of each policy in each environment."""
-        measured = self.metrics, self.kept
-        for position, pair in enumerate(self.pairs()):
-            is_batch = pair[0].entry.independent_rows
+        for position, (environment, policy) in enumerate(self.pairs()):
+            is_batch = environment.entry.independent_rows
             size = RUNS_PER_TASK if is_batch else -(-self.runs // TASKS)
             for start in range(0, self.runs, size):
-                block, runs = start // size if is_batch else start, min(size, self.runs - start)
-                yield Task(position, *pair, block, runs, self.steps, self.seed, *measured)
+                yield Task(
+                    position=position,
+                    environment=environment,
+                    policy=policy,
+                    block=start // size if is_batch else start,
+                    runs=min(size, self.runs - start),
+                    steps=self.steps,
+                    seed=self.seed,
+                    metrics=self.metrics,
+                    kept=self.kept,
+                )
 
-    def label(self, task: Task, without: str = "") -> str:
+    def label(self, environment: EnvironmentChoice, policy: PolicyChoice, without: str = "") -> str:
         """Returns what a legend writes: of the environment, only what tells it from the others."""
-        common = set.intersection(*(set(environment.parts()) for environment in self.environment))
-        parts = [part for part in task.environment.parts() if part not in common]
-        return ", ".join([*task.policy.parts(without), *parts])
+        parts = [part for part in environment.parts() if part not in self._common_parts]
+        return ", ".join([*policy.parts(without), *parts])
+
+    @functools.cached_property
+    def _common_parts(self) -> set[str]:
+        """The parts of labels that all environments share."""
+        return set.intersection(*(set(environment.parts()) for environment in self.environment))
 
 
-def _choices(kind: type[Choice], items: Any) -> tuple[Any, ...]:
-    what = kind.entries.what
+def check_keys(what: str, table: Mapping[str, Any], kind: type) -> None:
+    """Raises ValueError if a table lacks a field of the dataclass `kind`, or has another key."""
+    fields = [field.name for field in dataclasses.fields(kind)]
+    expected = f"expected {', '.join(fields)}"
+    for key in table:
+        if key not in fields:
+            raise ValueError(f"{what} has an unknown key {short_repr(key)}; {expected}")
+    for key in fields:
+        if key not in table and key not in _defaults(kind):
+            raise ValueError(f"{what} needs a value for {short_repr(key)}; {expected}")
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """Returns the defaults of a dataclass."""
+    defaults = {}
+    for field in dataclasses.fields(kind):
+        if field.default_factory is not dataclasses.MISSING:
+            defaults[field.name] = field.default_factory()
+        elif field.default is not dataclasses.MISSING:
+            defaults[field.name] = field.default
+    return defaults
+
+
+def _check_title(title: object) -> str:
+    """Returns a title as one line that a terminal can show."""
+    if not isinstance(title, str):
+        raise TypeError(f"title is {short_repr(title)}; expected a string")
+    return printable(title)
+
+
+def _check_choices(kind: type[AnyChoice], items: object) -> tuple[AnyChoice, ...]:
+    """Returns the choices of a list of tables or texts. No two are the same."""
+    what = kind.kind.what
     if not isinstance(items, list) or not items:
         raise ValueError(f"{what} is {short_repr(items)}; expected [[{what}]] tables")
-    choices = tuple(itertools.chain.from_iterable(map(kind.expand, items)))
+    choices = [choice for item in items for choice in kind.expand(item)]
     met = set()
     for choice in choices:
-        key = choice.name, _hashable([*choice.parameters.items()])
+        key = (choice.name, _hashable(list(choice.parameters.items())))
         if key in met:
             raise ValueError(f"{what} {choice} is listed twice")
         met.add(key)
-    values = [item for choice in choices for item in choice.parameters.items()]
-    rounded, exact = ({(k, written(v, n)) for k, v in values} for n in (choices[0].digits, 17))
-    if len(rounded) == len(exact):
-        return choices
-    return tuple(dataclasses.replace(choice, digits=17) for choice in choices)
+    if _number_of_texts(choices, choices[0].digits) < _number_of_texts(choices, ALL_DIGITS):
+        choices = [dataclasses.replace(choice, digits=ALL_DIGITS) for choice in choices]
+    return tuple(choices)
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> object:
     return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 
-def check_keys(what: str, table: Mapping[str, Any], kind: Any) -> None:
-    """Raises ValueError if a table lacks a field of the dataclass `kind`, or has another key."""
-    fields = {field.name: field.default for field in dataclasses.fields(kind)}
-    required = [key for key, default in fields.items() if default is dataclasses.MISSING]
-    for key in [*table, *required]:
-        if key not in fields or key not in table:
-            problem = "has an unknown key" if key in table else "needs a value for"
-            raise ValueError(f"{what} {problem} {short_repr(key)}; expected {', '.join(fields)}")
+def _number_of_texts(choices: Sequence[Choice[Any]], digits: int) -> int:
+    """Returns how many values of parameters labels with so many digits tell apart."""
+    texts = {
+        (key, to_toml(value, digits))
+        for choice in choices
+        for key, value in choice.parameters.items()
+    }
+    return len(texts)
 
 
-def _names(what: str, names: Any, allowed: Iterable[str], reasons: Any) -> tuple[str, ...]:
-    """Returns names that are allowed; an error says why another is not, if there is a reason."""
-    given = names if isinstance(names, list) else [names]
-    if unknown := [name for name in given if given is not names or name not in allowed]:
-        hint = reasons.get(str(unknown[0])) or near_miss(unknown[0], allowed)
-        expected = f"expected a list of {', '.join(allowed)}"
-        raise ValueError(f"{what} is {short_repr(names)}; {expected}{hint and f'; {hint}'}")
+def _check_quantiles(levels: object) -> list[float]:
+    """Returns no or two numbers from 0 to 1, the smaller one first."""
+    if not isinstance(levels, (list, tuple)) or len(levels) not in (0, 2):
+        raise ValueError(f"quantiles is {short_repr(levels)}; expected two numbers from 0 to 1")
+    return sorted(check_number("quantiles", level, 0.0, 1.0) for level in levels)
+
+
+def _check_over(over: object, length: int) -> dict[str, list[float]]:
+    """Returns no or one name, with a number for each of so many environments."""
+    problem = f"over is {short_repr(over)}; expected one name with numbers"
+    if not isinstance(over, Mapping) or len(over) > 1:
+        raise ValueError(problem)
+    checked = {}
+    for name, numbers in over.items():
+        if not isinstance(numbers, list):
+            raise ValueError(problem)
+        if len(numbers) != length:
+            raise _wrong_length(name, len(numbers))
+        checked[printable(name)] = [check_number("over", number) for number in numbers]
+    return checked
+
+
+def _check_paired(paired: object, num_policies: int, num_environments: int) -> bool:
+    """Returns whether policies and environments are paired, of which there must be as many."""
+    if not isinstance(paired, bool):
+        raise TypeError(f"paired is {short_repr(paired)}; expected true or false")
+    if paired and num_policies != num_environments:
+        raise _wrong_length("policy", num_policies)
+    return paired
+
+
+def _wrong_length(key: str, length: int) -> ValueError:
+    return ValueError(f"{key} has {length} items; expected one for each environment")
+
+
+def _check_names(
+    what: str, names: object, allowed: Collection[str], reasons: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Returns names that are allowed, each once.
+
+    Args:
+        what: the key of the study.
+        names: what the study gives.
+        allowed: the names that it may give.
+        reasons: why others are not allowed, for the error.
+    """
+    problem = f"{what} is {short_repr(names)}; expected a list of {', '.join(allowed)}"
+    if not isinstance(names, (list, tuple)):
+        raise ValueError(problem)
+    for name in names:
+        if name not in allowed:
+            reason = (reasons or {}).get(str(name)) or near_miss(name, allowed)
+            raise ValueError(f"{problem}; {reason}" if reason else problem)
     return tuple(dict.fromkeys(names))
 
 
-def _unknown_metrics(environments: Any, policies: Any) -> dict[str, str]:
+def _resolve_metrics(names: object, reasons: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the metrics of a study, by default all that the environments know.
+
+    Args:
+        names: what the study gives.
+        reasons: why the environments do not know the others.
+    """
+    known = [name for name in METRICS if name not in reasons]
+    return _check_names("metrics", names or known, known, reasons)
+
+
+def _resolve_panels(
+    names: object, metrics: Collection[str], reasons: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Returns the panels of a study, by default reward and percent_optimal.
+
+    Args:
+        names: what the study gives; None for the default.
+        metrics: what the study measures.
+        reasons: why the environments do not know other metrics.
+    """
+    drawable = [
+        name
+        for name, quantity in QUANTITIES.items()
+        if quantity.axis and quantity.metric in metrics
+    ]
+    if names is None:
+        return tuple(name for name in DEFAULT_PANELS if name in drawable) or tuple(drawable)
+    why = {name: reasons.get(quantity.metric, "") for name, quantity in QUANTITIES.items()}
+    panels = _check_names("panels", names, [*drawable, "arms"], why)
+    if not panels and "reward" not in metrics:
+        raise ValueError(f"panels is empty; expected some of {', '.join(drawable)}")
+    return panels
+
+
+def _find_unknown_metrics(
+    environments: Sequence[EnvironmentChoice], policies: Sequence[PolicyChoice]
+) -> dict[str, str]:
     """Lets every policy take a step, and returns which metrics an environment lacks, and why."""
     unknown: dict[str, str] = {}
-    one_of_each = {policy.name: policy for policy in policies}.values()
+    one_of_each = list({policy.name: policy for policy in policies}.values())
     for environment in environments:
-        choice = None
-        try:
+        subject = f"environment {environment}"
+        with _explain(subject, environment, hint=_list_hint(environment, environments)):
             env = environment.make(1, np.random.SeedSequence(0))
-            for choice in policies if environment is environments[0] else one_of_each:
+        for choice in policies if environment is environments[0] else one_of_each:
+            subject = f"policy {choice} in environment {environment}"
+            with _explain(subject, environment, choice, hint=_list_hint(choice, policies)):
                 policy = choice.make(env, 0)
+            with _explain(subject, environment, choice):
                 StepDriver(env, policy, (learner(env, policy),)).run()
-            for name in [name for name in METRICS if name not in unknown]:
-                try:
-                    StepDriver(env, policy, (learner(env, policy), METRICS[name](env))).run()
-                except NotImplementedError as error:
-                    reason = f"environment {environment} has no {name}: {error}"
-                    unknown[name] = reason.rstrip(": ")
-        except Exception as error:  # users' classes raise any
-            subject = f"{f'policy {choice} in ' if choice else ''}environment {environment}"
-            problem = printable(error, environment, *policies)
-            failed, all_of_kind = (choice, policies) if choice else (environment, environments)
-            if ":" in failed.name and [each.name for each in all_of_kind].count(failed.name) > 1:
-                problem += "; in a study file, a value that is a list is a list in a list: [[1, 2]]"
-            raise ValueError(f"{subject}: {problem}") from error
+        for name, make_metric in METRICS.items():
+            with _explain(subject, environment, choice):
+                reason = _why_unknown(make_metric, env, policy)
+            if reason is not None:
+                text = f"environment {environment} has no {name}: {reason}"
+                unknown.setdefault(name, text.rstrip(": "))
     return unknown
+
+
+def _why_unknown(
+    make_metric: Callable[[PyEnvironment], Metric], env: PyEnvironment, policy: Policy
+) -> str | None:
+    """Returns why a metric cannot be measured in an environment, or None if it can."""
+    try:
+        StepDriver(env, policy, (learner(env, policy), make_metric(env))).run()
+    except NotImplementedError as error:
+        return str(error)
+    return None
+
+
+@contextlib.contextmanager
+def _explain(subject: str, *choices: Choice[Any], hint: str = "") -> Iterator[None]:
+    """Names in errors what failed, and the line in the users' classes of `choices`."""
+    try:
+        yield
+    except Exception as error:  # users' classes raise any
+        raise ValueError(f"{subject}: {printable(error, *choices)}{hint}") from error
+
+
+def _list_hint(failed: Choice[Any], choices: Sequence[Choice[Any]]) -> str:
+    """Returns how to write a list, if a user's class may have got the items of one."""
+    same = [choice for choice in choices if choice.name == failed.name]
+    if not failed.is_users or len(same) < 2:
+        return ""
+    return "; in a study file, a value that is a list is a list in a list: [[1, 2]]"

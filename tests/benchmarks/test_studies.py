@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
 
+from bandit_envs.studies.backends import backend
 from bandit_envs.studies.results import Results
-from bandit_envs.studies.run import backend, try_task
+from bandit_envs.studies.run import try_task
 from tests.studies.test_study import parse
 
 LONG = """
@@ -56,9 +57,10 @@ def doing(tmp_path):
 
         def do():
             results = Results(tmp_path / str(next(numbers)), study)
-            with backend("loky", workers, None) as apply, results.opened():
-                function = functools.partial(try_task, results)
-                assert all(error is None for _, error in apply(function, results.missing()))
+            with backend("loky", workers, None) as apply, results.lock():
+                function = functools.partial(try_task, results.files)
+                problems = list(apply(function, results.missing()))
+                assert problems == [None] * len(problems)
 
         return do
 

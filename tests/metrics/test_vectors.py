@@ -170,7 +170,7 @@ def test_studies_of_vector_rewards_show_pareto_regret():
     here = __name__
     values = {"title": "pairs", "runs": 2, "steps": 3}
     choices = {"environment": [{"name": f"{here}:Pairs"}], "policy": [{"name": f"{here}:Always"}]}
-    study = Study.of({**values, **choices})
+    study = Study.from_dict({**values, **choices})
     assert study.metrics == ("pareto_regret",)
     assert study.panels == ("pareto_regret", "cumulative_pareto_regret")
 

@@ -123,6 +123,8 @@ def test_a_policy_is_made_to_fit_the_environment():
         ("ucb:c=2,c=3", "expected name:key=value"),
         ("ucb:c=two", "expected name:key=value"),
         ("ucb:c=2}", "expected name:key=value"),
+        ("ucb:c=2}\nother={a=1", "expected name:key=value"),
+        ("ucb:c=2} #", "expected name:key=value"),
         ("ucb:c=" + 5000 * "[", "expected name:key=value"),
         ("ucb:c=2020-01-01", "c is .*; expected a number"),
         ("ucb:c={a=1}", "c is .*; expected a number"),

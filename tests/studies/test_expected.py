@@ -13,6 +13,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.metrics import MetricResult, Statistics
 from bandit_envs.studies.choice import parse_toml
 from bandit_envs.studies.expected import compare
+from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
 from tests.command_line import example_text, gallery, rows, run, sweep
 from tests.studies.test_study import study
@@ -27,11 +28,11 @@ def statistics(*values):
 def compared(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
     """Compares with policies of these rewards in each of three steps; standard errors are 1."""
     one = study(policies=TWO, steps=3, expected=[{"source": "exact", **e} for e in expected])
-    results = [
-        (task, {"reward": MetricResult(statistics(*rewards), statistics(*np.cumsum(rewards)), ())})
-        for task, rewards in zip(one.tasks(), measured)
-    ]
-    return compare(one, results)
+    pairs = []
+    for (environment, policy), rewards in zip(one.pairs(), measured):
+        result = MetricResult(statistics(*rewards), statistics(*np.cumsum(rewards)), ())
+        pairs.append(PairResult(environment, policy, len(rewards), {"reward": result}))
+    return compare(one, pairs)
 
 
 def verdicts(*expected, **values):
@@ -146,7 +147,7 @@ DECIDED = ("lattimore-szepesvari-6.1", "garivier-moulines-2011")  # by so many r
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_figure_of_the_gallery_has_expected_values_that_fit_it(name):
     values = parse_toml(example_text(name))
-    rows = compare(Study.of(values), ())
+    rows = compare(Study.from_dict(values), ())
     assert len(rows) >= len(values["expected"]) > 0
     assert {row.verdict for row in rows} == {"not measured"}
 

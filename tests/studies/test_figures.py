@@ -12,12 +12,11 @@ pytest.importorskip("filelock")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.studies import study as studying
-from bandit_envs.studies.figures import study_figure
-from bandit_envs.studies.results import merge
+from bandit_envs.studies.figures import draw_study, study_figure
+from bandit_envs.studies.results import PairResult, merge
 from bandit_envs.studies.run import run_task
 from tests.studies.test_study import study
 
-matplotlib_figure = pytest.importorskip("matplotlib.figure")
 PANELS = ["reward", "percent_optimal"]
 PER_ARM = "per_arm:global_dim=2,arm_dim=2,max_num_actions=3,batch_size={}"
 
@@ -26,29 +25,22 @@ def a_study(*policies, environments=("testbed",), panels=PANELS, runs=20):
     return study(environments, policies, panels=panels, runs=runs, steps=15)
 
 
-@pytest.fixture
-def draw(monkeypatch):
-    """Draws a study and returns matplotlib's figure and the bytes of the PNG."""
-    figures, savefig = [], matplotlib_figure.Figure.savefig
-
-    def keep(figure, *arguments, **options):
-        figures.append(figure)
-        return savefig(figure, *arguments, **options)
-
-    monkeypatch.setattr(matplotlib_figure.Figure, "savefig", keep)
-
-    def draw(study, results=None):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            png = study_figure(study, run(study) if results is None else results)
-        return figures[-1], png
-
-    return draw
+def draw(study, pairs=None):
+    """Returns matplotlib's figure of a study."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = draw_study(study, run(study) if pairs is None else pairs)
+        figure.draw_without_rendering()
+    return figure
 
 
 def run(study):
     """Returns results in which one task has finished of each policy and environment."""
-    return [(task, run_task(task)) for task in study.tasks() if task.block == 0]
+    return [
+        PairResult(task.environment, task.policy, task.runs, run_task(task))
+        for task in study.tasks()
+        if task.block == 0
+    ]
 
 
 def labels(figure):
@@ -56,14 +48,15 @@ def labels(figure):
     return [text.get_text() for text in legend.get_texts()]
 
 
-def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page(draw):
-    _, png = draw(a_study("greedy", runs=1))
+def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page():
+    one = a_study("greedy", runs=1)
+    png = study_figure(one, run(one))
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     assert struct.unpack(">II", png[16:24]) == (1200, 1155)
 
 
-def test_panels_stand_in_the_order_asked_for(draw):
-    figure, _ = draw(
+def test_panels_stand_in_the_order_asked_for():
+    figure = draw(
         a_study("greedy", panels=["percent_optimal", "cumulative_regret", "reward", "regret"])
     )
     assert [axis.get_ylabel() for axis in figure.axes] == [
@@ -75,12 +68,12 @@ def test_panels_stand_in_the_order_asked_for(draw):
     assert figure.axes[0].yaxis.get_major_formatter()(40.0) == "40%"
 
 
-def test_curves_are_means_over_steps_with_bands_of_one_standard_error(draw):
+def test_curves_are_means_over_steps_with_bands_of_one_standard_error():
     one = a_study("greedy", "ucb:c=2", panels=["reward", "cumulative_regret"])
     results = run(one)
-    figure, _ = draw(one, results)
-    for index, (_, result) in enumerate(results):
-        expected = result["reward"].per_step, result["regret"].cumulative
+    figure = draw(one, results)
+    for index, pair in enumerate(results):
+        expected = pair.statistics("reward"), pair.statistics("cumulative_regret")
         for axis, statistics in zip(figure.axes, expected):
             np.testing.assert_array_equal(axis.lines[index].get_xdata(), np.arange(1, 16))
             np.testing.assert_array_equal(axis.lines[index].get_ydata(), statistics.mean)
@@ -92,12 +85,12 @@ def test_curves_are_means_over_steps_with_bands_of_one_standard_error(draw):
                 assert edges.min() == pytest.approx(statistics.mean[step - 1] - error)
 
 
-def test_quantiles_give_medians_and_bands_over_all_runs(draw, monkeypatch):
+def test_quantiles_give_medians_and_bands_over_all_runs(monkeypatch):
     monkeypatch.setattr(studying, "RUNS_PER_TASK", 7)
     panels = ["reward", "cumulative_regret"]
     one = study(["testbed"], ["ucb:c=2"], panels=panels, runs=20, steps=15, quantiles=[0.2, 0.7])
     task, blocks = next(one.tasks()), [run_task(task) for task in one.tasks()]
-    figure, _ = draw(one, [(task, merge(blocks))])
+    figure = draw(one, [PairResult(task.environment, task.policy, 20, merge(blocks))])
     sums = {name: np.hstack([block[name].curves for block in blocks]) for name in blocks[0]}
     reward, regret = np.diff(sums["reward"], axis=0, prepend=0), sums["regret"]
     for axis, runs in zip(figure.axes, (reward, regret)):
@@ -110,28 +103,39 @@ def test_quantiles_give_medians_and_bands_over_all_runs(draw, monkeypatch):
             assert (edges.min(), edges.max()) == pytest.approx((low[step - 1], high[step - 1]))
 
 
-def test_the_legend_names_the_policies_as_the_book_does(draw):
+def test_quantiles_of_what_is_0_or_1_in_each_step_are_those_of_shares_so_far():
+    values = {"panels": ["percent_optimal"], "quantiles": [0.1, 0.9]}
+    one = study(["testbed:k=2"], ["random"], runs=9, steps=15, **values)
+    pairs = run(one)
+    (axis,) = draw(one, pairs).axes
+    steps = np.arange(1, 16)[:, np.newaxis]
+    shares = pairs[0].result["percent_optimal"].curves / steps
+    np.testing.assert_allclose(axis.lines[0].get_ydata(), np.median(shares, axis=1), rtol=1e-6)
+    assert axis.get_ylabel() == "% Optimal action, so far"
+
+
+def test_the_legend_names_the_policies_as_the_book_does():
     policies = [
         *("greedy", "epsilon_greedy:epsilon=0.1,step_size=0.2", "ucb:c=2", "thompson"),
         "gradient:step_size=0.4,baseline=false",
     ]
-    figure, _ = draw(a_study(*policies))
+    figure = draw(a_study(*policies))
     assert labels(figure) == [
         *("greedy", "ε-greedy, ε=0.1, α=0.2", "UCB, c=2", "Thompson sampling"),
         "gradient bandit, α=0.4, baseline=false",
     ]
 
 
-def test_a_short_logarithmic_axis_has_several_labels(draw):
+def test_a_short_logarithmic_axis_has_several_labels():
     one = study(["testbed"], ["ucb:c=2"], steps=15, panels=["reward"], log_axes=["x"])
-    figure, _ = draw(one)
+    figure = draw(one)
     figure.draw_without_rendering()
     shown = [text.get_text() for text in figure.axes[0].get_xticklabels()]
     assert {"1", "2", "5", "10"} <= set(shown)
 
 
-def test_curves_can_be_told_apart_and_those_that_cannot_are_counted(draw):
-    figure, _ = draw(a_study(*(f"ucb:c={c}" for c in range(1, 35)), panels=["reward"], runs=2))
+def test_curves_can_be_told_apart_and_those_that_cannot_are_counted():
+    figure = draw(a_study(*(f"ucb:c={c}" for c in range(1, 35)), panels=["reward"], runs=2))
     (axis,) = figure.axes
     styles = {(line.get_color(), line.get_linestyle()) for line in axis.lines}
     assert len(styles) == len(axis.lines) == 32
@@ -139,24 +143,24 @@ def test_curves_can_be_told_apart_and_those_that_cannot_are_counted(draw):
 
 
 @pytest.mark.parametrize("start", [1.0, 1.234567890123456])
-def test_the_legend_is_no_wider_than_the_figure(draw, start):
+def test_the_legend_is_no_wider_than_the_figure(start):
     policies = [f"epsilon_greedy:epsilon=0.{e},initial_value={start},step_size=0.1" for e in (1, 2)]
-    figure, _ = draw(a_study(*policies, runs=1))
+    figure = draw(a_study(*policies, runs=1))
     (legend,) = figure.legends
     assert legend.get_window_extent().width <= figure.bbox.width
 
 
-def test_curves_that_coincide_are_all_visible(draw):
+def test_curves_that_coincide_are_all_visible():
     own = [f"tests.studies.mine:Always:action={action}" for action in (0, 1)]
-    figure, _ = draw(a_study("greedy", "epsilon_greedy:epsilon=0", *own, panels=["reward"]))
+    figure = draw(a_study("greedy", "epsilon_greedy:epsilon=0", *own, panels=["reward"]))
     below, above, *others = (line.get_linewidth() for line in figure.axes[0].lines)
     assert below > above
     assert others == [above, above]
 
 
-def test_what_is_finished_is_drawn_without_the_rest(draw):
+def test_what_is_finished_is_drawn_without_the_rest():
     one = a_study("greedy", "ucb:c=2", "thompson")
-    figure, _ = draw(one, run(one)[:2])
+    figure = draw(one, run(one)[:2])
     assert labels(figure) == ["greedy", "UCB, c=2"]
 
 
@@ -166,13 +170,13 @@ PARAMETERS = (
 )
 
 
-def test_a_parameter_study_draws_mean_rewards_over_what_varies(draw):
+def test_a_parameter_study_draws_mean_rewards_over_what_varies():
     one = a_study("random", *PARAMETERS, panels=[])
     results = run(one)
-    figure, _ = draw(one, results)
+    figure = draw(one, results)
     (axis,) = figure.axes
     random, ucb, greedy = axis.lines
-    means = [float(result["reward"].mean.mean) for _, result in results]
+    means = [float(pair.statistics("mean_reward").mean) for pair in results]
     np.testing.assert_array_equal(ucb.get_xdata(), [0.25, 1, 4])
     np.testing.assert_array_equal(ucb.get_ydata(), [means[1], means[3], means[2]])
     np.testing.assert_array_equal(greedy.get_xdata(), [1, 2])
@@ -187,8 +191,8 @@ def test_a_parameter_study_draws_mean_rewards_over_what_varies(draw):
     assert random.get_ydata().tolist() == [means[0], means[0]]
 
 
-def test_a_parameter_study_has_a_logarithmic_axis_of_base_2(draw):
-    figure, _ = draw(a_study(*PARAMETERS, panels=[]))
+def test_a_parameter_study_has_a_logarithmic_axis_of_base_2():
+    figure = draw(a_study(*PARAMETERS, panels=[]))
     (axis,) = figure.axes
     assert axis.get_xscale() == "log"
     assert axis.xaxis.get_transform().base == 2
@@ -196,43 +200,42 @@ def test_a_parameter_study_has_a_logarithmic_axis_of_base_2(draw):
     assert [form(value) for value in (1 / 128, 0.5, 1, 4)] == ["1/128", "1/2", "1", "4"]
 
 
-def test_values_that_have_no_logarithm_are_drawn_on_a_plain_axis(draw):
-    figure, _ = draw(a_study(*(f"greedy:initial_value={x}" for x in (-1, 0, 1)), panels=[]))
+def test_values_that_have_no_logarithm_are_drawn_on_a_plain_axis():
+    figure = draw(a_study(*(f"greedy:initial_value={x}" for x in (-1, 0, 1)), panels=[]))
     (axis,) = figure.axes
     assert axis.get_xscale() == "linear"
     assert axis.lines[0].get_xdata().tolist() == [-1, 0, 1]
 
 
-def test_what_is_no_number_divides_the_lines(draw):
+def test_what_is_no_number_divides_the_lines():
     policies = [f"gradient:step_size={a},baseline={b}" for a in (1, 2) for b in ("true", "false")]
     own = [f"tests.studies.mine:Always:action={action}" for action in (0, 1)]
-    figure, _ = draw(a_study(*own, *policies, panels=[]))
+    figure = draw(a_study(*own, *policies, panels=[]))
     assert labels(figure) == [
         "Always, over action",
         *(f"gradient bandit, baseline={baseline}, over α" for baseline in ("true", "false")),
     ]
     lists = [f"tests.studies.mine:Bernoulli:means={means}" for means in ("[0.1,0.2]", "[0.3,0.4]")]
-    figure, _ = draw(a_study("random", environments=lists, panels=[]))
+    figure = draw(a_study("random", environments=lists, panels=[]))
     assert labels(figure) == ["random, means=[0.1,0.2]", "random, means=[0.3,0.4]"]
 
 
-def test_environments_and_other_parameters_are_lines_of_their_own(draw):
+def test_environments_and_other_parameters_are_lines_of_their_own():
     environments = [PER_ARM.format(size) for size in (1, 20)]
     policies = [f"lin_ucb:alpha={alpha},gamma={gamma}" for alpha in (1, 2) for gamma in (0.5, 1)]
-    figure, _ = draw(a_study(*policies, environments=environments, panels=[], runs=1))
+    figure = draw(a_study(*policies, environments=environments, panels=[], runs=1))
     (axis,) = figure.axes
     assert labels(figure) == [f"LinUCB, α={a}, B={b}, over γ" for b in (1, 20) for a in (1, 2)]
     assert [list(line.get_xdata()) for line in axis.lines] == 4 * [[0.5, 1]]
 
 
-def test_one_run_has_no_band_and_is_drawn(draw):
+def test_one_run_has_no_band_and_is_drawn():
     for panels in (PANELS, []):
-        figure, png = draw(a_study("greedy", panels=panels, runs=1))
-        assert png.startswith(b"\x89PNG")
+        figure = draw(a_study("greedy", panels=panels, runs=1))
         assert len(figure.axes[0].lines) == 1
 
 
-def test_several_environments_have_a_row_of_axes_each(draw):
+def test_several_environments_have_a_row_of_axes_each():
     environments = ["testbed:k=2", "testbed:k=3"]
     expected = [
         {"metric": "reward", "policy": "greedy", "value": 0.5, "step": 4, "source": "exact"},
@@ -241,7 +244,7 @@ def test_several_environments_have_a_row_of_axes_each(draw):
     ]
     values = {"panels": ["reward", "regret"], "log_axes": ["x"], "expected": expected}
     one = study(environments, ["greedy", "ucb:c=2"], runs=20, steps=15, **values)
-    figure, _ = draw(one)
+    figure = draw(one)
     titles = [axis.get_title(loc="left") for axis in figure.axes]
     assert titles == ["k-armed testbed, k=2", "", "k-armed testbed, k=3", ""]
     assert {axis.get_xscale() for axis in figure.axes} == {"log"}
@@ -253,7 +256,14 @@ def test_several_environments_have_a_row_of_axes_each(draw):
     assert labels(figure) == ["greedy", "UCB, c=2", "exact", "published"]
 
 
-def test_last_steps_are_drawn_over_what_tells_environments_apart(draw):
+def test_a_figure_of_many_environments_shows_the_first_twenty_and_says_so():
+    environments = [f"testbed:k={k}" for k in range(2, 25)]
+    figure = draw_study(study(environments, ["greedy"], panels=["reward"]), [])
+    assert len(figure.axes) == 20
+    assert "the first 20 of 23 environments" in figure.texts[0].get_text()
+
+
+def test_last_steps_are_drawn_over_what_tells_environments_apart():
     environments = ["testbed:k=2", "testbed:k=3"]
     pairs = dict(zip(environments, ("ucb:c=2", "ucb:c=1")))
     expected = [
@@ -263,9 +273,9 @@ def test_last_steps_are_drawn_over_what_tells_environments_apart(draw):
     values = {"panels": ["cumulative_regret"], "over": {"arms": [2, 3]}, "expected": expected}
     one = study(environments, [*pairs.values()], paired=True, runs=20, steps=15, **values)
     results = run(one)
-    figure, _ = draw(one, results)
+    figure = draw(one, results)
     (axis,) = figure.axes
-    means = [result["regret"].cumulative.mean[-1] for _, result in results]
+    means = [pair.statistics("cumulative_regret").mean[-1] for pair in results]
     np.testing.assert_array_equal(axis.lines[0].get_xydata(), [(2, means[0]), (3, means[1])])
     assert axis.get_xlabel() == "arms"
     assert labels(figure) == ["UCB", "exact", "exact: upper bound"]

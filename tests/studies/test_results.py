@@ -96,11 +96,29 @@ def test_a_damaged_or_foreign_file_is_recognised_and_its_task_done_again(whole, 
     shutil.copy(whole / "other" / "tasks" / file.name, results.parent / "other")
     before = {other: other.stat().st_mtime_ns for other in task_files(results) if other != file}
     file.write_bytes(damage(file.read_bytes(), results))
-    assert len(Results(results, parse(TINY)).missing()) == 1
+    found = Results(results, parse(TINY))
+    found.load()
+    assert len(found.missing()) == 1
     assert sweep(results.parent, TINY).code == 0
     assert not (results / "mark").exists()
     assert {other: other.stat().st_mtime_ns for other in before} == before
     assert tables(results) == tables(whole / "results")
+
+
+def test_each_file_is_read_once(results, monkeypatch):
+    read = []
+    read_archive = saving.read_archive
+
+    def note(path):
+        read.append(path)
+        return read_archive(path)
+
+    monkeypatch.setattr(saving, "read_archive", note)
+    assert run("report", results).code == 0
+    assert sorted(read) == task_files(results)
+    read.clear()
+    assert sweep(results.parent, TINY).code == 0
+    assert sorted(read) == task_files(results)
 
 
 def test_what_was_left_half_written_is_removed(whole, results):
@@ -204,7 +222,7 @@ def test_a_config_that_is_none_is_refused(results, config):
 
 
 def test_two_runs_in_one_folder_at_once_are_refused(tmp_path):
-    with Results(tmp_path / "results", parse(TINY)).opened():
+    with Results(tmp_path / "results", parse(TINY)).lock():
         code, _, err = sweep(tmp_path, TINY)
         assert code == 2
         assert "in use by another run" in err
@@ -214,9 +232,9 @@ def test_two_runs_in_one_folder_at_once_are_refused(tmp_path):
 
 def test_the_folder_is_free_again_after_a_run_that_failed(tmp_path):
     results = Results(tmp_path / "results", parse(TINY))
-    with pytest.raises(ZeroDivisionError), results.opened():
+    with pytest.raises(ZeroDivisionError), results.lock():
         raise ZeroDivisionError
-    with results.opened():
+    with results.lock():
         pass
 
 
@@ -227,9 +245,9 @@ def test_a_run_that_ends_before_it_has_written_its_config_is_resumed(tmp_path, m
     results = Results(tmp_path / "results", parse(TINY))
     with monkeypatch.context() as patch:
         patch.setattr(saving, "atomic_write", fail)
-        with pytest.raises(OSError, match="config"), results.opened():
+        with pytest.raises(OSError, match="config"), results.lock():
             pass
-    assert results.problem() == ""
+    assert results.conflict() == ""
 
 
 @pytest.mark.parametrize("output", ["file", "file/results"])

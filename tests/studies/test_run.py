@@ -99,13 +99,15 @@ def test_for_quantiles_each_run_keeps_what_it_earned_up_to_some_steps(environmen
 
 def test_runs_beyond_one_batch_are_other_runs(tmp_path):
     results = Results(tmp_path / "results", study(["testbed"], ["random"], runs=4500, steps=3))
-    with results.opened():
+    with results.lock():
         for task in results.missing():
-            results.save(task, run_task(task))
-    parts = [results.load(task)["reward"].per_step.mean for task in results.study.tasks()]
+            results.files.save(task, run_task(task))
+        results.load()
+    parts = [results.files.load(task)["reward"].per_step.mean for task in results.study.tasks()]
     assert not np.any(parts[0] == parts[1])
-    ((task, merged),) = results
-    assert task.runs == merged["reward"].per_step.count == 4500
+    (pair,) = results.pairs()
+    merged = pair.result
+    assert pair.runs == merged["reward"].per_step.count == 4500
     expected = np.average(parts, axis=0, weights=[2000, 2000, 500])
     np.testing.assert_allclose(merged["reward"].per_step.mean, expected, rtol=1e-9)
 
@@ -214,7 +216,9 @@ def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, cal
     assert "Traceback" not in err
     assert err.count("stopped: ") == err.count("No space left on device") == 1
     assert not list(output.rglob(".*.part"))
-    assert len(task_files(output)) == 20 - len(Results(output, parse(TINY)).missing())
+    results = Results(output, parse(TINY))
+    results.load()
+    assert len(task_files(output)) == 20 - len(results.missing())
 
     assert sweep(tmp_path, TINY).code == 0
     sweep(tmp_path, TINY, output="undisturbed")
@@ -226,9 +230,9 @@ def test_what_a_task_keeps_grows_with_its_steps_and_by_one_number_a_metric_with_
     for runs, steps in itertools.product((20, 2000), (5, 500)):
         one = study(["testbed"], ["random"], runs=runs, steps=steps)
         results = Results(tmp_path / f"{runs}-{steps}", one)
-        with results.opened():
+        with results.lock():
             (task,) = one.tasks()
-            results.save(task, run_task(task))
+            results.files.save(task, run_task(task))
         (file,) = task_files(results.path)
         sizes[runs, steps] = file.stat().st_size
     assert sizes[2000, 500] - sizes[20, 500] == pytest.approx(3 * 8 * 1980, abs=100)

@@ -16,12 +16,12 @@ from tests.command_line import TINY, example_text
 
 
 def parse(text):
-    return Study.of(parse_toml(text))
+    return Study.from_dict(parse_toml(text))
 
 
 def study(environments=("testbed",), policies=("ucb:c=2",), **values):
     """A short study."""
-    return Study.of(
+    return Study.from_dict(
         {
             "title": "A study",
             "environment": list(environments),
@@ -35,7 +35,7 @@ def study(environments=("testbed",), policies=("ucb:c=2",), **values):
 
 def labels(*of):
     one = study(*of)
-    return [one.label(task) for task in one.tasks()]
+    return [one.label(environment, policy) for environment, policy in one.pairs()]
 
 
 def test_every_policy_meets_every_environment():
@@ -47,7 +47,7 @@ def test_every_policy_meets_every_environment():
 
 def test_a_study_is_the_same_after_it_was_written():
     one = parse(TINY)
-    assert Study.of(json.loads(json.dumps(one.to_dict()))) == one
+    assert Study.from_dict(json.loads(json.dumps(one.to_dict()))) == one
 
 
 @pytest.mark.parametrize("quantiles", [[0.1], 0.1, [0.1, 1.5], ["0.1", 0.9], [0.1, 0.5, 0.9]])
@@ -131,6 +131,8 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
     ("old", "new", "message"),
     [
         ('title = "Tiny"', "", "title"),
+        ('title = "Tiny"', "title = 3", "title is 3; expected a string"),
+        ("runs = 4", "runs = 4\npaired = 3", "paired is 3; expected true or false"),
         ("runs = 4", "run = 4", "'run'"),
         ("runs = 4", "", "'runs'"),
         ("[[environment]]", "[[environments]]", "'environments'"),
@@ -180,6 +182,13 @@ def test_a_list_that_a_users_class_needs_is_written_in_a_list():
     with pytest.raises(ValueError, match=r"\[\[1, 2\]\]"):
         study([table])
     assert len(study([{**table, "means": [[0.1, 0.9]]}]).environment) == 1
+
+
+def test_a_class_that_fails_for_another_reason_gets_no_advice_on_lists():
+    tables = [{"name": "tests.studies.mine:Failing", "action": [0, 1]}]
+    with pytest.raises(ValueError, match="broadcast") as error:
+        study(policies=tables)
+    assert "[[" not in str(error.value)
 
 
 @pytest.mark.parametrize("policy", ["lin_ucb", "tests.studies.mine:Always:action=10"])

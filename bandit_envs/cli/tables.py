@@ -1,0 +1,94 @@
+"""What the command shows of a study in the terminal: tables of its results."""
+
+from collections.abc import Sequence
+
+from bandit_envs import metrics
+from bandit_envs.cli.console import OUT, new_table
+from bandit_envs.metrics import Quantity
+from bandit_envs.studies.expected import Row
+from bandit_envs.studies.results import PairResult
+from bandit_envs.studies.study import Study
+
+MAX_ROWS = 60
+"""A table shows at most so many pairs; the files have all."""
+
+
+def show_summary(study: Study, pairs: Sequence[PairResult]) -> None:
+    """Prints what has finished of each policy in each environment."""
+    headings = [quantity.heading for quantity in study.summary.values()]
+    title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
+    table = new_table(title, "policy", *headings, caption=_caption(study))
+    for pair in pairs[:MAX_ROWS]:
+        label = study.label(pair.environment, pair.policy)
+        if pair.runs < study.runs:
+            label += f" ({pair.runs} runs so far)"
+        cells = [_cell(study, pair, name, each) for name, each in study.summary.items()]
+        table.add_row(label, *cells)
+    OUT.print(table)
+    if len(pairs) > MAX_ROWS:
+        OUT.print(f"summary.csv has all {len(pairs)} rows")
+
+
+def show_comparison(comparison: Sequence[Row]) -> None:
+    """Prints expected values beside those measured: a table for each metric, step and source."""
+    groups: dict[tuple[str, int, str], list[Row]] = {}
+    for row in comparison:
+        groups.setdefault((row.metric, row.step, row.source), []).append(row)
+    for (metric, step, source), rows in groups.items():
+        title = f"{metric} at step {step}\n{source}"
+        table = new_table(title, "policy", "expected", "measured", "verdict")
+        for row in rows:
+            table.add_row(row.policy, row.expected, row.measured, row.verdict)
+        OUT.print(table)
+
+
+def show_differences(study: Study, pairs: Sequence[PairResult]) -> None:
+    """Prints how the runs of each policy differ from those of the first policy."""
+    first = study.policy[0]
+    of_runs = {name: each for name, each in study.summary.items() if each.kind != "per_step"}
+    finished = [pair for pair in pairs[:MAX_ROWS] if pair.runs == study.runs >= 2]
+    baselines = {str(pair.environment): pair for pair in finished if pair.policy == first}
+    table = new_table(
+        f"Differences to {', '.join(first.parts())} on the same problems",
+        "policy",
+        *(quantity.heading for quantity in of_runs.values()),
+        caption="with 95% confidence intervals of the mean over runs",
+    )
+    for pair in finished:
+        baseline = baselines.get(str(pair.environment))
+        if baseline is None or pair is baseline:
+            continue
+        differences = metrics.compare(pair.result, baseline.result)
+        cells = []
+        for name, quantity in of_runs.items():
+            mean = float(differences[name].mean)
+            low, high = map(float, differences[name].interval(0.95))
+            value, start, end = quantity.texts(mean, low, high, error=high - mean)
+            cells.append(f"{value} ({start} to {end})")
+        table.add_row(study.label(pair.environment, pair.policy), *cells)
+    if table.rows:
+        OUT.print(table)
+
+
+def _caption(study: Study) -> str:
+    """Returns what the numbers of a summary are."""
+    per_step = [each for each in study.summary.values() if each.kind == "per_step"]
+    shares = [each.heading for each in per_step if each.is_share and study.quantiles]
+    last = [each.heading for each in per_step if each.heading not in shares]
+    parts = [study.spread]
+    if last:
+        span = study.kept[-1] - study.kept[-2] if len(study.kept) > 1 else 1
+        when = f"over the last {span} steps" if span > 1 else "at the last step"
+        parts.append(f"{' and '.join(last)}: {when}")
+    if shares:
+        parts.append(f"{' and '.join(shares)}: over all steps")
+    return "; ".join(parts)
+
+
+def _cell(study: Study, pair: PairResult, name: str, quantity: Quantity) -> str:
+    """Returns the last value of a quantity as text, with what it varies by over runs."""
+    _, value, low, high = pair.band(name, study)[:, -1]
+    center, start, end, error = quantity.texts(value, low, high, high - value, error=high - value)
+    if pair.runs == 1:
+        return center
+    return f"{center}\n({start} to {end})" if study.quantiles else f"{center} ±{error}"
