@@ -567,7 +567,7 @@ def test_the_version_is_that_of_the_package():
     assert run("--version") == (0, f"bandit-envs {bandit_envs.__version__}\n", "")
 
 
-def test_help_explains_every_option_and_has_an_example():
+def test_help_explains_every_option_and_has_examples_of_its_own():
     assert "bandit-envs run testbed:k=5 --policy ucb:c=2" in run("--help").out
     expected = {
         "testbed": ("--figure", "--arms", "--policy", "--panels", "--runs", "--steps", "--seed"),
@@ -578,6 +578,8 @@ def test_help_explains_every_option_and_has_an_example():
     }
     for command, options in expected.items():
         out = run(command, "--help").out
+        examples = re.findall(r"^  bandit-envs (\S+)", out, re.MULTILINE)
+        assert set(examples) == {command}
         for option in options:
             assert option in out
         for line in re.findall(r"^  --.*(?:\n {6,}.*)*", out, re.MULTILINE):

@@ -6,6 +6,7 @@ import functools
 import importlib
 import inspect
 import operator
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -121,9 +122,23 @@ class Entry:
             found = operator.attrgetter(path)(importlib.import_module(module))
             entry = cls.of_users(name, found)
         except (Exception, SystemExit) as error:  # a user's module raises whatever it likes
-            problem = f"cannot be used: {error}{raised_at(error, module)}"
+            problem = (
+                f"cannot be used: {error}{raised_at(error, module)}{cls._suggest(module, path)}"
+            )
             raise ValueError(f"{cls.what} is {short_repr(name)}, which {problem}") from error
         return entry
+
+    @classmethod
+    def _suggest(cls, module: str, path: str) -> str:
+        """Returns which classes of a user's module resemble a name that it does not have, or ""."""
+        members = vars(sys.modules[module]) if module in sys.modules else {}
+        classes = [
+            name
+            for name, member in members.items()
+            if isinstance(member, type) and issubclass(member, cls.kinds)
+        ]
+        hint = "" if path in members else near_miss(path, classes)
+        return f"; {hint}" if hint else ""
 
 
 def raised_at(error: BaseException, *modules: str) -> str:

@@ -6,6 +6,7 @@ called, because it needs more than NumPy.
 
 import argparse
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,14 +15,44 @@ from bandit_envs.logged.registry import ESTIMATORS
 from bandit_envs.metrics import QUANTITIES
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
-EXAMPLES = """examples:
-  bandit-envs testbed --figure 2.6
-  bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1
-  bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy
-  bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits
+SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
+current folder. Parameters follow as key=value,key=value, with values as in TOML."""
 
-ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the current folder.
-Parameters follow as key=value,key=value, with values as in TOML."""
+EXAMPLES = {
+    "testbed": (
+        "bandit-envs testbed --figure 2.6",
+        "bandit-envs testbed --arms 20 --policy ucb:c=1 --policy greedy --runs 100",
+    ),
+    "run": (
+        "bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1",
+        'bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy',
+        "bandit-envs run testbed:k=5 --policy random --record log.npz",
+    ),
+    "sweep": (
+        "bandit-envs sweep study.toml --dry-run",
+        "bandit-envs sweep study.toml --workers 2 --output results/study",
+    ),
+    "reproduce": (
+        "bandit-envs reproduce --list",
+        "bandit-envs reproduce sutton-barto-2.4 --runs 100",
+    ),
+    "report": (
+        "bandit-envs report results/study",
+        "bandit-envs report results/study --panels reward,regret",
+    ),
+    "evaluate": (
+        "bandit-envs evaluate log.npz --policy random --policy greedy",
+        "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits",
+    ),
+    "list": ("bandit-envs list", "bandit-envs list kl_ucb"),
+}
+"""Examples of each subcommand."""
+
+
+def format_examples(examples: Iterable[str]) -> str:
+    """Returns examples, and what stands in them, for the end of a help text."""
+    lines = "".join(f"\n  {example}" for example in examples)
+    return f"examples:{lines}\n\n{SYNTAX}"
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,7 +77,7 @@ class Subcommands:
             name,
             help=text,
             description=text,
-            epilog=EXAMPLES,
+            epilog=format_examples(EXAMPLES[name]),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.set_defaults(func=function)
@@ -58,7 +89,7 @@ def make_parser() -> Parser:
     parser = Parser(
         "bandit-envs",
         description=DESCRIPTION,
-        epilog=EXAMPLES,
+        epilog=format_examples(examples[0] for examples in EXAMPLES.values()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")

@@ -131,6 +131,7 @@ def test_a_policy_is_made_to_fit_the_environment():
         ("nowhere:Policy", "nowhere:Policy'.*No module"),
         ("tests.studies.mine:Nothing", "no attribute 'Nothing'"),
         ("tests.studies.mine:Bernoulli", "not a subclass of Policy"),
+        ("tests.studies.mine:Alway", "did you mean Always"),
         (5, "policy is 5"),
         ({"epsilon": 1}, "policy is .*epsilon.*expected a table with a name"),
         ({"name": 5}, "policy is .*expected a table with a name"),
