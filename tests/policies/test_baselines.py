@@ -302,8 +302,8 @@ RULES = {
 def test_probabilities_are_those_of_the_rule_at_every_step(name, sleeping, binary):
     make, rule, parameters = RULES[name]
     rng = np.random.default_rng(11)
-    policy = make(**parameters, num_actions=K, batch_size=B, seed=0)
     rows = [rule(**parameters) for _ in range(B)]
+    policy = make(**parameters, num_actions=K, batch_size=B, seed=0)
     means = rng.random((B, K))
     for _ in range(40):
         mask = np.ones((B, K), bool)

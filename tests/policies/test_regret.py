@@ -167,6 +167,8 @@ def test_decaying_epsilon_greedy_errs_as_rarely_as_its_theorem_says():
 )
 def test_regret_stays_near_the_rate_of_lai_and_robbins(make, low, high):
     """The bounds of these policies are asymptotic; UCB1 does not have this rate."""
+    if make is BayesUCBPolicy:
+        pytest.importorskip("scipy")
     means = [[0.9, 0.6]] * T
     rate = 0.3 * math.log(T) / kl(0.6, 0.9)
     assert low * rate < regret(play(make, means)[1], means) < high * rate
