@@ -251,7 +251,10 @@ class Estimate:
 
 def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     """Returns the sums of all parts of a log, at least one."""
-    return functools.reduce(EstimateSums.merge, parts)
+    sums = list(parts)
+    if not sums:
+        raise ValueError("parts is empty; expected the sums of at least one part")
+    return functools.reduce(EstimateSums.merge, sums)
 
 
 def check_confidence(confidence: float) -> float:

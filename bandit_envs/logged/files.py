@@ -12,7 +12,7 @@ from typing import Any
 from bandit_envs.base.saving import atomic_write, load_state, save_state
 from bandit_envs.datasets.tables import import_extra, read_table
 from bandit_envs.logged.frames import KEY, to_frame
-from bandit_envs.logged.layout import find_text_columns, join_columns, split_log
+from bandit_envs.logged.layout import Layout, find_text_columns, join_columns, split_log
 from bandit_envs.logged.log import BanditLog, concatenate
 
 SUFFIXES = (".npz", ".csv", ".parquet")
@@ -28,7 +28,7 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
         ValueError: the suffix is another, or two columns would have the same name.
     """
     file = Path(path)
-    suffix = _check_suffix(file)
+    suffix = check_suffix(file).suffix
     if suffix == ".npz":
         _write_npz(file, log)
     elif suffix == ".csv":
@@ -45,7 +45,7 @@ def read_log(path: str | os.PathLike[str]) -> BanditLog:
     file = Path(path)
     if file.is_dir():
         return _read_folder(file)
-    suffix = _check_suffix(file)
+    suffix = check_suffix(file).suffix
     try:
         if suffix == ".npz":
             return BanditLog(**load_state(file)[KEY])
@@ -65,10 +65,37 @@ def find_log_files(folder: Path) -> list[Path]:
     return [file for file in sorted(folder.glob("[!.]*")) if file.suffix in SUFFIXES]
 
 
-def _check_suffix(file: Path) -> str:
+def check_suffix(file: Path) -> Path:
+    """Returns a file; ValueError if its suffix is not that of a log."""
     if file.suffix not in SUFFIXES:
         raise ValueError(f"path is {file}; expected a name that ends in {', '.join(SUFFIXES)}")
-    return file.suffix
+    return file
+
+
+def read_csv_layout(file: Path) -> Layout:
+    """Returns the layout in the first line of a CSV file that `write_log` wrote."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        first = lines.readline()
+    if not first.startswith("# {"):
+        raise ValueError("write_log did not write it; use from_frame(pandas.read_csv(...))")
+    layout: Layout = json.loads(first[2:])
+    return layout
+
+
+def csv_options(layout: Layout) -> dict[str, Any]:
+    """Returns the options with which pandas reads a CSV file that has a layout."""
+    texts = dict.fromkeys(find_text_columns(layout), str)
+    return {"skiprows": 1, "dtype": texts, "na_filter": False}
+
+
+def read_parquet_layout(file: Path) -> Layout:
+    """Returns the layout in the metadata of a Parquet file that `write_log` wrote."""
+    import_extra("pyarrow", "logged")
+    from pyarrow import parquet  # noqa: PLC0415
+
+    metadata = parquet.read_metadata(file).metadata or {}
+    layout: Layout = json.loads(metadata[KEY.encode()])
+    return layout
 
 
 def _read_folder(folder: Path) -> BanditLog:
@@ -97,13 +124,8 @@ def _write_csv(file: Path, log: BanditLog) -> None:
 
 
 def _read_csv(file: Path) -> BanditLog:
-    with file.open(encoding="utf-8", newline="") as lines:
-        first = lines.readline()
-    if not first.startswith("# {"):
-        raise ValueError("write_log did not write it; use from_frame(pandas.read_csv(...))")
-    layout = json.loads(first[2:])
-    texts = dict.fromkeys(find_text_columns(layout), str)
-    frame = read_table(file, skiprows=1, dtype=texts, na_filter=False)
+    layout = read_csv_layout(file)
+    frame = read_table(file, **csv_options(layout))
     return join_columns(layout, {name: frame[name].to_numpy() for name in frame})
 
 
@@ -126,6 +148,6 @@ def _read_parquet(file: Path) -> BanditLog:
     import_extra("pyarrow", "logged")
     from pyarrow import parquet  # noqa: PLC0415
 
+    layout = read_parquet_layout(file)
     table = parquet.read_table(io.BytesIO(file.read_bytes()))
-    layout = json.loads((table.schema.metadata or {})[KEY.encode()])
     return join_columns(layout, {name: table[name].to_numpy() for name in table.column_names})

@@ -13,6 +13,7 @@ from bandit_envs.datasets.tables import import_extra
 from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.layout import Layout, join_columns, split_log
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.missing import MissingValues
 
 KEY = "bandit_envs.log"
 """Where frames and files keep the layout of a log."""
@@ -62,51 +63,43 @@ def from_frame(
     for name in used:
         if name not in frame:
             raise ValueError(f"frame has no column {name!r}; it has {list(frame)[:20]}")
-    _check_complete(frame, used)
+    MissingValues.from_frame(frame, used).check_none()
+    actions = read_actions(frame, action)
+    if num_actions is None and len(actions):
+        check_smallest_action(action, int(actions.min()))
     try:
         return BanditLog(
             observation=_read_features(frame, feature_names),
-            action=_read_actions(frame, action, num_actions),
+            action=actions,
             reward=frame[reward].to_numpy(),
             propensity=frame[propensity].to_numpy(),
             num_actions=num_actions,  # type: ignore[arg-type]  # None is the default
         )
     except (TypeError, ValueError) as error:
         where = f"action is column {action!r}, reward {reward!r}, propensity {propensity!r}"
-        if frame.index.name == "line" and len(frame):
-            where += f", row 0 is line {frame.index[0]}"
+        if frame.index.name and len(frame) == frame.index[-1] - frame.index[0] + 1:
+            where += f", row 0 is {frame.index.name} {frame.index[0]}"
         raise type(error)(f"{error} ({where})") from error
 
 
-def _check_complete(frame: Any, names: Sequence[str]) -> None:
-    """Raises ValueError if values are missing: how many, and where the first is, by column."""
-    found = []
-    for name in dict.fromkeys(names):
-        missing = frame[name].isna().to_numpy()
-        if missing.any():
-            first = frame.index[missing.argmax()]
-            place = f"{frame.index.name or 'row'} {first}"
-            found.append(f"{name!r} {missing.sum()}, first in {place}")
-    if found:
-        expected = "expected a value in every row"
-        advice = "frame.dropna(), or --drop-missing of the command, leaves out the other rows"
-        raise ValueError(f"columns miss values: {'; '.join(found)}; {expected}; {advice}")
+def read_actions(frame: Any, name: str) -> Array:
+    """Returns the actions in a column, which must be whole numbers."""
+    actions = frame[name].to_numpy()
+    if actions.dtype.kind not in "iu":
+        whole = [isinstance(each, (int, float)) and each % 1 == 0 for each in actions.tolist()]
+        check_each(f"column {name!r}", actions, np.array(whole, np.bool_), "an integer")
+        actions = actions.astype(np.int64)
+    return np.asarray(actions)
+
+
+def check_smallest_action(name: str, smallest: int) -> None:
+    """Raises ValueError if the smallest action in a column is 1."""
+    if smallest == 1:
+        problem = f"column {name!r} counts actions from 1, or has no action 0"
+        raise ValueError(f"{problem}; subtract 1, or give num_actions")
 
 
 def _read_features(frame: Any, names: Sequence[str]) -> Array:
     """Returns the observation [n, d] in some columns."""
     columns = [as_numbers(f"column {name!r} is", frame[name].to_numpy()) for name in names]
     return np.array(columns).reshape(len(names), len(frame)).T
-
-
-def _read_actions(frame: Any, name: str, num_actions: int | None) -> Array:
-    """Returns the actions, which must be whole numbers from 0."""
-    actions = frame[name].to_numpy()
-    if actions.dtype.kind not in "iu":
-        whole = [isinstance(each, (int, float)) and each % 1 == 0 for each in actions.tolist()]
-        check_each(f"column {name!r}", actions, np.array(whole), "an integer")
-        actions = actions.astype(np.int64)
-    if num_actions is None and len(actions) and actions.min() == 1:
-        problem = f"column {name!r} counts actions from 1, or has no action 0"
-        raise ValueError(f"{problem}; subtract 1, or give num_actions")
-    return np.asarray(actions)

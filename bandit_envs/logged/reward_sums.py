@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,13 +133,24 @@ class CrossFittedRidge:
         features = item_features(log) if has_items(log) else context_features(log)
         for test, models in enumerate(self._weights):
             rows = np.flatnonzero(fold == test)
-            for model, weights in models.items():
-                values = weights[0] + features[rows] @ weights[1:]
-                if has_items(log):
-                    predicted[rows] = values
-                else:
-                    predicted[rows, model] = values
+            if has_items(log):
+                for weights in models.values():
+                    predicted[rows] = weights[0] + features[rows] @ weights[1:]
+            else:
+                weights = np.zeros((log.num_actions, 1 + features.shape[1]))
+                weights[list(models)] = list(models.values())
+                predicted[rows] = weights[:, 0] + features[rows] @ weights[:, 1:].T
         return predicted
+
+
+def fit_batches(batches: Iterable[BanditLog], folds: int = 3) -> CrossFittedRidge:
+    """Returns the models of a log in batches, in the order of its rows."""
+    sums = RewardSums(folds, {})
+    first_row = 0
+    for batch in batches:
+        sums = sums.merge(RewardSums.from_log(batch, first_row, folds))
+        first_row += len(batch)
+    return sums.fit()
 
 
 def _group_rows(fold: NDArray[np.int64], model: NDArray[np.int64]) -> list[NDArray[np.intp]]:

@@ -1,0 +1,220 @@
+"""Logs of any size, in batches: from a file, or from a folder of files."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.base.checks import as_list, check_integer
+from bandit_envs.datasets.tables import errors_that_name
+from bandit_envs.logged.files import (
+    SUFFIXES,
+    check_suffix,
+    csv_options,
+    read_csv_layout,
+    read_log,
+    read_parquet_layout,
+)
+from bandit_envs.logged.frame_batches import scan_csv, scan_frames, scan_parquet
+from bandit_envs.logged.frames import check_smallest_action, from_frame, read_actions
+from bandit_envs.logged.layout import join_columns
+from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.missing import MissingValues
+
+BATCH_ROWS = 65_536
+TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst")
+
+
+@dataclasses.dataclass(frozen=True)
+class TableColumns:
+    """Which columns of a user's table are those of a log, as for `from_frame`."""
+
+    action: str
+    reward: str
+    propensity: str
+    features: Sequence[str]
+
+    def names(self) -> list[str]:
+        """Returns the names of all columns, each once."""
+        return list(dict.fromkeys([self.action, self.reward, self.propensity, *self.features]))
+
+
+def scan_log(
+    path: str | os.PathLike[str],
+    batch_rows: int = BATCH_ROWS,
+    *,
+    action: str = "action",
+    reward: str = "reward",
+    propensity: str = "propensity",
+    features: str | Sequence[str] | None = None,
+    num_actions: int | None = None,
+    drop_missing: bool = False,
+) -> WrittenScan | TableScan:
+    """Returns the log in a file or folder as batches, of which one at a time is in memory.
+
+    Args:
+        path: a file that `write_log` wrote; or, with `features`, any CSV or Parquet file; or a
+            folder of such files, which are taken in the order of their names.
+        batch_rows: the most rows of a batch. The last batch of a file may have fewer.
+        action: the column of the actions, as for `from_frame`.
+        reward: the column of the rewards.
+        propensity: the column of the propensities.
+        features: the columns of the observation; None for what `write_log` wrote. No other columns
+            are read.
+        num_actions: of a table; by default, it is read once to find the largest action.
+        drop_missing: whether rows of a table that miss values are left out. By default, they are an
+            error, which counts them.
+
+    Raises:
+        ValueError: there is no log; or, while batches are read, a file is damaged, or its columns
+            are not those of the first. The message names the file.
+
+    >>> import tempfile
+    >>> from bandit_envs.logged import write_log
+    >>> log = BanditLog(np.ones((5, 1)), [0, 1, 0, 1, 1], [1.0] * 5, [0.5] * 5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_log(f"{folder}/part-0.npz", log)
+    ...     [len(batch) for batch in scan_log(folder, batch_rows=2)]
+    [2, 2, 1]
+    """
+    check_integer("batch_rows", batch_rows, minimum=1)
+    files = _find_files(Path(path), is_table=features is not None)
+    if features is None:
+        return WrittenScan(files, batch_rows)
+    columns = TableColumns(action, reward, propensity, as_list(features))
+    return TableScan(files, columns, batch_rows, num_actions, drop_missing)
+
+
+@dataclasses.dataclass(frozen=True)
+class WrittenScan:
+    """A log in files that `write_log` wrote. Every loop over its batches reads the files anew.
+
+    Args:
+        files: in order.
+        batch_rows: the most rows of a batch.
+    """
+
+    files: Sequence[Path]
+    batch_rows: int = BATCH_ROWS
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        """Yields the batches."""
+        first: BanditLog | None = None
+        for file in self.files:
+            with errors_that_name(file):
+                for batch in _scan_written(file, self.batch_rows):
+                    first = batch[:0] if first is None else first
+                    concatenate([first, batch[:0]])  # an error if their columns differ
+                    yield batch
+
+
+@dataclasses.dataclass(frozen=True)
+class TableScan:
+    """A log in users' tables. Every loop over its batches reads the files anew.
+
+    Args:
+        files: in order; CSV or Parquet.
+        columns: which columns are those of a log.
+        batch_rows: the most rows of a batch.
+        num_actions: by default, the files are read once to find the largest action.
+        drop_missing: whether rows that miss values are left out; by default, they are an error.
+    """
+
+    files: Sequence[Path]
+    columns: TableColumns
+    batch_rows: int = BATCH_ROWS
+    num_actions: int | None = None
+    drop_missing: bool = False
+
+    def __post_init__(self) -> None:
+        """Finds the number of actions."""
+        if self.num_actions is None:
+            object.__setattr__(self, "num_actions", self._count_actions())
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        """Yields the batches."""
+        names = self.columns.names()
+        features = list(self.columns.features)
+        for file, frame in self._scan_frames(names):
+            complete = frame.dropna()
+            if len(complete) < len(frame) and not self.drop_missing:
+                self.find_missing().check_none()
+            with errors_that_name(file):
+                yield from_frame(
+                    complete.astype(dict.fromkeys(features, np.float64)),
+                    action=self.columns.action,
+                    reward=self.columns.reward,
+                    propensity=self.columns.propensity,
+                    features=features,
+                    num_actions=self.num_actions,
+                )
+
+    def find_missing(self) -> MissingValues:
+        """Returns which values the columns miss."""
+        names = self.columns.names()
+        found = MissingValues(size=0, rows=0, columns={})
+        for file, frame in self._scan_frames(names):
+            found = found.merge(MissingValues.from_frame(frame, names, file.name))
+        return found
+
+    def _count_actions(self) -> int:
+        """Returns the largest action plus 1; ValueError if the smallest is 1."""
+        name = self.columns.action
+        smallest = []
+        largest = [-1]
+        for file, frame in self._scan_frames([name]):
+            with errors_that_name(file):
+                actions = read_actions(frame.dropna(), name)
+            if actions.size:
+                smallest.append(int(actions.min()))
+                largest.append(int(actions.max()))
+        check_smallest_action(name, min(smallest, default=0))
+        return max(largest) + 1
+
+    def _scan_frames(self, names: Sequence[str]) -> Iterator[tuple[Path, Any]]:
+        """Yields some columns of the files as data frames, with the file of each."""
+        for file in self.files:
+            with errors_that_name(file):
+                for frame in scan_frames(file, self.batch_rows, names):
+                    yield file, frame
+
+
+def _find_files(path: Path, is_table: bool) -> list[Path]:
+    """Returns the files of a log, at least one."""
+    if not path.is_dir():
+        if not path.exists():
+            raise FileNotFoundError(f"{path} does not exist")
+        return [path if is_table else check_suffix(path)]
+    suffixes = TABLE_SUFFIXES if is_table else SUFFIXES
+    files = [file for file in sorted(path.glob("[!._]*")) if file.name.endswith(suffixes)]
+    if not files:
+        raise ValueError(f"{path} has no files that end in {', '.join(suffixes)}")
+    return files
+
+
+def _scan_written(file: Path, batch_rows: int) -> Iterator[BanditLog]:
+    """Yields the batches of a file that `write_log` wrote."""
+    if file.suffix == ".npz":
+        log = read_log(file)
+        for start in range(0, len(log), batch_rows):
+            yield log[start : start + batch_rows]
+        return
+    if file.suffix == ".csv":
+        layout = read_csv_layout(file)
+        frames = scan_csv(file, batch_rows, **csv_options(layout))
+    else:
+        layout = read_parquet_layout(file)
+        frames = scan_parquet(file, batch_rows)
+    rows = 0
+    for frame in frames:
+        rows += len(frame)
+        layout_of_batch = layout.copy()
+        layout_of_batch["rows"] = len(frame)
+        yield join_columns(layout_of_batch, {name: frame[name].to_numpy() for name in frame})
+    if rows != layout["rows"]:
+        raise ValueError(f"it has {rows} rows; expected {layout['rows']}")
