@@ -29,7 +29,7 @@ class Apply(Protocol):
     def __call__(self, do: Callable[[Task], Outcome], tasks: list[Task]) -> Outcomes: ...
 
 
-class ClusterError(RuntimeError):
+class ClusterError(ConnectionError):
     """Workers or the scheduler of a cluster are gone."""
 
 
@@ -77,7 +77,7 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
             "silence_logs": logging.CRITICAL,
             "preload": [IGNORE_INTERRUPTS],
         }
-    with distributed.Client(address, **options) as client:
+    with _silence_logs(), distributed.Client(address, **options) as client:
 
         def apply(do: Callable[[Task], Outcome], tasks: list[Task]) -> Outcomes:
             futures = client.map(do, tasks, pure=False)
@@ -97,6 +97,16 @@ def _ray(workers: int, address: str | None) -> Iterator[Apply]:
             return _check_outcomes("Ray", pool.imap_unordered(do, tasks))
 
         yield apply
+
+
+@contextlib.contextmanager
+def _silence_logs() -> Iterator[None]:
+    """Silences the tracebacks that a client logs where its cluster dies."""
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def _check_outcomes(cluster: str, outcomes: Iterable[object]) -> Outcomes:
