@@ -27,6 +27,7 @@ from bandit_envs.logged.learners import DirectMethodLearner as DirectMethodLearn
 from bandit_envs.logged.learners import DoublyRobustLearner as DoublyRobustLearner
 from bandit_envs.logged.learners import Learner as Learner
 from bandit_envs.logged.learners import PolicyGradientLearner as PolicyGradientLearner
+from bandit_envs.logged.learning import learn_from_log as learn_from_log
 from bandit_envs.logged.log import BanditLog as BanditLog
 from bandit_envs.logged.log import concatenate as concatenate
 from bandit_envs.logged.models import RewardRegression as RewardRegression
