@@ -36,7 +36,7 @@ from tests.studies import mine
 pytest.importorskip("filelock")
 pytest.importorskip("joblib")
 pytest.importorskip("rich")
-matplotlib_figure = pytest.importorskip("matplotlib.figure")
+pytest.importorskip("matplotlib")
 
 FILES = {"config.json", "curves.csv", "figure.png", "runs.csv", "summary.csv", "tasks"}
 FIGURE_2_2 = ["greedy", "epsilon_greedy:epsilon=0.01", "epsilon_greedy:epsilon=0.1"]
@@ -51,47 +51,33 @@ def study(folder):
     return json.loads((folder / "config.json").read_text("utf-8"))["study"]
 
 
-@pytest.fixture
-def drawn(monkeypatch):
-    """The figures that matplotlib has written."""
-    figures, savefig = [], matplotlib_figure.Figure.savefig
-
-    def keep(figure, *arguments, **options):
-        figures.append(figure)
-        return savefig(figure, *arguments, **options)
-
-    monkeypatch.setattr(matplotlib_figure.Figure, "savefig", keep)
-    return figures
+@pytest.fixture(scope="module")
+def default_testbed(tmp_path_factory):
+    """The folder of a short testbed without other options, and what the command wrote."""
+    folder = tmp_path_factory.mktemp("default")
+    return folder / "results", run_testbed(folder, *SMALL)
 
 
-def test_the_default_testbed_is_figure_2_2(tmp_path):
-    code, out, err = run_testbed(tmp_path, *SMALL)
-    folder = tmp_path / "results"
+def test_the_default_testbed_is_figure_2_2(default_testbed):
+    folder, (code, out, err) = default_testbed
     assert code == 0
     assert {path.name for path in folder.glob("[!.]*")} == FILES
     assert policies(folder) == FIGURE_2_2
-    assert "Figure 2.2" in out
-    assert "30 runs of 12 steps" in out
-    assert "ε-greedy, ε=0.01" in out
-    assert str(folder) in out
+    for text in ("Figure 2.2", "30 runs of 12 steps", "ε-greedy, ε=0.01", str(folder)):
+        assert text in out
     assert "3 tasks" in err
     columns = ["reward", "percent_optimal", "mean_reward", "cumulative_regret"]
     expected = [name for column in columns for name in (column, f"{column}_se")]
     assert list(rows(folder / "summary.csv")[0])[3:] == expected
-    assert list(rows(folder / "curves.csv")[0]) == [
-        *("environment", "policy", "step", "reward", "reward_se"),
-        *("percent_optimal", "percent_optimal_se", "regret", "regret_se"),
-    ]
+    names = ["reward", "percent_optimal", "regret"]
+    expected = [name for column in names for name in (column, f"{column}_se")]
+    assert list(rows(folder / "curves.csv")[0]) == ["environment", "policy", "step", *expected]
 
 
-def test_the_summary_sums_the_curves_up(tmp_path):
-    run_testbed(tmp_path, *SMALL)
-    for summary in rows(tmp_path / "results" / "summary.csv"):
-        curve = [
-            row
-            for row in rows(tmp_path / "results" / "curves.csv")
-            if row["policy"] == summary["policy"]
-        ]
+def test_the_summary_sums_the_curves_up(default_testbed):
+    folder, _ = default_testbed
+    for summary in rows(folder / "summary.csv"):
+        curve = [row for row in rows(folder / "curves.csv") if row["policy"] == summary["policy"]]
         assert [row["step"] for row in curve] == [str(step) for step in range(1, 13)]
         for name in ("reward", "reward_se", "percent_optimal", "percent_optimal_se"):
             assert summary[name] == curve[-1][name]
@@ -99,8 +85,6 @@ def test_the_summary_sums_the_curves_up(tmp_path):
         regrets = [float(row["regret"]) for row in curve]
         assert float(summary["mean_reward"]) == pytest.approx(np.mean(rewards), rel=1e-8)
         assert float(summary["cumulative_regret"]) == pytest.approx(np.sum(regrets), rel=1e-8)
-        assert all(0 <= float(row["percent_optimal"]) <= 100 for row in curve)
-        assert min(regrets) >= 0
 
 
 def test_every_run_has_a_line_and_the_summary_has_their_means(tmp_path):
@@ -196,21 +180,13 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(
     assert code == 0
     assert policies(tmp_path / "results") == expected
     assert [axis.get_ylabel() for axis in drawn[-1].axes] == panels
-    assert f"Figure {number}" in drawn[-1].texts[0].get_text()
     assert f"Figure {number}" in out
 
 
-def test_figure_2_1_draws_the_arms_of_a_problem(tmp_path):
+def test_figure_2_1_has_one_policy_that_does_not_learn(tmp_path):
     code, out, _ = run_testbed(tmp_path, "--figure", "2.1", "--arms", 4, *SMALL)
     assert (code, policies(tmp_path / "results")) == (0, ["random"])
     assert "Figure 2.1" in out
-    assert (tmp_path / "results" / "figure.png").stat().st_size > 1000
-
-
-def test_figure_2_5_has_arm_values_about_4(tmp_path):
-    run_testbed(tmp_path, "--figure", "2.5", "--policy", "random", *SMALL)
-    # The mean of 30 testbeds of 10 arms has a standard error of about 0.1.
-    assert abs(float(rows(tmp_path / "results" / "summary.csv")[-1]["mean_reward"]) - 4.0) < 0.5
 
 
 def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
@@ -336,6 +312,8 @@ def test_classes_in_the_current_folder_are_run(tmp_path):
     assert "Last" in out
     (row,) = rows(tmp_path / "results" / "mine.Bernoulli" / "summary.csv")
     assert row["percent_optimal"] == "100"
+    figure = tmp_path / "results" / "mine.Bernoulli" / "figure.png"
+    assert figure.read_bytes().startswith(b"\x89PNG")
     assert float(row["mean_reward"]) == pytest.approx(0.9, abs=0.1)
 
 
@@ -416,11 +394,14 @@ def test_a_dry_run_counts_tasks_and_does_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("title", ["a [/b] [red]b :smile:", "costs $5 to $10", "a $\\\\foo{$ b"])
-def test_a_title_is_printed_and_drawn_as_it_is(tmp_path, title):
+def test_a_title_is_printed_and_drawn_as_it_is(tmp_path, drawn, title):
     code, out, _ = sweep(tmp_path, TINY.replace("Tiny", title), output="run[/b]")
+    plain = title.replace("\\\\", "\\")
     assert code == 0
-    assert title.replace("\\\\", "\\") in out
+    assert plain in out
     assert f"Results: {tmp_path / 'run[/b]'}\n" in out
+    drawn[-1].draw_without_rendering()
+    assert drawn[-1].texts[0].get_text() == plain
 
 
 def test_escape_sequences_in_a_study_do_not_reach_the_terminal(tmp_path, recwarn):
@@ -449,7 +430,7 @@ def test_the_examples_can_be_run(tmp_path, example):
     assert sweep(tmp_path, re.sub("runs = .*", "runs = 2", short)).code == 0
 
 
-def test_a_report_shows_and_writes_again_what_is_there(tmp_path, drawn):
+def test_a_report_shows_and_writes_again_what_is_there(tmp_path):
     first = sweep(tmp_path, TINY)
     output = tmp_path / "results"
     before = content(output)
@@ -459,8 +440,6 @@ def test_a_report_shows_and_writes_again_what_is_there(tmp_path, drawn):
     assert (again.code, again.err) == (0, "")
     assert again.out.startswith(first.out)
     assert content(output) == before
-    run("report", output, "--panels", "reward")
-    assert len(drawn[-1].axes) == 1
 
 
 def test_a_report_shows_results_of_code_that_has_changed_since(tmp_path, monkeypatch):
@@ -473,18 +452,17 @@ def test_a_report_shows_results_of_code_that_has_changed_since(tmp_path, monkeyp
     assert run("report", output).out.startswith(first.out)
 
 
-def test_a_report_draws_other_panels(tmp_path, drawn):
-    run_testbed(tmp_path, *SMALL)
-    folder = tmp_path / "results"
-    before = (folder / "figure.png").read_bytes()
+def test_a_report_of_other_panels_leaves_the_studys_own_figure(default_testbed, drawn):
+    folder, _ = default_testbed
+    (folder / "figure.png").write_bytes(b"the study's own")
     outcome = run("report", folder, "--panels", "cumulative_regret")
     assert outcome.code == 0
     assert "figure-cumulative_regret.png" in outcome.out
-    assert (folder / "figure-cumulative_regret.png").exists()
-    assert (folder / "figure.png").read_bytes() == before
     (axis,) = drawn[-1].axes
     assert axis.get_ylabel() == "Cumulative regret"
-    code, _, err = run("report", tmp_path / "results", "--panels", "loss")
+    assert (folder / "figure-cumulative_regret.png").exists()
+    assert (folder / "figure.png").read_bytes() == b"the study's own"
+    code, _, err = run("report", folder, "--panels", "loss")
     assert code == 2
     assert "cumulative_regret" in err
 

@@ -64,35 +64,23 @@ MINE = "tests.studies.mine"
         (["report", "nowhere"], "folder nowhere holds no results of a study$"),
         (["sweep", "nowhere.toml"], "nowhere.toml: No such file"),
         (["sweep", "."], "directory"),
+        ([], "COMMAND"),
+        (["test-bed"], "test-bed"),
+        (["run"], "ENV"),
+        (["testbed", "--figure", "2.7"], "--figure"),
+        (["testbed", "--speed", "1"], "--speed"),
+        (["testbed", "--backend", "mpi"], "--backend"),
     ],
 )
 def test_wrong_input_ends_with_one_line_and_no_file(tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(Path(__file__).parents[1]), *sys.path])
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parents[2]), *sys.path])
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert err.startswith("bandit-envs")
     assert err[:-1].isprintable()
     assert len(err) < 1500
     assert re.search(message, err)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        *(([], "COMMAND"), (["test-bed"], "test-bed"), (["run"], "ENV")),
-        (["testbed", "--figure", "2.7"], "--figure"),
-        (["testbed", "--runs", "1.5"], "--runs"),
-        (["testbed", "--speed", "1"], "--speed"),
-        (["testbed", "--backend", "mpi"], "--backend"),
-    ],
-)
-def test_wrong_options_are_refused(tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "")
-    assert message in err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -127,18 +115,7 @@ def test_a_study_that_is_invalid_ends_with_one_line_and_no_file(tmp_path, text, 
         assert not (tmp_path / "results").exists()
 
 
-def test_a_module_that_cannot_be_imported_ends_with_one_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    for name, text in (("typo", "def f(:"), ("broken", "1 / 0"), ("needy", "import nothing_here")):
-        (tmp_path / f"{name}.py").write_text(text)
-        code, _, err = run("run", f"{name}:Bandit")
-        assert code == 2
-        assert f"{name}:Bandit" in err
-        assert err.count("\n") == 1
-
-
-def test_a_study_that_cannot_be_read_ends_with_one_line(tmp_path):
+def test_a_study_that_is_no_text_ends_with_one_line(tmp_path):
     (tmp_path / "latin-1.toml").write_bytes("title = 'ü'".encode("latin-1"))
     code, out, err = run("sweep", tmp_path / "latin-1.toml")
     assert (code, out) == (2, "")

@@ -1,0 +1,30 @@
+"""Figures in tests of the command: not drawn, or kept."""
+
+import importlib
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch):
+    """Draws no figure of a study in this process, to save time."""
+    try:
+        studies = importlib.import_module("bandit_envs.cli.studies")
+    except ModuleNotFoundError:  # of a package that tests of the command need
+        return
+    monkeypatch.setattr(studies, "study_figure", lambda study, pairs: b"a figure")
+
+
+@pytest.fixture
+def drawn(no_figures, monkeypatch):
+    """The figures that the command has drawn."""
+    studies = importlib.import_module("bandit_envs.cli.studies")
+    figures = importlib.import_module("bandit_envs.studies.figures")
+    kept = []
+
+    def draw(study, pairs):
+        kept.append(figures.draw_study(study, pairs))
+        return b"a figure"
+
+    monkeypatch.setattr(studies, "study_figure", draw)
+    return kept
