@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import tensorflow as tf
@@ -16,13 +16,17 @@ from tf_agents.environments import py_environment, tf_py_environment
 
 from bandit_envs.adapters.tf_agents_environment import STEPPING, TFAgentsEnvironment, is_endless
 from bandit_envs.arrays import Array
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.trajectories import no_reward
+from bandit_envs.wrappers import Wrapper
 
 AnyEnvironment: TypeAlias = (
     "PyEnvironment | py_environment.PyEnvironment | tf_py_environment.TFPyEnvironment"
 )
+
+AnyBandit: TypeAlias = "BanditPyEnvironment[Any] | Wrapper"
 
 
 def optimal_reward_fn(env: AnyEnvironment) -> Callable[[Nest], tf.Tensor]:
@@ -70,15 +74,16 @@ class OptimumOfStep:
         key: the name of the method that returns the optimum, and of the same in `get_info`.
     """
 
-    def __init__(self, bandit: Any, key: str) -> None:
+    def __init__(self, bandit: AnyBandit, key: str) -> None:
         self._bandit = bandit
+        self._unwrapped = cast("BanditPyEnvironment[Any]", bandit.unwrapped)
         self._key = key
         self._met: object = object()  # the state that the step of the last call met
 
     def __call__(self, observation: Nest) -> Array:
         with STEPPING:
             info = self._bandit.get_info()
-            bandit_state = self._bandit.unwrapped._bandit_state()
+            bandit_state = self._unwrapped._bandit_state()
             now = self._bandit.current_time_step().observation
             is_now = all(flatten(map_structure(np.array_equal, observation, now)))
             is_early = info is None or (is_now and bandit_state.previous is self._met)
@@ -89,7 +94,7 @@ class OptimumOfStep:
             return np.asarray(info[self._key])
 
 
-def _bandit_of(env: AnyEnvironment) -> Any:
+def _bandit_of(env: AnyEnvironment) -> AnyBandit:
     """Returns the bandit of this package in `env`, or raises TypeError or ValueError."""
     if isinstance(env, tf_py_environment.TFPyEnvironment):
         env = env.pyenv
@@ -97,12 +102,12 @@ def _bandit_of(env: AnyEnvironment) -> Any:
         env = env.wrapped_env()
     if not isinstance(env, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected an environment of bandit_envs, adapted or not")
-    if not is_endless(env):
+    if not isinstance(env, (BanditPyEnvironment, Wrapper)) or not is_endless(env):
         raise ValueError(f"{env.name} has a horizon; expected a bandit without one")
     return env
 
 
-def _is_determined_by_observation(bandit: Any) -> bool:
+def _is_determined_by_observation(bandit: AnyBandit) -> bool:
     """Whether the observation of `bandit` determines its expected rewards, which are numbers."""
     with contextlib.suppress(NotImplementedError):
         means = bandit.expected_rewards_for(no_reward(bandit.observation_spec(), 1))
@@ -110,7 +115,7 @@ def _is_determined_by_observation(bandit: Any) -> bool:
     return False
 
 
-def _check_optimum(bandit: Any) -> None:
+def _check_optimum(bandit: AnyBandit) -> None:
     """Raises NotImplementedError if what is optimal is not known."""
     state = bandit.get_state()
     try:
@@ -121,7 +126,7 @@ def _check_optimum(bandit: Any) -> None:
 
 
 def _baseline(
-    bandit: Any,
+    bandit: AnyBandit,
     key: str,
     of_observation: Callable[[Nest], Array],
     dtype: DTypeLike,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -16,16 +16,17 @@ from bandit_envs.adapters.tf_agents_environment import TFAgentsEnvironment
 from bandit_envs.adapters.tf_agents_tensorflow import BanditTFPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import decode_state, encode_state
+from bandit_envs.base.state import SavedState
 from bandit_envs.trajectories import TimeStep
 
 
 class TrackedState(NamedTuple):
     """What `TrackableEnvironment.get_state` returns. Its layout may change between versions."""
 
-    environment: Any  # what the adapted environment's `get_state` returns
+    environment: SavedState  # what the adapted environment's `get_state` returns
     time_step: TimeStep | None  # from which drivers go on; None before the first
     num_samples: int | None  # None if the environment does not count them
-    numpy_random: Any  # of NumPy's global generator
+    numpy_random: dict[str, object]  # of NumPy's global generator
 
 
 class TrackableEnvironment(tf.train.experimental.PythonState):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -293,7 +293,7 @@ class NonStationaryStochasticEnvironment(BanditTFPyEnvironment):
         self._environment_dynamics = environment_dynamics
 
     @property
-    def environment_dynamics(self) -> Any:
+    def environment_dynamics(self) -> LinearDynamics | EnvironmentDynamics:
         """The dynamics."""
         return self._environment_dynamics
 

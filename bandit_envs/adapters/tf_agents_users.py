@@ -117,7 +117,7 @@ class UsersBandit(BanditPyEnvironment[_UsersState]):
         return map_structure(with_rows, specs, nest)
 
 
-def from_tf_agents_spec(spec: Any) -> ArraySpec:
+def from_tf_agents_spec(spec: array_spec.ArraySpec | tensor_spec.TensorSpec) -> ArraySpec:
     """Returns the spec of this package that says the same as one of TF-Agents."""
     shape = tuple(spec.shape)
     dtype = spec.dtype.as_numpy_dtype if isinstance(spec.dtype, tf.DType) else spec.dtype
