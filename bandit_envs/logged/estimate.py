@@ -33,9 +33,10 @@ class Terms:
 
     Args:
         direct: [n], what the policy earns by the predicted rewards; zeros without predictions.
-        weighted: [n], weighted rewards, or weighted errors of the predictions.
+        weighted: [n], weighted rewards, or weighted errors of the predictions; or [S, n], of slots
+            each of which is divided by the mean of its own normaliser.
         weights: [S, n], of S slots, before any change; S is 1 but for slates.
-        normaliser: [n], the weights of a self-normalised estimator; None for ones.
+        normaliser: the weights of a self-normalised estimator, as `weighted`; None for ones.
         left_out: [n], what a change of the weights takes from `weighted`; None for nothing.
         actions: which actions the log has, and the policy takes; None for slates.
     """
@@ -48,13 +49,13 @@ class Terms:
     actions: ActionSums | None = None
 
     def __len__(self) -> int:
-        return len(self.weighted)
+        return len(self.direct)
 
     def columns(self) -> Floats:
-        """Returns the totals of the rows [1, n], or, with a normaliser, the three terms [3, n]."""
+        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n]."""
         if self.normaliser is None:
             return np.asarray(self.direct + self.weighted)[np.newaxis]
-        return np.stack([self.direct, self.weighted, self.normaliser])
+        return np.vstack([self.direct, self.weighted, self.normaliser])
 
     def sums(self) -> EstimateSums:
         """Returns the sums over the rows, which merge with those of other rows."""

@@ -2,9 +2,10 @@
 
 With the rewards r_is of S slots, every estimator is of the form
 
-    value = mean(sum_s w_is r_is)
+    value = mean(sum_s w_is r_is)    or, self-normalised,    sum_s mean(w_is r_is) / mean(w_is)
 
-Estimators differ in the probabilities whose ratio is the weight w_is of a slot.
+Estimators differ in the probabilities whose ratio is the weight w_is of a slot. If a whole slate
+has one weight, its rewards are summed first.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import short_repr
-from bandit_envs.logged.columns import as_column, check_each, check_reward_range
+from bandit_envs.logged.columns import (
+    as_column,
+    check_distributions,
+    check_each,
+    check_reward_range,
+)
 from bandit_envs.logged.estimate import Estimate, Terms
 from bandit_envs.trajectories import SlateProbabilities
 
@@ -31,6 +37,9 @@ class SlateEstimator:
     """
 
     _field: ClassVar[str]
+
+    self_normalised: ClassVar[bool] = False
+    """Whether it divides by the mean of the weights of each slot."""
 
     def estimate(
         self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
@@ -59,15 +68,28 @@ class SlateEstimator:
             probabilities: as for `estimate`.
         """
         rewards = check_reward_range("reward", as_column("reward", reward))
-        logged = self._read("propensity", propensity, rewards.shape)
+        slots = self.weigh(propensity, probabilities, rewards.shape)
+        direct = np.zeros(len(rewards))
+        if not self.self_normalised:
+            weighted = (slots * rewards).sum(axis=1)
+            return Terms(direct=direct, weighted=weighted, weights=slots.T)
+        parts = rewards if self._field != "slate" else rewards.sum(axis=1, keepdims=True)
+        return Terms(direct=direct, weighted=(slots * parts).T, weights=slots.T, normaliser=slots.T)
+
+    def weigh(
+        self,
+        propensity: SlateProbabilities,
+        probabilities: SlateProbabilities,
+        shape: tuple[int, ...],
+    ) -> Floats:
+        """Returns the weights of n slates of S slots: [n, S], or [n, 1] for whole slates."""
+        logged = self._read("propensity", propensity, shape)
         check_each(f"propensity.{self._field}", logged, logged > 0.0, "above 0")
-        evaluated = self._read("probabilities", probabilities, rewards.shape)
+        evaluated = self._read("probabilities", probabilities, shape)
         with np.errstate(over="ignore"):
             weights = evaluated / logged
         check_each("the weight", weights, weights <= MAX_WEIGHT, f"at most {MAX_WEIGHT:g}")
-        slots = weights.reshape(len(rewards), -1)  # [n, S], or [n, 1] for whole slates
-        weighted = (slots * rewards).sum(axis=1)
-        return Terms(direct=np.zeros(len(rewards)), weighted=weighted, weights=slots.T)
+        return weights.reshape(len(weights), -1)
 
     def _read(self, name: str, given: SlateProbabilities, shape: tuple[int, ...]) -> Floats:
         """Returns the probabilities that are compared: [n], or [n, S] of slots."""
@@ -116,3 +138,88 @@ class RewardInteractionIPS(SlateEstimator):
     """
 
     _field = "prefix"
+
+
+class SelfNormalizedSlateStandardIPS(SlateStandardIPS):
+    """Divides `SlateStandardIPS` by the mean weight of the slates.
+
+    Source: as for `SlateStandardIPS`; Swaminathan & Joachims, The self-normalized estimator (2015).
+    """
+
+    self_normalised = True
+
+
+class SelfNormalizedSlateIndependentIPS(SlateIndependentIPS):
+    """Divides each slot of `SlateIndependentIPS` by the mean weight of the slot.
+
+    Source: as for `SelfNormalizedSlateStandardIPS`.
+    """
+
+    self_normalised = True
+
+
+class SelfNormalizedRewardInteractionIPS(RewardInteractionIPS):
+    """Divides each slot of `RewardInteractionIPS` by the mean weight of the slot.
+
+    Source: McInerney et al. (2020).
+    """
+
+    self_normalised = True
+
+
+class CascadeDR:
+    """Corrects predictions slot by slot, with the weights of `RewardInteractionIPS`.
+
+        value = mean(sum_s w_is (r_is - Q_s(a_is)) + w_i,s-1 sum_a pi_s(a) Q_s(a)),    w_i0 = 1
+
+    Q_s(a) is the predicted sum of the rewards of slot s and all below, if slot s shows the item a
+    and the policy fills those below. Under the assumption of `RewardInteractionIPS` it is unbiased,
+    whatever Q is.
+
+    Source: Kiyohara et al., Doubly robust off-policy evaluation for ranking policies under the
+    cascade behavior model (2022).
+    """
+
+    def estimate(
+        self,
+        reward: ArrayLike,
+        propensity: SlateProbabilities,
+        probabilities: SlateProbabilities,
+        *,
+        action: ArrayLike,
+        slot_probabilities: ArrayLike,
+        predicted_rewards: ArrayLike,
+    ) -> Estimate:
+        """Estimates what a policy would have earned, from n logged slates.
+
+        Args:
+            reward: [n, S], of every slot.
+            propensity: the probabilities with which the slates were shown, above 0.
+            probabilities: those with which the policy would show them.
+            action: [n, S], the items shown, from 0 to K - 1.
+            slot_probabilities: [n, S, K], pi_s(a): with which the policy fills each slot, given the
+                items shown above it.
+            predicted_rewards: [n, S, K], Q_s(a).
+
+        Warns:
+            UserWarning: as `SlateEstimator.estimate`.
+        """
+        rewards = check_reward_range("reward", as_column("reward", reward))
+        slots = RewardInteractionIPS().weigh(propensity, probabilities, rewards.shape)
+        tables = as_column("slot_probabilities", slot_probabilities, ndim=3)
+        check_array("slot_probabilities has", tables, (*rewards.shape, tables.shape[2]))
+        flat = tables.reshape(-1, tables.shape[2])
+        check_distributions("slot_probabilities", flat)
+        predicted = as_column("predicted_rewards", predicted_rewards, ndim=3)
+        check_array("predicted_rewards has", predicted, tables.shape)
+        check_reward_range("predicted_rewards", predicted)
+        items = as_column("action", action, "iu", np.int64)
+        check_array("action has", items, rewards.shape)
+        is_item = (items >= 0) & (items < tables.shape[2])
+        check_each("action", items, is_item, f"0 to {tables.shape[2] - 1}")
+        of_items = np.take_along_axis(predicted, items[:, :, np.newaxis], axis=2)[:, :, 0]
+        above = np.column_stack([np.ones(len(slots)), slots[:, :-1]])
+        direct = (above * (tables * predicted).sum(axis=2)).sum(axis=1)
+        weighted = (slots * (rewards - of_items)).sum(axis=1)
+        terms = Terms(direct=direct, weighted=weighted, weights=slots.T)
+        return terms.sums().estimate([terms], stacklevel=2)

@@ -61,71 +61,87 @@ class MeanSums:
         return np.asarray(columns[0] - self.totals.mean)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class RatioSums:
-    """The sums of an estimate of three columns: mean(direct) + mean(weighted) / mean(normaliser).
+    """The sums of an estimate of 1 + 2 S columns, which divides by the means of S of them.
+
+        mean(direct) + sum_s mean(weighted_s) / mean(normaliser_s)
 
     Args:
-        ratio: mean(weighted) / mean(normaliser), or 0 if no row has a weight.
-        moments: of the columns `direct`, `weighted - ratio * normaliser` and `normaliser`. The
-            second has mean 0, and loses no digits where the weighted rewards are nearly a multiple
-            of the weights.
+        ratios: [S], mean(weighted_s) / mean(normaliser_s), or 0 if no row has a weight.
+        moments: of the columns `direct`, `weighted_s - ratio_s normaliser_s` and `normaliser_s`.
+            Those in the middle have mean 0, and lose no digits where the weighted rewards are
+            nearly a multiple of the weights.
     """
 
-    ratio: float
+    ratios: Floats
     moments: Moments
 
     @classmethod
     def from_columns(cls, columns: Floats) -> RatioSums:
-        """Returns the sums of n rows: [3, n]."""
-        direct, weighted, normaliser = columns
-        ratio = float(weighted.sum()) / (float(normaliser.sum()) or 1.0)
-        errors = weighted - ratio * normaliser
-        return cls(ratio, Moments.from_columns(np.stack([direct, errors, normaliser])))
+        """Returns the sums of n rows: [1 + 2 S, n]."""
+        direct, weighted, normaliser = _split(columns)
+        ratios = weighted.sum(axis=1) / _or_one(normaliser.sum(axis=1))
+        errors = weighted - ratios[:, np.newaxis] * normaliser
+        return cls(ratios, Moments.from_columns(np.vstack([direct, errors, normaliser])))
 
     def merge(self, other: RatioSums) -> RatioSums:
         """Returns the sums of the rows of both."""
-        weight = self.moments.weight * self.moments.means[2]
-        other_weight = other.moments.weight * other.moments.means[2]
-        share = other_weight / ((weight + other_weight) or 1.0)
-        ratio = float(self.ratio + share * (other.ratio - self.ratio))
-        moments = self._moments_at(ratio).merge(other._moments_at(ratio))
-        return RatioSums(ratio, moments)
+        weights = self.moments.weight * self._normalisers()
+        other_weights = other.moments.weight * other._normalisers()
+        shares = other_weights / _or_one(weights + other_weights)
+        ratios = self.ratios + shares * (other.ratios - self.ratios)
+        moments = self._moments_at(ratios).merge(other._moments_at(ratios))
+        return RatioSums(ratios, moments)
 
     def value(self) -> float:
         """Returns the estimate."""
-        return float(self.moments.means[0]) + self.ratio
+        return float(self.moments.means[0]) + float(self.ratios.sum())
 
     @staticmethod
     def values_at(means: Floats) -> Floats:
-        """Returns the estimates for means of the columns in m samples: [3, m]."""
-        direct, weighted, normaliser = means
-        bottom = np.where(normaliser == 0.0, 1.0, normaliser)
-        return np.asarray(direct + weighted / bottom)
+        """Returns the estimates for means of the columns in m samples: [1 + 2 S, m]."""
+        direct, weighted, normaliser = _split(means)
+        return np.asarray(direct + (weighted / _or_one(normaliser)).sum(axis=0))
 
     def squared_influence(self) -> float:
         """Returns the sum over rows of the squares of how far a row moves the estimate."""
-        influence = self.moments.transform(np.array([[1.0, 1.0 / self._bottom(), 0.0]]))
-        return float(influence.products[0, 0])
+        factors = 1.0 / _or_one(self._normalisers())
+        row = np.concatenate([[1.0], factors, np.zeros_like(factors)])
+        return float(self.moments.transform(row[np.newaxis]).products[0, 0])
 
     def influence(self, columns: Floats) -> Floats:
         """Returns how far each of n rows moves the estimate, by the delta method: [n].
 
-        direct - mean(direct) + (weighted - ratio normaliser) / mean(normaliser)
+        direct - mean(direct) + sum_s (weighted_s - ratio_s normaliser_s) / mean(normaliser_s)
         """
-        direct, weighted, normaliser = columns
-        change = (weighted - self.ratio * normaliser) / self._bottom()
+        direct, weighted, normaliser = _split(columns)
+        errors = weighted - self.ratios[:, np.newaxis] * normaliser
+        change = (1.0 / _or_one(self._normalisers())) @ errors
         return np.asarray(change + (direct - self.moments.means[0]))
 
-    def _bottom(self) -> float:
-        """Returns the mean of the normaliser, or 1 if no row has a weight."""
-        return float(self.moments.means[2]) or 1.0
+    def _normalisers(self) -> Floats:
+        """Returns the means of the normalisers: [S]."""
+        return self.moments.means[1 + len(self.ratios) :]
 
-    def _moments_at(self, ratio: float) -> Moments:
-        """Returns the moments of the columns for another ratio."""
-        matrix = np.eye(3)
-        matrix[1, 2] = self.ratio - ratio
+    def _moments_at(self, ratios: Floats) -> Moments:
+        """Returns the moments of the columns for other ratios [S]."""
+        size = len(self.ratios)
+        slots = np.arange(1, 1 + size)
+        matrix = np.eye(1 + 2 * size)
+        matrix[slots, slots + size] = self.ratios - ratios
         return self.moments.transform(matrix)
+
+
+def _split(columns: Floats) -> tuple[Floats, Floats, Floats]:
+    """Returns the parts of columns [1 + 2 S, n]: [n], [S, n] and [S, n]."""
+    size = len(columns) // 2
+    return columns[0], columns[1 : 1 + size], columns[1 + size :]
+
+
+def _or_one(values: Floats) -> Floats:
+    """Returns `values`, with 1 in place of 0."""
+    return np.where(values == 0.0, 1.0, values)
 
 
 @dataclasses.dataclass(frozen=True)

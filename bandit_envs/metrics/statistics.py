@@ -52,7 +52,7 @@ class Statistics:
         level = check_number("confidence", confidence, 0.0, 1.0)
         if not 0.0 < level < 1.0:
             raise ValueError(f"confidence is {level:g}; expected a number above 0 and below 1")
-        radius = _student_quantile(level, max(self.count - 1, 1)) * self.standard_error
+        radius = student_quantile(level, max(self.count - 1, 1)) * self.standard_error
         return self.mean - radius, self.mean + radius
 
     def at(self, index: Any) -> Statistics:
@@ -126,7 +126,7 @@ def _as_one_value(statistics: Statistics) -> Statistics:
     return Statistics(1, statistics.mean, np.zeros_like(statistics.mean))
 
 
-def _student_quantile(confidence: float, freedom: int) -> float:
+def student_quantile(confidence: float, freedom: int) -> float:
     """Returns the t that |T| exceeds with probability 1 - confidence, for Student's T.
 
     With t = sqrt(freedom) tan(u), the density of t becomes proportional to cos(u)^(freedom - 1),

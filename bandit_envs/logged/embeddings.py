@@ -1,0 +1,140 @@
+"""Off-policy estimators for many actions that share features: marginalized importance weights.
+
+An action a has an embedding e, drawn from p(e | a), through which alone it affects the reward. Then
+an action's weight is replaced by that of its embedding,
+
+    w(x, e) = sum_a pi(a | x) p(e | a) / sum_a pi_b(a | x) p(e | a)
+
+where pi is the policy and pi_b the logging policy. It varies less.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandit_envs.arrays import Floats, check_array
+from bandit_envs.logged.columns import (
+    as_column,
+    check_distributions,
+    check_each,
+    check_reward_range,
+)
+from bandit_envs.logged.estimate import Estimate, Terms
+from bandit_envs.logged.log import BanditLog
+
+
+class MarginalizedIPS:
+    """Averages rewards with the weights of the embeddings of actions: mean(w(x, e) r).
+
+    It is unbiased if actions affect rewards through their embeddings only, and each embedding that
+    the policy may take was logged.
+
+    Source: Saito & Joachims, Off-policy evaluation for large action spaces via embeddings (2022).
+
+    >>> import warnings
+    >>> table = np.full((4, 3), [0.2, 0.2, 0.6])
+    >>> log = BanditLog(
+    ...     np.ones((4, 1)), [0, 1, 2, 2], [1.0, 1.0, 0.0, 0.0], [0.2, 0.2, 0.6, 0.6],
+    ...     action_probabilities=table,
+    ... )
+    >>> laws = [[[1], [0]], [[1], [0]], [[0], [1]]]  # actions 0 and 1 share an embedding
+    >>> likelihoods = likelihoods_of_embeddings([[0], [0], [1], [1]], laws)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # of a log so small
+    ...     estimate = MarginalizedIPS().estimate(log, np.full((4, 3), 1 / 3), likelihoods)
+    >>> round(estimate.value, 4)
+    0.8333
+    """
+
+    self_normalised: ClassVar[bool] = False
+    """Whether it divides by the mean weight."""
+
+    def estimate(
+        self, log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike
+    ) -> Estimate:
+        """Estimates the mean reward that a policy would have earned.
+
+        Args:
+            log: n logged decisions, at least two, with `action_probabilities`.
+            probabilities: [n, K], the policy's probabilities of all actions.
+            likelihoods: [n, K], p(e_i | a) of the embedding of each row under all actions, or a
+                multiple in each row: what `likelihoods_of_embeddings` or
+                `likelihoods_by_posterior` returns.
+
+        Warns:
+            UserWarning: the effective sample size is below 100, or the mean weight is not near 1.
+        """
+        terms = self.terms(log, probabilities, likelihoods)
+        return terms.sums().estimate([terms], stacklevel=3)
+
+    def terms(self, log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike) -> Terms:
+        """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
+        if log.action_probabilities is None:
+            raise ValueError("log has no action_probabilities; its marginal weights need them")
+        shape = (len(log), log.num_actions)
+        policy = as_column("probabilities", probabilities)
+        check_array("probabilities has", policy, shape)
+        check_distributions("probabilities", policy)
+        table = as_column("likelihoods", likelihoods)
+        check_array("likelihoods has", table, shape)
+        check_each("likelihoods", table, table >= 0.0, "at least 0")
+        logged = np.einsum("nk,nk->n", log.action_probabilities, table)
+        expected = "above 0, as an action with such an embedding was logged"
+        check_each("the likelihood of the logging policy", logged, logged > 0.0, expected)
+        weights = np.einsum("nk,nk->n", policy, table) / logged
+        weighted = check_reward_range("the weighted reward", weights * log.reward)
+        return Terms(
+            direct=np.zeros(len(log)),
+            weighted=weighted,
+            weights=weights[np.newaxis],
+            normaliser=weights if self.self_normalised else None,
+        )
+
+
+class SelfNormalizedMarginalizedIPS(MarginalizedIPS):
+    """Divides `MarginalizedIPS` by the sum of its weights: sum(w r) / sum(w).
+
+    Source: as for `MarginalizedIPS`.
+    """
+
+    self_normalised = True
+
+
+def likelihoods_of_embeddings(embedding: ArrayLike, category_probabilities: ArrayLike) -> Floats:
+    """Returns p(e_i | a) of embeddings whose dimensions are independent given the action: [n, K].
+
+    Args:
+        embedding: [n, D], the category in each dimension, from 0 to C - 1.
+        category_probabilities: [K, C, D], of each category in each dimension, under each action.
+    """
+    tables = as_column("category_probabilities", category_probabilities, ndim=3)
+    _, num_categories, num_dimensions = tables.shape
+    categories = as_column("embedding", embedding, "iu", np.int64)
+    check_array("embedding has", categories, (len(categories), num_dimensions))
+    is_category = (categories >= 0) & (categories < num_categories)
+    check_each("embedding", categories, is_category, f"0 to {num_categories - 1}")
+    likelihoods: Floats = np.ones((len(categories), len(tables)))
+    for dimension in range(num_dimensions):
+        likelihoods *= tables[:, categories[:, dimension], dimension].T
+    return np.asarray(likelihoods)
+
+
+def likelihoods_by_posterior(log: BanditLog, posterior: ArrayLike) -> Floats:
+    """Returns multiples of p(e_i | a), by Bayes' rule: [n, K].
+
+    Args:
+        log: n logged decisions, with `action_probabilities`.
+        posterior: [n, K], p(a | x_i, e_i), such as a classifier of logged actions predicts from
+            contexts and embeddings.
+    """
+    if log.action_probabilities is None:
+        raise ValueError("log has no action_probabilities; Bayes' rule needs them")
+    table = as_column("posterior", posterior)
+    check_array("posterior has", table, (len(log), log.num_actions))
+    check_distributions("posterior", table)
+    prior = log.action_probabilities
+    multiples: Floats = np.divide(table, prior, out=np.zeros_like(table), where=prior > 0.0)
+    return multiples

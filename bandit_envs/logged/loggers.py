@@ -1,0 +1,89 @@
+"""Logs of several logging policies, evaluated together."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandit_envs.logged.columns import as_column, check_each
+from bandit_envs.logged.estimate import Estimate, check_confidence
+from bandit_envs.logged.log import BanditLog, concatenate
+
+
+def balance_loggers(logs: Sequence[BanditLog], propensities: Sequence[ArrayLike]) -> BanditLog:
+    """Returns one log whose propensities are those of the mixture of its logging policies.
+
+        p(a_i | x_i) = sum_k (n_k / n) p_k(a_i | x_i)
+
+    An estimator of the result is the balanced one: its weights vary less than those of the separate
+    propensities, and are bounded wherever one logging policy tries what the policy does.
+
+    Args:
+        logs: of each logging policy, n_k rows.
+        propensities: for each log, the probabilities [n_k, L] with which each of the L logging
+            policies takes its actions, in the order of `logs`.
+
+    Source: Agarwal et al., Effective evaluation using logged bandit feedback from multiple loggers
+    (2017).
+    """
+    log = concatenate(logs)
+    shares = np.array([len(each) for each in logs]) / len(log)
+    tables = [as_column("propensities", table) for table in propensities]
+    table = np.concatenate(tables)
+    if table.shape != (len(log), len(logs)):
+        expected = f"{(len(log), len(logs))}, a column for each log"
+        raise ValueError(f"propensities have shape {table.shape}; expected {expected}")
+    check_each("propensities", table, (table >= 0.0) & (table <= 1.0), "0 to 1")
+    return dataclasses.replace(log, propensity=table @ shares, action_probabilities=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class CombinedEstimate:
+    """A weighted mean of independent estimates, with its uncertainty."""
+
+    value: float
+    standard_error: float
+    shares: tuple[float, ...]  #: of the estimates in the value; their sum is 1
+
+    def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Returns the ends of a confidence interval, if estimates are normally distributed."""
+        level = check_confidence(confidence)
+        radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * self.standard_error
+        return self.value - radius, self.value + radius
+
+
+def combine_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
+    """Returns the mean of estimates of one policy on the logs of several logging policies.
+
+    Each counts in proportion to the number of its rows over the variance of what a row adds, so
+    that the logs of bad logging policies do little harm. The variances are those of the same rows,
+    so the result is biased where logs are small.
+
+    Args:
+        estimates: of the logs, by one estimator.
+
+    Raises:
+        ValueError: an estimate has no variance.
+
+    Source: Agarwal et al. (2017), the weighted estimator.
+    """
+    precisions = []
+    for index, estimate in enumerate(estimates):
+        size = estimate.sums.size
+        variance = estimate.sums.main.squared_influence() / size
+        if variance == 0.0:
+            raise ValueError(f"estimate {index} has no variance; expected rows that differ")
+        precisions.append(size / variance)
+    shares = np.array(precisions) / sum(precisions)
+    values = np.array([estimate.value for estimate in estimates])
+    errors = np.array([estimate.standard_error for estimate in estimates])
+    return CombinedEstimate(
+        value=float(shares @ values),
+        standard_error=math.sqrt(float(shares**2 @ errors**2)),
+        shares=tuple(shares.tolist()),
+    )
