@@ -61,6 +61,7 @@ from bandit_envs.logged.reward_sums import RewardSums as RewardSums
 from bandit_envs.logged.ridge import RidgeRegression as RidgeRegression
 from bandit_envs.logged.scan import scan_log as scan_log
 from bandit_envs.logged.slate_estimators import CascadeDR as CascadeDR
+from bandit_envs.logged.slate_estimators import PseudoInverse as PseudoInverse
 from bandit_envs.logged.slate_estimators import RewardInteractionIPS as RewardInteractionIPS
 from bandit_envs.logged.slate_estimators import (
     SelfNormalizedRewardInteractionIPS as SelfNormalizedRewardInteractionIPS,
@@ -73,6 +74,7 @@ from bandit_envs.logged.slate_estimators import (
 )
 from bandit_envs.logged.slate_estimators import SlateEstimator as SlateEstimator
 from bandit_envs.logged.slate_estimators import SlateIndependentIPS as SlateIndependentIPS
+from bandit_envs.logged.slate_estimators import SlateMoments as SlateMoments
 from bandit_envs.logged.slate_estimators import SlateStandardIPS as SlateStandardIPS
 from bandit_envs.logged.streaming import estimate_batches as estimate_batches
 from bandit_envs.trajectories import SlateProbabilities as SlateProbabilities

@@ -3,6 +3,8 @@
 The expected numbers are those of the sources' formulas on a small table, by other implementations.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -288,6 +290,37 @@ class TestSlates:
         expected = whole.sums().estimate([whole])
         assert merged.value == pytest.approx(expected.value, abs=1e-12)
         assert merged.standard_error == pytest.approx(expected.standard_error, abs=1e-12)
+
+
+def plackett_luce(table):
+    """Returns the probabilities of the six slates of two distinct items of three, [n, 6]."""
+    pairs = np.array(list(itertools.permutations(range(3), 2)))
+    first = table[:, pairs[:, 0]]
+    return pairs, first * table[:, pairs[:, 1]] / (1.0 - first)
+
+
+class TestPseudoInverse:
+    def test_independent_slots(self):
+        logging = logged.SlateMoments.of_slots(LOGGING_SLOTS)
+        policy = logged.SlateMoments.of_slots(POLICY_SLOTS)
+
+        found = logged.PseudoInverse().estimate(CLICKS.sum(axis=1), ITEMS, logging, policy)
+
+        assert found.value == pytest.approx(2.105053694, abs=1e-9)
+
+    @pytest.mark.parametrize(("is_uniform", "value"), [(False, 1.833740611), (True, 2.327908303)])
+    def test_slates_without_repeated_items(self, is_uniform, value):
+        pairs, of_logger = plackett_luce(LOGGING_SLOTS[:, 0])
+        _, of_policy = plackett_luce(POLICY_SLOTS[:, 0])
+        if is_uniform:
+            of_logger = np.full((1, 6), 1.0 / 6.0)
+        logging = logged.SlateMoments.of_slates(pairs, of_logger, num_items=3)
+        policy = logged.SlateMoments.of_slates(pairs, of_policy, num_items=3)
+        slates = [[1, 2], [0, 1], [1, 0], [1, 2]]
+
+        found = logged.PseudoInverse().estimate(CLICKS.sum(axis=1), slates, logging, policy)
+
+        assert found.value == pytest.approx(value, abs=1e-9)
 
 
 LIMITS = [0.3, 0.8, 1.5, 3.0, 100.0]
