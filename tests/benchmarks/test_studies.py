@@ -1,19 +1,15 @@
 """What a study costs besides its runs, and how well two cores share it."""
 
-import functools
 import itertools
 import os
+import subprocess
+import sys
 import time
 
 import pytest
 
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
-
-from bandit_envs.studies.backends import backend
-from bandit_envs.studies.results import Results
-from bandit_envs.studies.run import try_task
-from tests.studies.test_study import parse
 
 LONG = """
 title = "64 tasks"
@@ -31,7 +27,7 @@ alpha = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8]
 """
 
 SHORT = f"""
-title = "1000 tasks that take next to nothing"
+title = "300 tasks that take next to nothing"
 runs = 1
 steps = 1
 metrics = ["reward"]
@@ -43,42 +39,44 @@ k = 2
 
 [[policy]]
 name = "epsilon_greedy"
-epsilon = {[number / 1000 for number in range(1000)]}
+epsilon = {[number / 300 for number in range(300)]}
 """
 
 
 @pytest.fixture
-def doing(tmp_path):
-    """Makes functions that do all tasks of a study in a new folder."""
+def sweeping(tmp_path):
+    """Makes functions that run a study by the command, each time in a new folder."""
     numbers = itertools.count()
 
-    def doing(text, workers):
-        study = parse(text)
+    def sweeping(text, workers):
+        study = tmp_path / f"study-{next(numbers)}.toml"
+        study.write_text(text, encoding="utf-8")
 
-        def do():
-            results = Results(tmp_path / str(next(numbers)), study)
-            with backend("loky", workers, None) as apply, results.lock():
-                function = functools.partial(try_task, results.files)
-                problems = list(apply(function, results.missing()))
-                assert problems == [None] * len(problems)
+        def sweep():
+            folder = tmp_path / f"results-{next(numbers)}"
+            command = [sys.executable, "-m", "bandit_envs", "sweep", study, "--output", folder]
+            command += ["--workers", str(workers)]
+            subprocess.run(command, check=True, capture_output=True)
 
-        return do
+        return sweep
 
-    return doing
+    return sweeping
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one core only")
-def test_two_workers_beside_one(compare, doing):
+def test_two_workers_beside_one(compare, sweeping):
     clock = time.perf_counter
-    compare("64 tasks, two workers / one", doing(LONG, 2), doing(LONG, 1), rounds=5, clock=clock)
-
-
-def test_a_task_beside_two_milliseconds(compare, doing):
-    """All that a task takes is counted, its own work included."""
     compare(
-        "1000 tasks that do next to nothing, two workers / 2 ms each",
-        doing(SHORT, 2),
-        lambda: time.sleep(2.0),
-        rounds=5,
+        "64 tasks, two workers / one", sweeping(LONG, 2), sweeping(LONG, 1), rounds=3, clock=clock
+    )
+
+
+def test_a_task_beside_two_milliseconds(compare, sweeping):
+    """The start of the command, its tables and its figure are counted, too."""
+    compare(
+        "300 tasks that do next to nothing, two workers / 2 ms each",
+        sweeping(SHORT, 2),
+        lambda: time.sleep(0.6),
+        rounds=3,
         clock=time.perf_counter,
     )
