@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = "bandit_envs state 2"
+FORMAT = "bandit_envs state 3"
 BUFFERS = {"MT19937": 624, "PCG64": 0, "PCG64DXSM": 0, "Philox": 4, "SFC64": 0}
 """NumPy's bit generators, and the largest position in the buffer of each."""
 
