@@ -235,7 +235,7 @@ def _run_missing(results: Results, apply: Apply) -> int:
         ERR.print("all tasks have finished: nothing to run")
         return 0
     steps = sum(task.batches * task.steps for task in tasks)
-    progress = StepProgress(_count_tasks(tasks), steps, results.steps_taken)
+    progress = StepProgress(_count_tasks(tasks), steps, results.files.steps_taken)
     outcomes = apply(functools.partial(try_task, results.files), tasks)
     failures = 0
     with warnings.catch_warnings(), progress, contextlib.closing(outcomes):

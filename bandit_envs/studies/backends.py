@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import itertools
 import logging
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -14,6 +15,9 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.studies.study import Task
 
 IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
+IN_FLIGHT = 5000
+"""At most so many tasks are on a Dask cluster at once, which keeps its scheduler small."""
 
 Outcome = str | None
 """What went wrong in a task, or None."""
@@ -80,9 +84,18 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
     with _silence_logs(), distributed.Client(address, **options) as client:
 
         def apply(do: Callable[[Task], Outcome], tasks: list[Task]) -> Outcomes:
-            futures = client.map(do, tasks, pure=False)
-            done = distributed.as_completed(futures, with_results=True)
-            return _check_outcomes("Dask", (outcome for _, outcome in done))
+            waiting = iter(tasks)
+            first = itertools.islice(waiting, IN_FLIGHT)
+            futures = client.map(do, list(first), pure=False)
+            running = distributed.as_completed(futures, with_results=True)
+
+            def outcomes() -> Iterator[object]:
+                for _, outcome in running:
+                    for task in itertools.islice(waiting, 1):
+                        running.add(client.submit(do, task, pure=False))
+                    yield outcome
+
+            return _check_outcomes("Dask", outcomes())
 
         yield apply
 

@@ -100,9 +100,12 @@ class Expected:
         policies = self._find_policies(study)
         label = " < ".join(", ".join(policy.parts()) for policy in policies)
         step = self.step or study.steps
+        known = {(str(environment), str(policy)) for environment, policy in study.pairs()}
         rows = []
         for environment in self._find_environments(study):
-            pairs = self._find_pairs(study, environment, policies)
+            pairs = [(str(environment), str(policy)) for policy in policies]
+            if not known.issuperset(pairs):
+                raise _error("policy in environment", pairs, "those of the study")
             measured = [_statistics(found.get(pair), self.metric, step) for pair in pairs]
             judgement = self._judge([each for each in measured if each is not None], len(pairs))
             parts = environment.parts()
@@ -130,15 +133,6 @@ class Expected:
         if not found:
             raise _error("environment", self.environment, ", ".join(map(str, study.environment)))
         return found
-
-    def _find_pairs(
-        self, study: Study, environment: EnvironmentChoice, policies: Sequence[PolicyChoice]
-    ) -> list[tuple[str, str]]:
-        pairs = [(str(environment), str(policy)) for policy in policies]
-        known = {(str(each), str(policy)) for each, policy in study.pairs()}
-        if not known.issuperset(pairs):
-            raise _error("policy in environment", pairs, "those of the study")
-        return pairs
 
     def _judge(self, measured: Sequence[Statistics], number: int) -> Judgement:
         """Compares what was measured, of which there should be a `number`, with the expectation."""

@@ -8,6 +8,9 @@ import hashlib
 import inspect
 import itertools
 import json
+import os
+import platform
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -30,6 +33,9 @@ VERSIONS = {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version
 
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "expected"}
 """Keys of a study that say what to show. A change of them keeps the results."""
+
+PROGRESS = ".steps-"
+"""How the names of files begin in which workers count their steps."""
 
 Result = dict[str, MetricResult]
 """What was measured, by the name of the metric."""
@@ -101,17 +107,30 @@ class TaskFiles(NamedTuple):
             return None
 
     def add_progress(self, steps: int) -> None:
-        """Adds steps to those taken."""
-        with self.progress_file.open("a") as file:
-            file.write(f"{steps}\n")  # short enough to be written at once, from any process
+        """Adds steps to those taken, in a file of this worker's own."""
+        worker = f"{platform.node()}-{os.getpid()}-{threading.get_ident()}"
+        file = self.folder / f"{PROGRESS}{worker}"
+        file.write_text(str(_read_number(file) + steps))
 
-    @property
-    def progress_file(self) -> Path:
-        """The file with the numbers of steps that tasks have taken."""
-        return self.folder / ".steps"
+    def steps_taken(self) -> int:
+        """Returns the number of steps that all workers have taken."""
+        return sum(map(_read_number, self.folder.glob(f"{PROGRESS}*")))
+
+    def forget_progress(self) -> None:
+        """Deletes the files with numbers of steps taken."""
+        for file in self.folder.glob(f"{PROGRESS}*"):
+            file.unlink()
 
     def _path(self, task: Task) -> Path:
         return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
+
+
+def _read_number(file: Path) -> int:
+    """Returns the number in a file; 0 if it is not there, or is just being written."""
+    try:
+        return int(file.read_text() or 0)
+    except FileNotFoundError:
+        return 0
 
 
 def _metric_result(task: Task, name: str, arrays: Mapping[str, NDArray[Any]]) -> MetricResult:
@@ -185,7 +204,7 @@ class Results:
             self.files.folder.mkdir(exist_ok=True)
             for folder in (self.path, self.files.folder):
                 saving.remove_temporary_files(folder)
-            self.files.progress_file.write_text("")
+            self.files.forget_progress()
             yield
 
     def _acquire_lock(self) -> AbstractContextManager[object]:
@@ -223,10 +242,6 @@ class Results:
                 result = merge(self._loaded[position, task.block] for task in done)
                 loaded.append(PairResult(done[0].environment, done[0].policy, runs, result))
         return loaded
-
-    def steps_taken(self) -> int:
-        """Returns the number of steps that tasks have taken since the folder was locked."""
-        return sum(map(int, self.files.progress_file.read_text().split()))
 
 
 def merge(results: Iterable[Result]) -> Result:

@@ -371,11 +371,11 @@ def _find_unknown_metrics(
     one_of_each = list({policy.name: policy for policy in policies}.values())
     for environment in environments:
         subject = f"environment {environment}"
-        with _explain(subject, environment, hint=_list_hint(environment, environments)):
+        with _explain(subject, environment, listed=environments):
             env = environment.make(1, np.random.SeedSequence(0))
         for choice in policies if environment is environments[0] else one_of_each:
             subject = f"policy {choice} in environment {environment}"
-            with _explain(subject, environment, choice, hint=_list_hint(choice, policies)):
+            with _explain(subject, environment, choice, listed=policies):
                 policy = choice.make(env, 0)
             with _explain(subject, environment, choice):
                 StepDriver(env, policy, (learner(env, policy),)).run()
@@ -400,17 +400,26 @@ def _why_unknown(
 
 
 @contextlib.contextmanager
-def _explain(subject: str, *choices: Choice[Any], hint: str = "") -> Iterator[None]:
-    """Names in errors what failed, and the line in the users' classes of `choices`."""
+def _explain(
+    subject: str, *choices: Choice[Any], listed: Sequence[Choice[Any]] = ()
+) -> Iterator[None]:
+    """Names in errors what failed, and the line in a user's class.
+
+    Args:
+        subject: what failed.
+        choices: whose classes may have failed.
+        listed: the study's choices, where the last of `choices` is made of its parameters.
+    """
     try:
         yield
     except Exception as error:  # users' classes raise any
+        hint = _list_hint(choices[-1], listed)
         raise ValueError(f"{subject}: {printable(error, *choices)}{hint}") from error
 
 
-def _list_hint(failed: Choice[Any], choices: Sequence[Choice[Any]]) -> str:
+def _list_hint(failed: Choice[Any], listed: Sequence[Choice[Any]]) -> str:
     """Returns how to write a list, if a user's class may have got the items of one."""
-    same = [choice for choice in choices if choice.name == failed.name]
+    same = [choice for choice in listed if choice.name == failed.name]
     if not failed.is_users or len(same) < 2:
         return ""
     return "; in a study file, a value that is a list is a list in a list: [[1, 2]]"

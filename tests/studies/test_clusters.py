@@ -81,8 +81,10 @@ def test_a_task_that_kills_its_workers_ends_the_run(tmp_path, cluster):
     assert tables(output) == tables(tmp_path / "undisturbed")
 
 
-def test_an_address_joins_a_cluster_that_is_running(tmp_path):
+@pytest.mark.parametrize("in_flight", [3, 1000])
+def test_an_address_joins_a_cluster_that_is_running(tmp_path, monkeypatch, in_flight):
     distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("bandit_envs.studies.backends.IN_FLIGHT", in_flight)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
     ) as running:
