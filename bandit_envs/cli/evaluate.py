@@ -33,7 +33,7 @@ SAMPLES = 100  # choices counted of a policy that does not know its probabilitie
 class EstimatorChoice(Choice[EstimatorEntry]):
     """An estimator."""
 
-    kind = EstimatorEntry
+    entry_class = EstimatorEntry
     table = ESTIMATORS
 
 

@@ -39,7 +39,7 @@ ALL_DIGITS = 17
 """So many digits tell any two floats apart."""
 
 LAST_KEY = "_last"
-"""Follows the values that a user has written, which hold a brace too many if it is not there."""
+"""Follows the values that a user has written. If it is lost, a brace in them ended the table."""
 
 LONG_LIST = 12
 """Legends shorten lists of more items."""
@@ -61,7 +61,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 class Choice(Generic[AnyEntry]):
     """An entry of a registry, or of a user's class, with values of its parameters."""
 
-    kind: ClassVar[type[Entry]]
+    entry_class: ClassVar[type[Entry]]
     """The class of its entry."""
 
     table: ClassVar[Mapping[str, Entry]]
@@ -87,13 +87,13 @@ class Choice(Generic[AnyEntry]):
         given = entry.check(parameters)
         allowed = entry.parameters()
         for key, value in given.items():
-            _check_parameter(f"{cls.kind.what} {name}: {key}", value, allowed[key].default)
+            _check_parameter(f"{cls.entry_class.what} {name}: {key}", value, allowed[key].default)
         return cls(entry, given)
 
     @classmethod
     def expand(cls: type[AnyChoice], item: object) -> Iterator[AnyChoice]:
         """Yields the choices of `name:key=value`, or of a table with lists for "each of these"."""
-        what = cls.kind.what
+        what = cls.entry_class.what
         if isinstance(item, str):
             yield cls.make_choice(*_parse(what, item, cls.table))
         elif isinstance(item, dict) and isinstance(item.get("name"), str):
@@ -138,7 +138,7 @@ class Choice(Generic[AnyEntry]):
 class EnvironmentChoice(Choice[EnvironmentEntry]):
     """An environment."""
 
-    kind = EnvironmentEntry
+    entry_class = EnvironmentEntry
     table = ENVIRONMENTS
 
     def make(self, runs: int, seed: np.random.SeedSequence) -> Environment:
@@ -152,7 +152,7 @@ class EnvironmentChoice(Choice[EnvironmentEntry]):
 class PolicyChoice(Choice[PolicyEntry]):
     """A policy."""
 
-    kind = PolicyEntry
+    entry_class = PolicyEntry
     table = POLICIES
 
     def make(self, env: PyEnvironment, seed: int | np.random.SeedSequence) -> Policy:
@@ -162,18 +162,22 @@ class PolicyChoice(Choice[PolicyEntry]):
         return policy
 
 
-def find_entry(kind: type[AnyChoice], name: str, folder: str) -> Any:
+def find_entry(choice_class: type[AnyChoice], name: str, folder: str) -> Any:
     """Returns the entry of an id, or of a user's class, whose module may be in `folder`."""
     if ":" in name and sys.path[:1] != [folder]:
         sys.path.insert(0, folder)
-    return kind.kind.find(name, kind.table)
+    return choice_class.entry_class.find(name, choice_class.table)
 
 
 def _unpickle(
-    kind: type[AnyChoice], name: str, parameters: Mapping[str, object], folder: str, digits: int
+    choice_class: type[AnyChoice],
+    name: str,
+    parameters: Mapping[str, object],
+    folder: str,
+    digits: int,
 ) -> AnyChoice:
     """Returns the choice that was pickled, in the process of any worker."""
-    return kind(find_entry(kind, name, folder), parameters, folder, digits)
+    return choice_class(find_entry(choice_class, name, folder), parameters, folder, digits)
 
 
 def _parse(what: str, text: str, table: Mapping[str, Entry]) -> tuple[str, dict[str, object]]:

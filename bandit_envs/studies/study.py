@@ -241,12 +241,12 @@ def _check_title(title: object) -> str:
     return printable(title)
 
 
-def _check_choices(kind: type[AnyChoice], items: object) -> tuple[AnyChoice, ...]:
+def _check_choices(choice_class: type[AnyChoice], items: object) -> tuple[AnyChoice, ...]:
     """Returns the choices of a list of tables or texts. No two are the same."""
-    what = kind.kind.what
+    what = choice_class.entry_class.what
     if not isinstance(items, list) or not items:
         raise ValueError(f"{what} is {short_repr(items)}; expected [[{what}]] tables")
-    choices = [choice for item in items for choice in kind.expand(item)]
+    choices = [choice for item in items for choice in choice_class.expand(item)]
     met = set()
     for choice in choices:
         key = (choice.name, _hashable(list(choice.parameters.items())))

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -251,51 +252,12 @@ def test_an_environment_whose_means_are_unknown_is_run_with_the_reward_alone(tmp
     assert study(output)["panels"] == ["reward"]
 
 
-OWN = '''
-import numpy as np
-
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.policies import Policy
-
-
-class Bernoulli(BanditPyEnvironment):
-    """A reward of 1 with a probability for each action, else 0."""
-
-    def __init__(self, means, *, batch_size=1, seed=None, horizon=None):
-        self._given = np.asarray(means, np.float32)
-        super().__init__(num_actions=len(means), batch_size=batch_size, seed=seed, horizon=horizon)
-
-    def _initial_state(self, rng):
-        return np.tile(self._given, (self.batch_size, 1))
-
-    def _expected_rewards(self, state):
-        return state
-
-    def _draw_rewards(self, rng, state, action):
-        wins = rng.random(self.batch_size) < state[np.arange(self.batch_size), action]
-        return wins.astype(np.float32)
-
-
-class Last(Policy):
-    """Chooses the last action."""
-
-    def __init__(self, *, num_actions, batch_size=1, seed=None):
-        super().__init__(num_actions, batch_size, seed)
-
-    def _initial(self):
-        return ()
-
-    def _select(self, rng, learned, time_step):
-        return np.full(self.batch_size, self.num_actions - 1)
-
-    def _learn(self, learned, trajectory):
-        return learned
-'''
+OWN = Path(mine.__file__).read_text("utf-8")
 OWN_STUDY = """
 title = "Mine"
 runs = 10
 steps = 20
-policy = ["mine:Last", "ucb:c=1"]
+policy = ["mine:Always:action=1", "ucb:c=1"]
 
 [[environment]]
 name = "mine:Bernoulli"
@@ -306,10 +268,10 @@ means = [[0.1, 0.9], [0.5, 0.5, 0.5]]
 def test_classes_in_the_current_folder_are_run(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     options = ("--steps", "50", "--workers", "1")
-    arguments = ("mine:Bernoulli:means=[0.1,0.9]", "--policy", "mine:Last", *options)
+    arguments = ("mine:Bernoulli:means=[0.1,0.9]", "--policy", "mine:Always:action=1", *options)
     code, out, err = finish(start("run", *arguments, folder=tmp_path))
     assert code == 0, err
-    assert "Last" in out
+    assert "Always, action=1" in out
     (row,) = rows(tmp_path / "results" / "mine.Bernoulli" / "summary.csv")
     assert row["percent_optimal"] == "100"
     figure = tmp_path / "results" / "mine.Bernoulli" / "figure.png"

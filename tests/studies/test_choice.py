@@ -150,7 +150,7 @@ def test_a_users_module_may_have_the_name_of_an_id(tmp_path, monkeypatch):
     assert policy({"name": "greedy:Mine"}).entry.make is RandomPolicy
 
 
-@pytest.mark.parametrize("text", ["def (", "1 / 0", "raise SystemExit(3)"])
+@pytest.mark.parametrize("text", ["def (", "1 / 0", "import nothing_here", "raise SystemExit(3)"])
 def test_a_users_module_that_cannot_be_imported_is_named(tmp_path, monkeypatch, text):
     (tmp_path / "unfinished.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)

@@ -150,17 +150,6 @@ def test_a_folder_of_another_version_is_refused_and_says_so(results, package, ve
     assert content(results) == before
 
 
-def test_a_folder_of_the_version_before_is_refused_as_older(tmp_path):
-    (tmp_path / "results").mkdir()
-    study = {"title": "T", "environments": ["per_arm:arms=70"], "policies": ["lin_ucb"], "runs": 10}
-    versions = {"bandit_envs": "0.1.0", "results": 1, "numpy": "2.4.6"}
-    config = {"study": study, "versions": versions, "python": "3.11.7"}
-    (tmp_path / "results" / "config.json").write_text(json.dumps(config))
-    for code, _, err in (run("report", tmp_path / "results"), sweep(tmp_path, TINY)):
-        assert code == 2
-        assert "older" in err
-
-
 def test_what_a_study_only_shows_may_change(results):
     before = content(results / "tasks")
     text = TINY.replace("Tiny", "Other").replace("panels", 'log_axes = ["x"]\npanels')

@@ -104,12 +104,6 @@ def test_a_legend_shortens_long_lists_unless_that_makes_two_the_same():
     assert str(study([long]).environment[0]) == long
 
 
-def test_rounding_changes_neither_a_policy_nor_what_identifies_it():
-    one = study(["testbed"], ["ucb:c=1.4142136"])
-    assert str(one.policy[0]) == "ucb:c=1.4142136"
-    assert one.policy[0].parameters == {"c": 1.4142136}
-
-
 def test_what_is_not_known_is_not_measured():
     unknown = study(["tests.studies.mine:Unknown:means=[0.5,0.5]"])
     assert unknown.metrics == unknown.panels == ("reward",)
@@ -139,9 +133,6 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ("[[environment]]", "[environment]", r"environment is \{"),
         ("runs = 4", "runs = 0", "runs is 0; expected at least 1"),
         ("runs = 4", 'runs = "4"', "runs is '4'; expected an integer"),
-        ("runs = 4", "runs = 4.5", "runs is 4.5; expected an integer"),
-        ("runs = 4", "runs = true", "runs is True; expected an integer"),
-        ("steps = 5", "steps = -1", "steps is -1"),
         ("steps = 5", "steps = 5\nseed = -1", "seed is -1"),
         ('metrics = ["reward"]', 'metrics = "reward"', "metrics is 'reward'"),
         ('metrics = ["reward"]', 'metrics = [["reward"]]', "metrics is"),
@@ -152,22 +143,12 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ('panels = ["reward"]', "over = {k = 1}", "over is .*'k': 1"),
         ('panels = ["reward"]', "over = {k = [[1]]}", r"over is \[1\]; expected a number"),
         ('name = "random"', "", "policy is .* name"),
-        ('name = "random"', 'name = "randon"', "did you mean random"),
         ('name = "random"', 'name = "random"\nseed = 1', "policy random has no parameter 'seed'"),
-        ('name = "random"', 'name = "ucb"', "policy ucb needs a value for c"),
-        ("[0, 0.25, 0.5, 1]", "[]", "empty list"),
         ("[0, 0.25, 0.5, 1]", "[[0, 1]]", r"epsilon is \[0, 1\]"),
-        ("[0, 0.25, 0.5, 1]", '["0.1"]', "epsilon is '0.1'"),
-        ("[0, 0.25, 0.5, 1]", "[0, 2]", "epsilon is 2"),
         ("[0, 0.25, 0.5, 1]", "[1, 1.0]", "linear_epsilon_greedy:epsilon=1.0 is listed twice"),
-        ("[0, 0.25, 0.5, 1]", "[nan]", "epsilon is nan"),
         ("[0, 0.25, 0.5, 1]", "1979-05-27", "epsilon is .*1979"),
-        ("[0, 0.25, 0.5, 1]", "1" + 400 * "0", "epsilon is inf"),
         ('name = "per_arm"', 'name = "per-arm"', "did you mean per_arm"),
         ("max_num_actions = 3", "max_num_actions = 0", "max_num_actions is 0"),
-        ("max_num_actions = 3", "max_num_actions = 2.5", "max_num_actions is 2.5"),
-        ("max_num_actions = 3", "max_num_actions = 3\nvalue_std = 1", "'value_std'"),
-        ("global_dim = 2", "global_dim = 1e15", "global_dim is 1000000000000000.0"),
     ],
 )
 def test_what_is_no_study_is_refused_and_named(old, new, message):
