@@ -125,7 +125,7 @@ def public_names() -> set[str]:
     """Returns the classes and functions of the packages that users import."""
     names = named(bandit_envs)
     for info in pkgutil.walk_packages(bandit_envs.__path__, "bandit_envs."):
-        if info.ispkg and info.name.split(".")[1] not in ("base", "rendering", "studies"):
+        if info.ispkg and info.name.split(".")[1] not in ("base", "cli", "rendering", "studies"):
             names |= named(importlib.import_module(info.name))
     return names
 
