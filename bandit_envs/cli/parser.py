@@ -187,6 +187,8 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
+    text = "share of the rows, from the first, that policies learn from (default: 0.5)"
+    parser.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
     text = "probability that an interval holds (default: 0.95)"
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
     text = "column of actions (default: action)"

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from bandit_envs.logged.weight_histogram import EDGES, WeightHistogram
 from bandit_envs.studies.plots import COLORS, log_axis, to_png
 
 
@@ -39,21 +40,28 @@ def estimates_figure(
     return to_png(figure)
 
 
-def weights_figure(weights: Mapping[str, NDArray[np.float64]]) -> bytes:
+def weights_figure(weights: Mapping[str, WeightHistogram]) -> bytes:
     """Returns a PNG of the distribution of weights above 0, by policy."""
     figure = Figure(figsize=(8.0, 0.6 + 1.7 * len(weights)), layout="constrained")
     axes = figure.subplots(len(weights), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    positive = np.concatenate([values[values > 0.0] for values in weights.values()])
-    bins = np.geomspace(positive.min(initial=0.5) / 1.1, positive.max(initial=2.0) * 1.1, 60)
-    for axis, (name, values) in zip(axes, weights.items()):
-        axis.hist(values, bins, weights=np.full(len(values), 1 / len(values)))
-        zero = np.mean(values == 0.0)
-        largest = values.max()
-        title = f"{name}: {zero:.1%} are 0, the largest is {largest:.3g}"
+    bins = _shown_bins(np.sum([histogram.counts for histogram in weights.values()], axis=0))
+    edges = EDGES[bins.start : bins.stop + 1]
+    for axis, (name, histogram) in zip(axes, weights.items()):
+        shares = histogram.counts[bins] / histogram.size
+        axis.bar(edges[:-1], shares, width=np.diff(edges), align="edge")
+        zero = histogram.zeros / histogram.size
+        title = f"{name}: {zero:.1%} are 0, the largest is {histogram.largest:.3g}"
         axis.set_title(title, fontsize=9, loc="left", parse_math=False)
-        axis.set(yscale="log", ylabel="Share of rows", ylim=(0.5 / len(values), 1.5))
+        axis.set(yscale="log", ylabel="Share of rows", ylim=(0.5 / histogram.size, 1.5))
         axis.yaxis.set_major_formatter("{x:g}")
         log_axis(axis, "x")
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel("Weight: the policy's probability / the logged one")
     return to_png(figure)
+
+
+def _shown_bins(counts: NDArray[np.int64]) -> slice:
+    """Returns the bins from half to twice a weight of 1, and as many more as have weights."""
+    one = int(np.searchsorted(EDGES, 1.0))
+    filled = np.append(np.flatnonzero(counts), [one - 3, one + 3])
+    return slice(int(filled.min()), int(filled.max()) + 1)

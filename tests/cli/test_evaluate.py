@@ -258,13 +258,48 @@ def test_rows_that_miss_values_are_counted_and_left_out_on_demand(evaluate, tabl
     options = (*NAMES, *FEATURES, "--policy", "random", "--estimator", "ips")
     code, _, err = run("evaluate", file, *options, "--output", tmp_path / "other")
     assert code == 2
-    assert "'arm' 2, first in line 9; 'age' 2, first in line 5" in err
+    assert "'arm' 2, first in line 9 of clicks.csv; 'age' 2, first in line 5" in err
     assert not (tmp_path / "other").exists()
     outcome, (row,) = evaluate(file, *options, "--drop-missing")
     assert "3 of 1200 rows miss values, and are left out" in outcome.out
     rest = table[np.delete(np.arange(1200), [3, 7, 9])]
     estimate = InversePropensityScoring().estimate(rest, np.full((1197, 3), 1 / 3))
     assert (int(row["rows"]), float(row["value"])) == (1197, pytest.approx(estimate.value))
+
+
+SPECS = ["random", "ucb:c=1", "disjoint_lin_ucb", f"{MINE}:Always:action=1"]
+POLICIES = [item for spec in SPECS for item in ("--policy", spec)]
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_log_in_a_folder_has_the_estimates_of_one_file(
+    evaluate, recorded, tmp_path, monkeypatch, large
+):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part, rows_of_part in enumerate(np.array_split(np.arange(1200), 7)):
+        write_log(folder / f"{part}.npz", recorded[rows_of_part])
+    _, expected = evaluate(recorded, *POLICIES)
+    if large:
+        monkeypatch.setattr(evaluation, "IN_MEMORY", 0)
+    _, found = evaluate(folder, *POLICIES)
+    for row, same in zip(found, expected, strict=True):
+        for name in ("policy", "estimator", "rows", "warnings"):
+            assert row[name] == same[name]
+        for name in ("value", "standard_error", "effective_sample_size", "truth"):
+            assert float(row[name]) == pytest.approx(float(same[name]), rel=1e-9)
+
+
+def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
+    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train-fraction")
+    outcome, (row,) = evaluate(table, *options, "0.25")
+    policy = teach(UCBPolicy(1.0, num_actions=3), table[:300])
+    expected = SelfNormalizedIPS().estimate(table[300:], probabilities_of(policy, table[300:]))
+    assert (int(row["rows"]), float(row["value"])) == (900, pytest.approx(expected.value))
+    assert "first 300 rows" in outcome.out
+    outcome, (row,) = evaluate(table, *options, "0")
+    assert int(row["rows"]) == 1200
+    assert "frozen" not in outcome.out
 
 
 @pytest.mark.parametrize(
@@ -279,6 +314,8 @@ def test_rows_that_miss_values_are_counted_and_left_out_on_demand(evaluate, tabl
         (["--policy", "random", "--estimator", f"{MINE}:Always:num_actions=3"], "Estimator"),
         (["--policy", "random", "--estimator", "replay"], "policy random: probabilities"),
         (["--policy", "random", "--confidence", "1"], "confidence is 1"),
+        (["--policy", "random", "--train-fraction", "1"], "train-fraction is 1"),
+        (["--policy", "random", "--train-fraction", "-1"], "train-fraction is -1"),
         (["--policy", "random", "--drop-missing"], "--drop-missing is for a table of your own"),
     ],
 )
@@ -301,6 +338,7 @@ def test_a_table_without_names_of_columns_is_refused_with_advice(tmp_path):
 @pytest.mark.parametrize(("package", "name"), [("pandas", "x.csv"), ("pyarrow", "x.parquet")])
 def test_a_missing_package_is_named_with_the_extra(monkeypatch, tmp_path, package, name):
     monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / name).touch()
     code, _, err = run("evaluate", tmp_path / name, "--policy", "random", *NAMES, *FEATURES)
     assert (code, err.count("\n")) == (2, 1)
     assert f'{package} is not installed; in a checkout: pip install ".[logged]"' in err

@@ -1,0 +1,52 @@
+"""What is known of a log after one pass over its batches."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from bandit_envs.logged import concatenate
+from bandit_envs.logged.summary import LogRows, LogSummary
+from bandit_envs.logged.weight_histogram import EDGES, WeightHistogram
+from tests.logged.logs import drawn, small_log
+
+
+def test_a_summary_of_batches_is_that_of_the_log():
+    log = small_log()
+    summary = LogSummary.from_batches([log[:2], log[2:2], log[2:]])
+    assert (summary.size, summary.num_actions, summary.batch_size) == (6, 3, 1)
+    assert float(summary.rewards.mean) == pytest.approx(log.reward.mean())
+    assert str(summary) == "6 rows, 3 actions, mean reward 0.6667, propensities 0.1 to 0.5"
+    with pytest.raises(ValueError, match="the log has no rows"):
+        LogSummary.from_batches([])
+
+
+@pytest.mark.parametrize(
+    ("row", "batch_size"),
+    [(np.arange(100) % 4, 4), (np.arange(100) % 4 + 1, 1), (np.arange(100)[::-1] % 4, 1)],
+)
+def test_the_rows_of_a_policy_that_made_a_log_are_counted_if_they_are_complete(row, batch_size):
+    log = dataclasses.replace(drawn(np.random.default_rng(0), 100), row=row)
+    assert LogSummary.from_batches([log[:10], log[10:]]).batch_size == batch_size
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 100), (0, 30), (30, 100), (25, 26), (40, 40)])
+def test_some_rows_of_batches_are_those_of_the_log(start, stop):
+    log = drawn(np.random.default_rng(0), 100)
+    rows = LogRows([log[:30], log[30:31], log[31:]], start, stop)
+    assert len(rows) == stop - start
+    assert concatenate([log[:0], *rows]) == log[start:stop]
+
+
+def test_histograms_of_parts_merge():
+    weights = np.random.default_rng(0).lognormal(size=1000)
+    weights[:10] = 0.0
+    weights[10] = 1e-30  # below the first bin, in which it is counted
+    parts = [WeightHistogram.from_weights(part) for part in np.split(weights, [300, 301])]
+    merged = parts[0].merge(parts[1]).merge(parts[2])
+    whole = WeightHistogram.from_weights(weights)
+    assert np.array_equal(merged.counts, whole.counts)
+    assert (merged.size, merged.zeros, merged.largest) == (1000, 10, weights.max())
+    assert merged.counts[0] == 1
+    bins = np.flatnonzero(merged.counts[1:]) + 1
+    assert EDGES[bins[0]] <= weights[11:].min() < EDGES[bins[0] + 1]
