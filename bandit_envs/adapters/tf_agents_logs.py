@@ -53,14 +53,14 @@ def log_observer(
             f"policy is a {type(policy).__name__}; expected one with exact log probabilities"
         )
 
-    table_of = ProbabilityTable(policy)
+    table_of = ProbabilityTable(policy) if is_mixture else None
 
     def observe(trajectory: Nest) -> tf.Operation:
         def record(*leaves: Array) -> None:
             step = tf.nest.pack_sequence_as(trajectory, [np.asarray(leaf) for leaf in leaves])
             if np.all(step.next_step_type == StepType.FIRST):
                 return
-            if is_mixture:
+            if table_of is not None:
                 table = table_of(step.observation)
                 log_probability = np.log(table[np.arange(len(table)), step.action])
             else:

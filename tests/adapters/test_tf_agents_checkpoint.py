@@ -46,6 +46,13 @@ class Ones(adapter.BanditPyEnvironment):
         return np.float32(1)
 
 
+@pytest.fixture(autouse=True)
+def unseeded():
+    """Leaves TensorFlow without the seed that a test has set."""
+    yield
+    tf.random.set_seed(None)
+
+
 in_both_modes = pytest.mark.parametrize("in_graph", [False, True], ids=["eager", "graph"])
 
 
