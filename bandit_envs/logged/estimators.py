@@ -97,15 +97,12 @@ class Estimator(abc.ABC):
         rows = weigh_rows(log, probabilities, predicted)
         changed = self._change(rows.weights, rows.probability)
         weighted = changed * rows.residual
+        weights = rows.weights[np.newaxis]  # of one slot
+        actions = _find_actions(log, np.asarray(probabilities))
+        if self.self_normalised:
+            return Terms(rows.direct, weighted, weights, normaliser=changed, actions=actions)
         left_out = rows.weights * rows.residual - weighted
-        return Terms(
-            direct=rows.direct,
-            weighted=weighted,
-            weights=rows.weights[np.newaxis],  # of one slot
-            normaliser=changed if self.self_normalised else None,
-            left_out=None if self.self_normalised else left_out,
-            actions=_find_actions(log, np.asarray(probabilities)),
-        )
+        return Terms(rows.direct, weighted, weights, left_out=left_out, actions=actions)
 
     @abc.abstractmethod
     def _change(self, weights: Floats, probability: Floats) -> Floats:

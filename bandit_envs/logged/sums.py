@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ from bandit_envs.logged.moments import Moments
 from bandit_envs.metrics.statistics import Statistics
 
 LARGE_WEIGHT = 100.0
+ROWS_IN_CACHE = 65_536  # of three columns
 TINY = 1e-300  # in place of a sum of squares that is 0
 
 
@@ -80,10 +82,18 @@ class RatioSums:
     @classmethod
     def from_columns(cls, columns: Floats) -> RatioSums:
         """Returns the sums of n rows: [1 + 2 S, n]."""
-        direct, weighted, normaliser = _split(columns)
+        starts = range(0, max(columns.shape[1], 1), ROWS_IN_CACHE)
+        blocks = [cls._from_block(columns[:, start : start + ROWS_IN_CACHE]) for start in starts]
+        return functools.reduce(cls.merge, blocks)
+
+    @classmethod
+    def _from_block(cls, columns: Floats) -> RatioSums:
+        """Returns the sums of as many rows as the processor's cache holds."""
+        _, weighted, normaliser = _split(columns)
         ratios = weighted.sum(axis=1) / _or_one(normaliser.sum(axis=1))
-        errors = weighted - ratios[:, np.newaxis] * normaliser
-        return cls(ratios, Moments.from_columns(np.vstack([direct, errors, normaliser])))
+        centred = columns.copy()
+        centred[1 : 1 + len(ratios)] -= ratios[:, np.newaxis] * normaliser
+        return cls(ratios, Moments.from_columns(centred))
 
     def merge(self, other: RatioSums) -> RatioSums:
         """Returns the sums of the rows of both."""
