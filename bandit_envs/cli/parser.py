@@ -126,7 +126,9 @@ def _add_run(subcommands: Subcommands) -> None:
         "run", "compare policies in an environment", "bandit_envs.cli.studies:run"
     )
     parser.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
-    text = "also write a log of one policy's run: a file ending in .parquet, .csv or .npz"
+    text = (
+        "also write a log of one policy's run: a file ending in .parquet, .csv or .npz, or a folder"
+    )
     parser.add_argument("--record", type=Path, metavar="LOG", help=text)
     _add_policies(parser, "a policy in place of the default ones; may be repeated")
     _add_sizes(parser)

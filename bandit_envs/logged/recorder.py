@@ -69,10 +69,8 @@ class LogRecorder:
             raise TypeError(f"env is {short_repr(env)}; expected a bandit, or a wrapper of one")
         self._env = env
         self._folder = None if folder is None else Path(folder)
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            if find_log_files(self._folder):
-                raise ValueError(f"folder {self._folder} holds a log already")
+        if self._folder is not None and find_log_files(self._folder):
+            raise ValueError(f"folder {self._folder} holds a log already")
         self._recorded: list[Recorded] = []  # STEPS steps each, and the last single steps
         self._steps = 0
         self._written = 0  # steps in files
@@ -107,6 +105,7 @@ class LogRecorder:
     def flush(self) -> None:
         """Writes what is not in a file yet, if there is a folder."""
         if self._folder is not None and self._recorded:
+            self._folder.mkdir(parents=True, exist_ok=True)
             write_log(self._folder / f"part-{self._parts:05}.npz", self._unwritten_log())
             self._recorded = []
             self._written = self._steps
@@ -137,3 +136,9 @@ class LogRecorder:
             step=np.repeat(steps, batch_size),
             row=np.tile(np.arange(batch_size), len(steps)),
         )
+
+
+def remove_parts(folder: Path) -> None:
+    """Removes the files that a recorder wrote to a folder."""
+    for file in folder.glob("part-*.npz"):
+        file.unlink()

@@ -3,15 +3,20 @@
 from pathlib import Path
 
 from bandit_envs.drivers import StepDriver
-from bandit_envs.logged import BanditLog, LogRecorder, write_log
+from bandit_envs.logged import LogRecorder, scan_log, write_log
+from bandit_envs.logged.recorder import remove_parts
+from bandit_envs.logged.summary import LogSummary
 from bandit_envs.specs import SlateSpec
 from bandit_envs.studies.run import make_pair
 from bandit_envs.studies.study import RUNS_PER_TASK, Task
 from bandit_envs.wrappers.delays import max_delay_of
 
 
-def record(tasks: list[Task], path: Path) -> BanditLog:
-    """Makes the log of the only task of a study.
+def record(tasks: list[Task], path: Path) -> LogSummary:
+    """Makes the log of the only task of a study, and returns what it holds.
+
+    A path without a suffix is a folder, to which parts of the log are written while the task runs.
+    So a log of any length takes little memory. A log that is in the folder is replaced.
 
     Raises:
         ValueError: there are several tasks, slates or delayed rewards, or the policy does not know
@@ -24,14 +29,20 @@ def record(tasks: list[Task], path: Path) -> BanditLog:
     if len(tasks) > 1 or task.batches > 1:
         most = f"{RUNS_PER_TASK}, or 1 where rows share a problem"
         raise ValueError(f"--record takes one policy, and --runs of at most {most}")
-    recorder = LogRecorder(env.num_actions, env if "regret" in task.metrics else None)
-    observers = (policy, recorder)
-    try:
-        driver = StepDriver(env, policy, observers, task.steps, emit_log_probability=True)
-    except NotImplementedError:
+    if not policy.knows_probabilities:
         text = f"policy {task.policy} does not know the probabilities of its actions"
-        raise ValueError(f"{text}, which a log needs; expected another policy") from None
+        raise ValueError(f"{text}, which a log needs; expected another policy")
+    is_folder = path.suffix == ""
+    if is_folder:
+        remove_parts(path)
+    known = env if "regret" in task.metrics else None
+    recorder = LogRecorder(env.num_actions, known, path if is_folder else None)
+    observers = (policy, recorder)
+    driver = StepDriver(env, policy, observers, task.steps, emit_log_probability=True)
     driver.run()
+    if is_folder:
+        recorder.flush()
+        return LogSummary.from_batches(scan_log(path))
     log = recorder.log()
     write_log(path, log)
-    return log
+    return LogSummary.from_batches([log])

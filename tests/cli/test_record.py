@@ -34,6 +34,20 @@ def test_a_run_becomes_a_log(tmp_path, suffix):
     assert log.reward.mean() == pytest.approx(float(row["mean_reward"]))
 
 
+def test_a_run_becomes_a_folder_of_parts_that_are_replaced_only_on_demand(tmp_path):
+    assert record(tmp_path, "--policy", "random", suffix="").code == 0
+    outcome = record(tmp_path, "--policy", "random", "--overwrite")
+    assert "40 rows, 3 actions, mean reward" in outcome.out
+    log = read_log(tmp_path / "log.npz")
+    assert read_log(tmp_path / "log") == log
+    code, _, err = record(tmp_path, "--policy", "random", "--seed", "1", suffix="")
+    assert (code, "--overwrite" in err) == (2, True)
+    assert read_log(tmp_path / "log") == log
+    options = ("--policy", "random", "--seed", "1", "--overwrite")
+    assert record(tmp_path, *options, suffix="").code == 0
+    assert read_log(tmp_path / "log") != log
+
+
 CASCADE = ["run", "cascade", "--steps", "5"]
 
 
