@@ -18,19 +18,30 @@ def argmax_random_ties(rng: Rng, values: Array, available: Mask | None = None) -
     """
     if available is not None:
         values = np.where(available, values, -np.inf)
-    best: Indices = values.argmax(axis=1)
     num_rows, num_actions = values.shape
-    largest = values.reshape(-1).take(np.arange(0, values.size, num_actions) + best)
-    row = largest.argmax()  # for argmax, NaN is the largest number
-    if math.isnan(largest.item(row)):
-        raise ValueError(f"the scores of row {row} have NaN; expected numbers")
-    is_largest = values == largest[:, np.newaxis]
+    best, largest = largest_values(values)
+    is_largest = values == largest
     if np.count_nonzero(is_largest) == num_rows:
         return best
     places = np.flatnonzero(is_largest)  # those of a row follow those of the row before
     candidates = np.bincount(places // num_actions, minlength=num_rows)
     first = candidates.cumsum() - candidates
     return np.asarray(places[first + rng.integers(candidates)] % num_actions)
+
+
+def largest_values(values: Array) -> tuple[Indices, Array]:
+    """Returns the index of each row's first largest value, [B], and the value, [B, 1].
+
+    Raises:
+        ValueError: one of the `values` [B, K] is NaN.
+    """
+    best: Indices = values.argmax(axis=1)
+    starts = np.arange(0, values.size, values.shape[1])
+    largest = values.reshape(-1).take(starts + best)
+    row = largest.argmax()  # for argmax, NaN is the largest number
+    if math.isnan(largest.item(row)):
+        raise ValueError(f"the scores of row {row} have NaN; expected numbers")
+    return best, largest[:, np.newaxis]
 
 
 def largest_random_ties(rng: Rng, values: Array, size: int) -> Indices:
@@ -84,6 +95,13 @@ def row_sums(table: Array) -> Floats:
 def normalized(weights: Array) -> Floats:
     """Returns weights [B, K] divided by the sums of their rows."""
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def uniform(chosen_from: Mask) -> Floats:
+    """Returns equal probabilities of the actions in a mask [B, K], and 0 for all others."""
+    weights = chosen_from.astype(np.float64)
+    weights /= row_sums(weights)[:, np.newaxis]
+    return weights
 
 
 def draw_normal(rng: Rng, mean: Floats, std: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask, Rng
-from bandit_envs.policies.draws import argmax_random_ties, draw_indices, normalized
+from bandit_envs.policies.draws import argmax_random_ties, draw_indices, largest_values, uniform
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.trajectories import TimeStep
 
@@ -56,11 +56,16 @@ class IndexPolicy(Policy):
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         available = self._available(time_step.observation)
-        if available is None:
-            available = np.ones(self._table_shape, np.bool_)
         scores = self._scores(learned, time_step)
         self._check_table("_scores", scores)
-        scores = np.where(available, scores, -np.inf)
-        best = scores == scores.max(axis=1, keepdims=True)
-        epsilon = np.reshape(self._exploration(learned), (-1, 1))
-        return (1.0 - epsilon) * normalized(best) + epsilon * normalized(available)
+        if available is not None:
+            scores = np.where(available, scores, -np.inf)
+        _, largest = largest_values(scores)
+        table = uniform(scores == largest)
+        epsilon = self._exploration(learned)
+        if isinstance(epsilon, np.ndarray):
+            epsilon = epsilon[:, np.newaxis]
+        any_available = 1.0 / self.num_actions if available is None else uniform(available)
+        table *= 1.0 - epsilon
+        table += epsilon * any_available
+        return table

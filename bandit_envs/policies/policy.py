@@ -21,7 +21,7 @@ from bandit_envs.base.checks import (
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.state import Stateful
 from bandit_envs.nests import Nest
-from bandit_envs.policies.draws import draw_indices, normalized
+from bandit_envs.policies.draws import draw_indices, normalized, row_sums
 from bandit_envs.policies.learned import check_layout, layout, merge_rows, repeat_row, take_rows
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
@@ -127,24 +127,17 @@ class Policy(Stateful, abc.ABC):
 
     def action(self, time_step: TimeStep) -> NDArray[np.int32]:
         """Chooses an action for every row of `time_step`: [B]."""
-        self._check_rows("time_step", time_step, TimeStep)
+        self._check_batch("time_step", time_step, TimeStep)
         return self._choose(self._state.rng, time_step).astype(np.int32)
 
     def probabilities(self, time_step: TimeStep) -> Floats:
         """Returns the probability with which `action` chooses each action, if known: [B, K]."""
-        self._check_rows("time_step", time_step, TimeStep)
-        table = self._probabilities(self._state.learned, time_step)
-        self._check_table("_probabilities", table)
-        restricted = self._restricted(table, time_step.observation)
-        if not ((table >= 0.0).all() and np.allclose(restricted.sum(axis=1), 1.0)):
-            expected = "probabilities, which sum to 1 in each row"
-            raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
-        return restricted.copy()
+        return self._known_probabilities(time_step).copy()
 
     def probability_of(self, time_step: TimeStep, action: Any) -> Floats:
         """Returns `probabilities(time_step)[rows, action]` for actions [B]: [B]."""
         indices = check_indices(action, *self._table_shape)
-        return self.probabilities(time_step).take(self._row_offsets + indices)
+        return self._known_probabilities(time_step).take(self._row_offsets + indices)
 
     def info_of(self, time_step: TimeStep, action: Any) -> Nest:
         """Returns what a trajectory tells of the choice of actions [B]: their log probabilities."""
@@ -155,7 +148,7 @@ class Policy(Stateful, abc.ABC):
 
         The estimate of a probability p has the standard error sqrt(p (1 - p) / samples).
         """
-        self._check_rows("time_step", time_step, TimeStep)
+        self._check_batch("time_step", time_step, TimeStep)
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {short_repr(rng)}; expected a numpy.random.Generator")
         counts = np.zeros(self._table_shape)
@@ -179,8 +172,8 @@ class Policy(Stateful, abc.ABC):
         Raises:
             TypeError, ValueError: the trajectory or `rows` do not fit, and nothing is learned.
         """
-        checked = self._checked_trajectory(trajectory)
-        chosen = None if rows is None else self._checked_rows(rows)
+        checked = self._check_trajectory(trajectory)
+        chosen = None if rows is None else self._check_rows(rows)
         if not self.can_learn or (chosen is not None and not chosen.any()):
             return
         after = self._learn_from(self._state.learned, checked, chosen)
@@ -245,7 +238,23 @@ class Policy(Stateful, abc.ABC):
         memo = self._mask_memo
         if not isinstance(found, np.ndarray) or found.flags.writeable:
             memo = Memo()  # it may be edited in place; what environments return may not
-        return memo.of(found, lambda _: self._checked_mask(observation))
+        return memo.of(found, lambda _: self._check_mask(observation))
+
+    def _known_probabilities(self, time_step: TimeStep) -> Floats:
+        """Returns the probabilities of the available actions, which may be what was learned.
+
+        Raises:
+            ValueError: they are no probabilities.
+        """
+        self._check_batch("time_step", time_step, TimeStep)
+        table = self._probabilities(self._state.learned, time_step)
+        self._check_table("_probabilities", table)
+        restricted = self._restricted(table, time_step.observation)
+        is_one = np.abs(row_sums(restricted) - 1.0) < 1e-5
+        if table.min() >= 0.0 and is_one.all():
+            return restricted
+        expected = "probabilities, which sum to 1 in each row"
+        raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""
@@ -257,7 +266,7 @@ class Policy(Stateful, abc.ABC):
         weights[rounded_to_zero] = available[rounded_to_zero]
         return normalized(weights)
 
-    def _checked_mask(self, observation: Nest) -> Mask | None:
+    def _check_mask(self, observation: Nest) -> Mask | None:
         mask = available_actions(observation, self.num_actions)
         if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
             return mask
@@ -318,15 +327,15 @@ class Policy(Stateful, abc.ABC):
             self._check_learned("_learn returned", after, learned)
         return after
 
-    def _checked_rows(self, rows: Any) -> Mask:
+    def _check_rows(self, rows: Any) -> Mask:
         mask = np.asarray(rows)
         if mask.dtype != np.bool_ or mask.shape != (self.batch_size,):
             expected = f"{self.batch_size} booleans, or None for all rows"
             raise ValueError(f"rows is {short_repr(rows)}; expected {expected}")
         return mask
 
-    def _checked_trajectory(self, trajectory: Trajectory) -> Trajectory:
-        self._check_rows("trajectory", trajectory, Trajectory)
+    def _check_trajectory(self, trajectory: Trajectory) -> Trajectory:
+        self._check_batch("trajectory", trajectory, Trajectory)
         action, reward = self._checked(trajectory.action, trajectory.reward)
         return trajectory._replace(action=action, reward=reward)
 
@@ -350,7 +359,7 @@ class Policy(Stateful, abc.ABC):
             raise TypeError(f"{what} None; expected what the policy knows. {hint}")
         check_layout(what, found, initial)
 
-    def _check_rows(self, name: str, value: Any, kind: type[Any]) -> None:
+    def _check_batch(self, name: str, value: Any, kind: type[Any]) -> None:
         if getattr(value, "_fields", None) != kind._fields:  # TF-Agents' classes have the same
             raise TypeError(f"{name} is {short_repr(value)}; expected a {kind.__name__}")
         shape = np.shape(value.step_type)
