@@ -24,7 +24,7 @@ from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure, warn_of_rows
 from bandit_envs.studies.record import record
-from bandit_envs.studies.results import Results, read_config
+from bandit_envs.studies.results import Results
 from bandit_envs.studies.run import try_task
 from bandit_envs.studies.study import Study, Task
 from bandit_envs.studies.tables import csv_rows, write_tables
@@ -102,13 +102,8 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
-    config = read_config(options.folder)
-    study = _make_study(config["study"], options)
-    results = Results(options.folder, study, config["versions"])
-    conflict = results.conflict()
-    if conflict:
-        raise ValueError(conflict)
-    results.load()
+    results = Results.read(options.folder, _given(options))
+    study = results.study
     missing = len(results.missing())
     number = len(list(study.tasks()))
     if options.quantiles and missing == number:
@@ -175,19 +170,19 @@ def _find_metrics(values: Mapping[str, Any], policy: str) -> tuple[str, ...]:
         return ()
 
 
-def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study:
-    """Returns the study of a file or folder, with the values that options give."""
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """Returns the keys of a study that options give."""
     given = {}
     for key in ("runs", "steps", "seed", "panels", "quantiles"):
         value = getattr(options, key, None)
         if value is not None:
             given[key] = value
-    return Study.from_dict({**values, **given})
+    return given
 
 
 def _run(values: Mapping[str, Any], name: str, options: argparse.Namespace) -> int:
     """Runs the missing tasks of a study; writes and shows what has finished."""
-    study = _make_study(values, options)
+    study = Study.from_dict({**values, **_given(options)})
     compare(study, [])  # refuses expected values that do not fit, before anything runs
     if options.dry_run:
         OUT.print(_count_tasks(list(study.tasks())))

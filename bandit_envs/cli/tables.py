@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from bandit_envs import metrics
 from bandit_envs.cli.console import OUT, new_table
 from bandit_envs.metrics import Quantity
+from bandit_envs.studies.differences import compare_to
 from bandit_envs.studies.expected import Row
 from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
@@ -45,29 +45,25 @@ def show_comparison(comparison: Sequence[Row]) -> None:
 def show_differences(study: Study, pairs: Sequence[PairResult]) -> None:
     """Prints how the runs of each policy differ from those of the first policy."""
     first = study.policy[0]
-    of_runs = {name: each for name, each in study.summary.items() if each.kind != "per_step"}
-    finished = [pair for pair in pairs[:MAX_ROWS] if pair.runs == study.runs >= 2]
-    baselines = {str(pair.environment): pair for pair in finished if pair.policy == first}
+    differences = compare_to(first, study, pairs[:MAX_ROWS])
+    if not differences:
+        return
+    quantities = [study.summary[name] for name in differences[0].statistics]
     table = new_table(
         f"Differences to {', '.join(first.parts())} on the same problems",
         "policy",
-        *(quantity.heading for quantity in of_runs.values()),
+        *(quantity.heading for quantity in quantities),
         caption="with 95% confidence intervals of the mean over runs",
     )
-    for pair in finished:
-        baseline = baselines.get(str(pair.environment))
-        if baseline is None or pair is baseline:
-            continue
-        differences = metrics.compare(pair.result, baseline.result)
+    for pair, statistics in differences:
         cells = []
-        for name, quantity in of_runs.items():
-            mean = float(differences[name].mean)
-            low, high = map(float, differences[name].interval(0.95))
+        for quantity, each in zip(quantities, statistics.values()):
+            low, high = map(float, each.interval(0.95))
+            mean = float(each.mean)
             value, start, end = quantity.texts(mean, low, high, error=high - mean)
             cells.append(f"{value} ({start} to {end})")
         table.add_row(study.label(pair.environment, pair.policy), *cells)
-    if table.rows:
-        OUT.print(table)
+    OUT.print(table)
 
 
 def _caption(study: Study) -> str:

@@ -166,6 +166,26 @@ class Results:
         self.files = TaskFiles(path.absolute() / "tasks", digest, self._versions)
         self._loaded: dict[tuple[int, int], Result] = {}
 
+    @classmethod
+    def read(cls, path: Path, changes: Mapping[str, object]) -> Results:
+        """Returns what has finished in a folder, also if it is of other versions.
+
+        Args:
+            path: the folder.
+            changes: keys of its study that say what to show.
+
+        Raises:
+            ValueError: it holds no results of a study.
+        """
+        config = read_config(path)
+        study = Study.from_dict({**config["study"], **changes})
+        results = cls(path, study, config["versions"])
+        conflict = results.conflict()
+        if conflict:
+            raise ValueError(conflict)
+        results.load()
+        return results
+
     def conflict(self) -> str:
         """Returns "" if the folder is empty or holds results of the same study; else what it is."""
         if not any(self.path.absolute().glob("[!.]*")):

@@ -1,9 +1,10 @@
-"""The tables of a study, as CSV files."""
+"""The tables of a study, and their CSV files."""
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,14 +15,26 @@ from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
 
 
-def write_tables(path: Path, study: Study, pairs: Sequence[PairResult]) -> None:
-    """Writes `summary.csv`, `curves.csv` and `runs.csv` of the pairs that have finished all runs.
+class Table(NamedTuple):
+    """A table with some rows of each pair that has finished all runs."""
 
-    Args:
-        path: the folder.
-        study: the study.
-        pairs: the results.
-    """
+    counter: str
+    """The name of the column that counts the rows of a pair."""
+
+    numbers: Sequence[int]
+    """What it counts."""
+
+    columns_of: Callable[[PairResult], dict[str, Floats]]
+    """Returns the other columns of a pair. Their last rows are in the table."""
+
+    def columns(self, pair: PairResult) -> dict[str, Floats]:
+        """Returns the other columns of a pair, with a value for each of `numbers`."""
+        columns = self.columns_of(pair)
+        return {name: column[-len(self.numbers) :] for name, column in columns.items()}
+
+
+def study_tables(study: Study) -> dict[str, Table]:
+    """Returns the tables of a study: summary, curves and runs."""
     steps = range(1, study.steps + 1)
     runs = range(1, study.runs + 1)
 
@@ -34,9 +47,23 @@ def write_tables(path: Path, study: Study, pairs: Sequence[PairResult]) -> None:
     def totals(pair: PairResult) -> dict[str, Floats]:
         return of_runs(pair.result)
 
-    atomic_write(path / "summary.csv", _table(study, pairs, "step", steps[-1:], summary))
-    atomic_write(path / "curves.csv", _table(study, pairs, "step", steps, curves))
-    atomic_write(path / "runs.csv", _table(study, pairs, "run", runs, totals))
+    return {
+        "summary": Table("step", steps[-1:], summary),
+        "curves": Table("step", steps, curves),
+        "runs": Table("run", runs, totals),
+    }
+
+
+def write_tables(path: Path, study: Study, pairs: Sequence[PairResult]) -> None:
+    """Writes `summary.csv`, `curves.csv` and `runs.csv` of the pairs that have finished all runs.
+
+    Args:
+        path: the folder.
+        study: the study.
+        pairs: the results.
+    """
+    for name, table in study_tables(study).items():
+        atomic_write(path / f"{name}.csv", _to_csv(table, study, pairs))
 
 
 def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
@@ -57,27 +84,13 @@ def _means_and_errors(pair: PairResult, names: Iterable[str]) -> dict[str, Float
     return columns
 
 
-def _table(
-    study: Study,
-    pairs: Iterable[PairResult],
-    index: str,
-    numbers: Sequence[int],
-    columns_of: Callable[[PairResult], Mapping[str, Floats]],
-) -> Iterator[bytes]:
-    """Yields the parts of a CSV file.
-
-    Args:
-        study: the study.
-        pairs: the results.
-        index: the name of the column that counts the rows of a pair.
-        numbers: what it counts.
-        columns_of: returns the other columns of a pair, whose last rows are written.
-    """
+def _to_csv(table: Table, study: Study, pairs: Iterable[PairResult]) -> Iterator[bytes]:
+    """Yields the parts of a CSV file."""
     for place, pair in enumerate(pairs):
-        columns = columns_of(pair)
+        columns = table.columns(pair)
         if place == 0:
-            yield csv_rows([("environment", "policy", index, *columns)])
+            yield csv_rows([("environment", "policy", table.counter, *columns)])
         if pair.runs == study.runs:
             names = (str(pair.environment), str(pair.policy))
-            cells = [map("{:.10g}".format, column[-len(numbers) :]) for column in columns.values()]
-            yield csv_rows((*names, *row) for row in zip(numbers, *cells))
+            cells = [map("{:.10g}".format, column) for column in columns.values()]
+            yield csv_rows((*names, *row) for row in zip(table.numbers, *cells))

@@ -1,0 +1,95 @@
+"""Studies in Python."""
+
+import importlib
+import io
+import warnings
+
+import pytest
+
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+pytest.importorskip("pandas")
+
+from bandit_envs.studies.loaded import load_study, run_study
+from tests.command_line import TABLES, TINY, sweep, task_files
+from tests.studies.test_run import STUMBLING
+from tests.studies.test_study import parse
+
+pandas = importlib.import_module("pandas")
+QUANTILES = TINY.replace("steps = 5", "steps = 5\nquantiles = [0.1, 0.9]")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which `run_study` has left its results."""
+    folder = tmp_path_factory.mktemp("python")
+    run_study(parse(QUANTILES), folder)
+    return folder
+
+
+def test_a_study_run_in_python_is_one_that_the_command_has_finished(folder, tmp_path):
+    outcome = sweep(tmp_path, QUANTILES, output=folder)
+    assert outcome.code == 0
+    assert "nothing to run" in outcome.err
+
+
+def test_frames_hold_what_the_files_hold(folder):
+    sweep(folder, QUANTILES, output=folder)
+    loaded = load_study(folder)
+    for name in TABLES:
+        frame = getattr(loaded, name.removesuffix(".csv"))
+        pandas.testing.assert_frame_equal(frame, pandas.read_csv(folder / name), rtol=1e-9)
+    assert loaded.num_missing == 0
+
+
+def test_differences_are_those_of_paired_runs_to_any_policy(folder):
+    loaded = load_study(folder)
+    baseline = "linear_epsilon_greedy:epsilon=0.5"
+    found = loaded.differences(baseline)
+    assert set(found.policy) == {str(policy) for policy in loaded.study.policy} - {baseline}
+    means = loaded.runs.pivot(index="run", columns="policy", values="mean_reward")
+    for row in found.itertuples():
+        differences = means[row.policy] - means[baseline]
+        assert row.difference == pytest.approx(differences.mean())
+        assert (row.low + row.high) / 2 == pytest.approx(row.difference)
+    assert "random" not in set(loaded.differences().policy)
+    with pytest.raises(ValueError, match="baseline is greedy; expected one of random"):
+        loaded.differences("greedy")
+
+
+def test_a_figure_is_matplotlibs_and_shows_other_panels_and_quantiles(folder):
+    loaded = load_study(folder)
+    figure = loaded.plot(panels=["reward"], quantiles=[0.25, 0.75])
+    assert "25% and 75% quantiles" in figure.texts[0].get_text()
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.savefig(file, format="pdf")
+    assert file.getvalue().startswith(b"%PDF")
+    with pytest.raises(ValueError, match="panels is"):
+        loaded.plot(panels=["regret"])
+    with pytest.raises(ValueError, match="arms"):
+        loaded.plot(panels=["arms"])
+
+
+def test_tasks_that_fail_are_told_and_the_others_are_kept(tmp_path):
+    with pytest.raises(RuntimeError, match=r"tasks have failed, such as .*Stumbling.*no luck"):
+        run_study(parse(STUMBLING), tmp_path)
+    loaded = load_study(tmp_path)
+    assert 0 < loaded.num_missing == 12 - len(task_files(tmp_path)) < 6
+    assert set(loaded.summary.policy) == {"random"}
+    with pytest.raises(ValueError, match="run with quantiles"):
+        loaded.plot(quantiles=[0.1, 0.9])
+
+
+def test_nothing_finished_is_an_empty_frame(tmp_path):
+    run_study(parse(TINY), tmp_path)
+    for file in task_files(tmp_path):
+        file.unlink()
+    loaded = load_study(tmp_path)
+    assert len(loaded.summary) == len(loaded.differences()) == 0
+    assert loaded.num_missing == 20
+    (axis,) = loaded.plot().axes
+    assert len(axis.lines) == 0
