@@ -14,6 +14,7 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents_environment import TFAgentsEnvironment
 from bandit_envs.adapters.tf_agents_tensorflow import BanditTFPyEnvironment
+from bandit_envs.adapters.tf_agents_users import UsersBandit
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import decode_state, encode_state
 from bandit_envs.base.state import SavedState
@@ -42,8 +43,8 @@ class TrackableEnvironment(tf.train.experimental.PythonState):
             replacements that are written for TensorFlow.
 
     Raises:
-        TypeError: `environment` is something else. When a checkpoint is saved: the state holds what
-            `save_state` does not write, such as an environment of `from_tf_agents`.
+        TypeError: `environment` is something else, such as one of `from_tf_agents`. When a
+            checkpoint is saved: the state holds what `save_state` does not write.
 
     >>> import tempfile
     >>> from bandit_envs import KArmedTestbed
@@ -67,6 +68,10 @@ class TrackableEnvironment(tf.train.experimental.PythonState):
             found = f"environment is a TFPyEnvironment of a {type(environment.pyenv).__name__}"
             expected = "expected one of as_tf_agents(env), with wrappers of bandit_envs only"
             raise TypeError(f"{found}; {expected}")
+        bandit = environment.pyenv.wrapped_env().unwrapped
+        if isinstance(bandit, UsersBandit):
+            found = f"environment is {bandit.name} of from_tf_agents, which no file can hold"
+            raise TypeError(f"{found}; expected an environment of this package")
         self._environment = environment
 
     def get_state(self) -> TrackedState:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from tf_agents.policies import utils as policy_utilities
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents_compiled import CompiledFunction, first_time_step
+from bandit_envs.adapters.tf_agents_saved_models import SavedPolicy
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.nests import Nest
 
@@ -31,16 +33,16 @@ class Chooser(Protocol):
 
 
 def make_chooser(policy: tf_policy.TFPolicy) -> Chooser:
-    """Returns the fastest chooser that follows a generator of NumPy."""
+    """Returns the fastest chooser that follows a generator of NumPy, if there is one."""
     optimistic = linear_bandit_policy.ExplorationStrategy.optimistic
     is_linear = isinstance(policy, linear_bandit_policy.LinearBanditPolicy)
     if is_linear and policy._exploration_strategy != optimistic:
         return LinearThompsonSampling(policy)
-    try:
+    with contextlib.suppress(NotImplementedError):
         seeded = SeededChoice(policy)
-    except NotImplementedError:
-        return TensorFlowsChoice(policy)
-    return TensorFlowsChoice(policy) if seeded.draws else seeded
+        if not seeded.draws:
+            return seeded
+    return SavedChoice(policy) if isinstance(policy, SavedPolicy) else TensorFlowsChoice(policy)
 
 
 class SeededChoice:
@@ -117,10 +119,29 @@ class LinearThompsonSampling:
         return means, info.predicted_rewards_optimistic, available
 
 
+class SavedChoice:
+    """Lets a SavedModel draw as it likes.
+
+    Its graphs have the seeds with which they were saved. So it would draw the same numbers after
+    each call of `tf.random.set_seed`.
+
+    Args:
+        policy: a policy that a `PolicySaver` has saved.
+    """
+
+    def __init__(self, policy: SavedPolicy) -> None:
+        self._policy = policy
+        self._compiled = CompiledFunction(lambda step: policy.action(step).action, policy)
+
+    def __call__(self, rng: Rng, observation: Nest) -> Array:
+        """Returns the actions that the policy chooses, given the observation [n, ...]."""
+        return np.asarray(self._compiled(first_time_step(self._policy, observation)))
+
+
 class TensorFlowsChoice:
     """Lets the policy draw by TensorFlow's generator, whose seed is set ahead of each action.
 
-    TensorFlow forgets its compiled functions with each seed, so it is slow.
+    Nothing is compiled, as graphs keep the seed with which they were made. So it is slow.
 
     Args:
         policy: a `TFPolicy`.
@@ -131,5 +152,11 @@ class TensorFlowsChoice:
 
     def __call__(self, rng: Rng, observation: Nest) -> Array:
         """Returns the actions that the policy chooses, given the observation [n, ...]."""
-        tf.random.set_seed(int(rng.integers(SEEDS)))
-        return np.asarray(self._policy.action(first_time_step(self._policy, observation)).action)
+        was_eager = tf.config.functions_run_eagerly()
+        tf.config.run_functions_eagerly(True)
+        try:
+            tf.random.set_seed(int(rng.integers(SEEDS)))
+            step = self._policy.action(first_time_step(self._policy, observation))
+        finally:
+            tf.config.run_functions_eagerly(was_eager)
+        return np.asarray(step.action)

@@ -109,8 +109,9 @@ def as_policy(agent: Playable, batch_size: int = 1, seed: Seed = None) -> TFAgen
 
     Actions are drawn from the distribution of the policy, by the generator of the result, if it has
     one; the result tells their probabilities. A policy that draws by itself, such as Thompson
-    sampling, draws by TensorFlow's generator, whose seed is set before each action. A `PyPolicy`,
-    and a SavedModel of such a policy, draw as they like: their runs do not repeat.
+    sampling, draws by TensorFlow's generator, whose seed is set before each action; nothing is
+    compiled then. A `PyPolicy`, and a SavedModel of such a policy, draw as they like: their runs do
+    not repeat.
 
     Args:
         agent: an agent of bandits, a `TFPolicy` or a `PyPolicy`, or the folder in which a

@@ -16,7 +16,9 @@ from tf_agents.policies import (
     policy_saver,
     py_tf_eager_policy,
     random_py_policy,
+    tf_policy,
 )
+from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs import (
@@ -229,6 +231,42 @@ def test_a_saved_policy_chooses_as_the_one_that_was_saved(tmp_path):
     assert not loaded.can_learn
     assert loaded.action(time_step).tolist() == policy.action(time_step).tolist()
     assert np.array_equal(loaded.probabilities(time_step), policy.probabilities(time_step))
+
+
+class PolicyThatDraws(tf_policy.TFPolicy):
+    """A user's policy that draws in a compiled function, and tells no distribution."""
+
+    def __init__(self, env):
+        super().__init__(*tensor_specs(env))
+        count = env.num_actions
+        self._draw = tf.function(lambda size: tf.random.uniform([size], 0, count, tf.int32))
+
+    def _action(self, time_step, policy_state, seed):
+        return policy_step.PolicyStep(self._draw(tf.shape(time_step.step_type)[0]))
+
+    def _distribution(self, time_step, policy_state):
+        raise NotImplementedError
+
+
+def drawn(policy, env):
+    """Returns the frequencies of the actions that a policy draws."""
+    return policy.estimated_probabilities(env.reset(), 200, np.random.default_rng(0))
+
+
+def test_a_policy_that_draws_in_a_compiled_function_draws_anew_and_repeats():
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], B, seed=0)
+    tf.random.set_seed(5)
+    frequencies = drawn(as_policy(PolicyThatDraws(env), B), env)
+    assert (abs(frequencies - 1 / 3) < 0.15).all()
+    assert np.array_equal(frequencies, drawn(as_policy(PolicyThatDraws(env), B), env))
+
+
+def test_a_saved_policy_that_draws_does_so_anew_each_time(tmp_path):
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], B, seed=0)
+    tf.random.set_seed(5)
+    policy_saver.PolicySaver(PolicyThatDraws(env)).save(str(tmp_path))
+    frequencies = drawn(as_policy(tmp_path, B), env)
+    assert (abs(frequencies - 1 / 3) < 0.15).all()
 
 
 def test_policies_of_python_act():
