@@ -12,7 +12,7 @@ def no_figures(monkeypatch):
         studies = importlib.import_module("bandit_envs.cli.studies")
     except ModuleNotFoundError:  # of a package that tests of the command need
         return
-    monkeypatch.setattr(studies, "study_figure", lambda study, pairs: b"a figure")
+    monkeypatch.setattr(studies, "study_figure", lambda study, pairs, file_format: b"a figure")
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def drawn(no_figures, monkeypatch):
     figures = importlib.import_module("bandit_envs.studies.figures")
     kept = []
 
-    def draw(study, pairs):
+    def draw(study, pairs, file_format):
         kept.append(figures.draw_study(study, pairs))
         return b"a figure"
 

@@ -38,7 +38,7 @@ EXAMPLES = {
     ),
     "report": (
         "bandit-envs report results/study",
-        "bandit-envs report results/study --panels reward,regret",
+        "bandit-envs report results/study --panels reward,regret --figure paper.pdf",
     ),
     "evaluate": (
         "bandit-envs evaluate log.npz --policy random --policy greedy",
@@ -167,6 +167,8 @@ def _add_report(subcommands: Subcommands) -> None:
         "bandit_envs.cli.studies:report",
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
+    text = "the figure's file, ending in .png, .svg or .pdf (default: one in the folder)"
+    parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
     _add_views(parser)
 
 

@@ -36,6 +36,9 @@ DISJOINT_POLICIES = [f"disjoint_{policy}" for policy in ITEM_POLICIES]
 SLATE_POLICIES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
 CONTEXT_FREE_POLICIES = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
 
+FORMATS = (".png", ".svg", ".pdf")
+"""How the files of figures end."""
+
 FEW = 50
 """With fewer runs, standard errors are too uncertain to compare a figure of the book."""
 
@@ -102,13 +105,16 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Writes and shows the tables and the figure of what has finished."""
+    figure = options.figure or options.folder / _figure_name(options)
+    if figure.suffix not in FORMATS:
+        raise ValueError(f"figure is {figure}; expected a file ending in {' or '.join(FORMATS)}")
     results = Results.read(options.folder, _given(options))
     study = results.study
     missing = len(results.missing())
     number = len(list(study.tasks()))
     if options.quantiles and missing == number:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
-    _write_and_show(results, _figure_name(options))
+    _write_and_show(results, figure)
     show_differences(study, results.pairs())
     if missing:
         OUT.print(f"{missing} of {number} tasks have not finished")
@@ -219,7 +225,7 @@ def _run_and_show(results: Results, apply: Apply) -> bool:
         failures = _run_missing(results, apply)
     finally:
         results.load()
-        comparison = _write_and_show(results, "figure.png")
+        comparison = _write_and_show(results, results.path / "figure.png")
     return failures == 0 and all(row.verdict != "missed" for row in comparison)
 
 
@@ -248,28 +254,38 @@ def _count_tasks(tasks: Sequence[Task]) -> str:
     return "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _write_and_show(results: Results, figure_name: str) -> list[Row]:
-    """Writes and shows the tables and the figure; returns the comparison with expected values."""
+def _write_and_show(results: Results, figure: Path) -> list[Row]:
+    """Writes and shows the tables and the figure.
+
+    Args:
+        results: what has finished.
+        figure: the file of the figure.
+
+    Returns:
+        the comparison with expected values.
+    """
     study = results.study
     pairs = results.pairs()
     comparison = compare(study, pairs)
     write_tables(results.path, study, pairs)
     if pairs:
-        atomic_write(results.path / figure_name, [study_figure(study, pairs)])
+        file_format = figure.suffix.removeprefix(".")
+        atomic_write(figure, [study_figure(study, pairs, file_format)])
         show_summary(study, pairs)
     if comparison:
         table = csv_rows([Row._fields, *comparison])
         atomic_write(results.path / "comparison.csv", [table])
         show_comparison(comparison)
-    _say_where(results.path, figure_name, warn_of_rows(study))
+    OUT.print(f"Results: {results.path}", soft_wrap=True)
+    if pairs:
+        _say_what_is_drawn(figure, results.path / "figure.png", warn_of_rows(study))
     return comparison
 
 
-def _say_where(folder: Path, figure_name: str, shown: str) -> None:
-    """Prints where the results are, and which environments the figure shows if not all."""
-    OUT.print(f"Results: {folder}", soft_wrap=True)
-    if figure_name != "figure.png":
-        OUT.print(f"Figure: {folder / figure_name}; figure.png is as it was", soft_wrap=True)
+def _say_what_is_drawn(figure: Path, default: Path, shown: str) -> None:
+    """Prints which file a figure is in if not the default, and what it shows if not all."""
+    if figure != default:
+        OUT.print(f"Figure: {figure}", soft_wrap=True)
     if shown:
         OUT.print(f"The figure shows {shown}; the files have all", soft_wrap=True)
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bandit_envs.logged.weight_histogram import EDGES, WeightHistogram
-from bandit_envs.studies.plots import COLORS, log_axis, to_png
+from bandit_envs.studies.plots import COLORS, log_axis, to_image
 
 
 def estimates_figure(
@@ -37,7 +37,7 @@ def estimates_figure(
     axis.set_xlabel("Mean reward")
     axis.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False)
-    return to_png(figure)
+    return to_image(figure)
 
 
 def weights_figure(weights: Mapping[str, WeightHistogram]) -> bytes:
@@ -57,7 +57,7 @@ def weights_figure(weights: Mapping[str, WeightHistogram]) -> bytes:
         log_axis(axis, "x")
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel("Weight: the policy's probability / the logged one")
-    return to_png(figure)
+    return to_image(figure)
 
 
 def _shown_bins(counts: NDArray[np.int64]) -> slice:

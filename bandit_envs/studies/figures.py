@@ -19,7 +19,7 @@ from bandit_envs.studies.plots import (
     log2_axis,
     log_axis,
     tidy,
-    to_png,
+    to_image,
 )
 from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
@@ -42,10 +42,18 @@ class Mark(NamedTuple):
     label: str
 
 
-def study_figure(study: Study, pairs: Sequence[PairResult]) -> bytes:
-    """Returns the figure of a study as PNG; for the panel "arms", a picture of one problem."""
+def study_figure(study: Study, pairs: Sequence[PairResult], file_format: str = "png") -> bytes:
+    """Returns the figure of a study; for the panel "arms", a picture of one problem.
+
+    Args:
+        study: the study.
+        pairs: what has finished of it.
+        file_format: "png", "svg" or "pdf"; for a picture of a problem, "png".
+    """
     if "arms" not in study.panels:
-        return to_png(draw_study(study, pairs))
+        return to_image(draw_study(study, pairs), file_format)
+    if file_format != "png":
+        raise ValueError(f"a picture of arms is no {file_format}; expected a file ending in .png")
     env = study.environment[0].make(1, np.random.SeedSequence(study.seed))
     env.reset()
     buffer = io.BytesIO()

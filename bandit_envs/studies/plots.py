@@ -84,8 +84,8 @@ def log2_axis(axis: Axes) -> None:
     axis.xaxis.set_major_formatter(lambda x, position: f"1/{1 / x:g}" if x < 1 else f"{x:g}")
 
 
-def to_png(figure: Figure) -> bytes:
-    """Returns a figure as PNG."""
+def to_image(figure: Figure, file_format: str = "png") -> bytes:
+    """Returns a figure as "png", "svg" or "pdf"."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=150)
+    figure.savefig(buffer, format=file_format, dpi=150)
     return buffer.getvalue()

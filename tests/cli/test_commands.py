@@ -424,6 +424,9 @@ def test_a_report_of_other_panels_leaves_the_studys_own_figure(default_testbed, 
     assert axis.get_ylabel() == "Cumulative regret"
     assert (folder / "figure-cumulative_regret.png").exists()
     assert (folder / "figure.png").read_bytes() == b"the study's own"
+    assert run("report", folder, "--figure", folder / "paper.pdf").code == 0
+    assert (folder / "paper.pdf").exists()
+    assert (folder / "figure.png").read_bytes() == b"the study's own"
     code, _, err = run("report", folder, "--panels", "loss")
     assert code == 2
     assert "cumulative_regret" in err

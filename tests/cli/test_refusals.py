@@ -45,6 +45,10 @@ MINE = "tests.studies.mine"
         (["run", "testbed", "--policy", "\x1b[31m"], "policy is"),
         (["run", "testbed", "--policy", f"{MINE}:Failing"], r"mine\.py:\d+"),
         (["run", f"cascade:attractions=[0{300 * ',0.1'}],num_slots=999"], r": num_slots is 999"),
+        (
+            ["report", "nowhere", "--figure", "paper.doc"],
+            r"figure is paper\.doc; expected .*\.pdf$",
+        ),
         (["report", "nowhere"], "folder nowhere holds no results of a study$"),
         (["sweep", "nowhere.toml"], "nowhere.toml: No such file"),
         (["sweep", "."], "directory"),

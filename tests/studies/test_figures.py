@@ -55,6 +55,14 @@ def test_a_figure_is_a_png_as_wide_as_the_text_of_a_page():
     assert struct.unpack(">II", png[16:24]) == (1200, 1155)
 
 
+@pytest.mark.parametrize(("file_format", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_a_figure_may_be_a_file_for_papers(file_format, start):
+    one = a_study("greedy", runs=1)
+    assert study_figure(one, run(one), file_format).startswith(start)
+    with pytest.raises(ValueError, match=f"no {file_format}; expected .*png"):
+        study_figure(a_study("random", panels=["arms"]), (), file_format)
+
+
 def test_panels_stand_in_the_order_asked_for():
     figure = draw(
         a_study("greedy", panels=["percent_optimal", "cumulative_regret", "reward", "regret"])
