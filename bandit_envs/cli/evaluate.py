@@ -1,26 +1,22 @@
 """The subcommand `evaluate`: what policies would have earned, estimated from a log."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bandit_envs.base.checks import check_number
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import OUT, RowProgress, new_table
-from bandit_envs.cli.evaluation import Candidate, Evaluation
+from bandit_envs.cli.evaluation import Candidate, Evaluation, expand_policies
+from bandit_envs.cli.logs import check_fraction, open_log
 from bandit_envs.cli.studies import folder_of
-from bandit_envs.logged import BanditLog, Estimator, scan_log
+from bandit_envs.logged import Estimator
 from bandit_envs.logged.estimate import check_confidence
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
-from bandit_envs.logged.scan import TableScan, WrittenScan
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.studies.choice import Choice, PolicyChoice
+from bandit_envs.studies.choice import Choice
 from bandit_envs.studies.estimate_figures import estimates_figure, weights_figure
 from bandit_envs.studies.tables import csv_rows
-
-IN_MEMORY = 2**27
-"""The most bytes of files that are kept in memory; larger logs are read anew in every pass."""
 
 DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
 
@@ -53,15 +49,15 @@ def evaluate(options: argparse.Namespace) -> int:
     """Estimates what policies would have earned; writes and shows a table and figures."""
     folder = _output_folder(options)
     confidence = check_confidence(options.confidence)
-    choices = [each for spec in options.policy for each in PolicyChoice.expand(spec)]
+    choices = [each for spec in options.policy for each in expand_policies(spec)]
     with RowProgress() as progress:
-        log = _open_log(options, progress)
+        log = open_log(options, progress)
         evaluation = Evaluation(
             batches=log.batches,
             summary=log.summary,
             choices=choices,
             estimators=_make_estimators(options),
-            train_fraction=_check_fraction(options.train_fraction),
+            train_fraction=check_fraction(options.train_fraction),
         )
         candidates = evaluation.run()
     found = [row for each in candidates for row in _make_rows(each, confidence)]
@@ -81,14 +77,6 @@ def _make_estimators(options: argparse.Namespace) -> dict[str, Estimator]:
     return estimators
 
 
-def _check_fraction(value: float) -> float:
-    """Returns the fraction of a log from which policies learn."""
-    fraction = check_number("train-fraction", value, 0.0, 1.0)
-    if fraction == 1.0:
-        raise ValueError("train-fraction is 1; expected less, as the other rows are for estimates")
-    return fraction
-
-
 def _output_folder(options: argparse.Namespace) -> Path:
     """Returns the folder of the results; ValueError if it has some that shall be kept."""
 
@@ -99,51 +87,6 @@ def _output_folder(options: argparse.Namespace) -> Path:
     if not (options.overwrite or is_free(folder)):
         raise ValueError(f"{folder} has estimates; --overwrite replaces them")
     return folder
-
-
-class OpenLog(NamedTuple):
-    """A log that can be passed over more than once."""
-
-    batches: Iterable[BanditLog]
-    summary: LogSummary
-    title: str  # which describes it
-
-
-def _open_log(options: argparse.Namespace, progress: RowProgress) -> OpenLog:
-    """Opens a log that `write_log` wrote, or a table with the user's columns."""
-    if options.features is None:
-        if options.drop_missing:
-            raise ValueError("--drop-missing is for a table of your own; name its --features")
-        try:
-            return _summarize(options.log, scan_log(options.log), progress)
-        except ValueError as error:
-            advice = 'for a table of your own, name its columns with --features ("" for none)'
-            raise ValueError(f"{error}; {advice}") from error
-    scan = scan_log(
-        options.log,
-        action=options.action,
-        reward=options.reward,
-        propensity=options.propensity,
-        features=[name for name in options.features.split(",") if name],
-        num_actions=options.num_actions,
-        drop_missing=options.drop_missing,
-    )
-    return _summarize(options.log, scan, progress)
-
-
-def _summarize(path: Path, scan: WrittenScan | TableScan, progress: RowProgress) -> OpenLog:
-    """Reads a log once; keeps it in memory if it is small."""
-    batches: Iterable[BanditLog] = scan
-    if sum(file.stat().st_size for file in scan.files) <= IN_MEMORY:
-        batches = list(scan)
-    else:
-        batches = progress.watch(scan)
-    summary = LogSummary.from_batches(batches)
-    title = f"{path}\n{summary}"
-    if isinstance(scan, TableScan) and scan.drop_missing:
-        missing = scan.find_missing()
-        title += f"\n{missing.rows} of {missing.size} rows miss values, and are left out"
-    return OpenLog(batches, summary, title)
 
 
 def _make_rows(candidate: Candidate, confidence: float) -> Iterator[Row]:
@@ -208,13 +151,11 @@ def _show(found: Sequence[Row], title: str, confidence: float) -> None:
 
 
 def _explain_parts(candidates: Sequence[Candidate], size: int) -> None:
-    """Says on which rows policies that learn have learned, if there are such."""
-    sizes = [len(each.part.rows) for each in candidates]
-    rest = min(sizes)
-    if rest == size:
-        return
-    learned = f"Policies that learn have learned from the first {size - rest} rows"
-    text = f"{learned}, and are frozen then. They are evaluated on the other {rest} rows"
-    if size in sizes:
-        text += f", and the other policies on all {size}"
-    OUT.print(f"{text}.", soft_wrap=True)
+    """Says from which rows policies have learned, if there are such."""
+    for start in sorted({each.part.rows.start for each in candidates} - {0}):
+        names = [str(each.choice) for each in candidates if each.part.rows.start == start]
+        learned = f"Learned from the first {start} rows, and frozen then: {', '.join(names)}"
+        text = f"{learned}. They are evaluated on the other {size - start} rows"
+        if any(each.part.rows.start == 0 for each in candidates):
+            text += f", and the other policies on all {size}"
+        OUT.print(f"{text}.", soft_wrap=True)

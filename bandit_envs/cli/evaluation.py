@@ -5,13 +5,16 @@ import dataclasses
 import functools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from bandit_envs import logged
 from bandit_envs.arrays import Floats
+from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.logged import BanditLog, CrossFittedRidge, Estimate, EstimateSums, Estimator
 from bandit_envs.logged.learning import align_batches
+from bandit_envs.logged.policy_files import read_policy
 from bandit_envs.logged.reward_sums import fit_batches
 from bandit_envs.logged.summary import LogRows, LogSummary
 from bandit_envs.logged.weight_histogram import WeightHistogram
@@ -20,6 +23,36 @@ from bandit_envs.policies import Policy
 from bandit_envs.studies.choice import PolicyChoice, printable
 
 SAMPLES = 100  # choices counted of a policy that does not know its probabilities
+
+
+class SavedChoice:
+    """A policy in a file that `bandit-envs learn` wrote.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.saved = read_policy(path)
+
+    def make(self, env: PyEnvironment, seed: int) -> Policy:
+        """Returns the policy, which fits `env`."""
+        return self.saved.make(env.observation_spec(), env.batch_size or 1, seed)
+
+    def __str__(self) -> str:
+        return self._path
+
+
+AnyPolicyChoice: TypeAlias = PolicyChoice | SavedChoice
+
+
+def expand_policies(spec: str) -> Iterator[AnyPolicyChoice]:
+    """Yields the policies of a file, or of an id or class with parameters."""
+    if spec.endswith(".npz"):
+        yield SavedChoice(spec)
+    else:
+        yield from PolicyChoice.expand(spec)
 
 
 class Part:
@@ -46,7 +79,7 @@ class Candidate:
 
     def __init__(
         self,
-        choice: PolicyChoice,
+        choice: AnyPolicyChoice,
         policy: Policy,
         part: Part,
         estimators: Mapping[str, Estimator],
@@ -104,7 +137,7 @@ class Evaluation:
 
     batches: Iterable[BanditLog]
     summary: LogSummary
-    choices: Sequence[PolicyChoice]
+    choices: Sequence[AnyPolicyChoice]
     estimators: Mapping[str, Estimator]
     train_fraction: float
 
@@ -114,30 +147,34 @@ class Evaluation:
         A policy that does not learn is evaluated on all rows.
         """
         size = self.summary.size
-        batch_size = self.summary.batch_size
-        cut = int(size * self.train_fraction) // batch_size * batch_size
-        lessons = LogRows(self.batches, 0, cut)
-        whole = Part(LogRows(self.batches, 0, size))
-        rest = Part(LogRows(self.batches, cut, size))
-        sample = next(iter(whole.rows))
+        cut = self.summary.rows_of(self.train_fraction)
+        parts: dict[int, Part] = {}  # by their first rows
         candidates = []
         for choice in self.choices:
             with name_in_errors(choice):
-                policy = _make(choice, sample, batch_size)
-                if policy.can_learn:
-                    learned = logged.learn_from_log(policy, lessons)
-                    candidates.append(Candidate(choice, learned, rest, self.estimators))
-                else:
-                    policy = _make(choice, sample, batch_size=1)  # it is shown many rows at a time
-                    candidates.append(Candidate(choice, policy, whole, self.estimators))
-        for part in (whole, rest):
+                policy, start = self._make(choice, cut)
+                if start >= size:
+                    raise ValueError(f"it has learned from all {size} rows; none is left")
+            part = parts.setdefault(start, Part(LogRows(self.batches, start, size)))
+            candidates.append(Candidate(choice, policy, part, self.estimators))
+        for part in parts.values():
             self._add_rows(part, [each for each in candidates if each.part is part])
         return candidates
 
+    def _make(self, choice: AnyPolicyChoice, cut: int) -> tuple[Policy, int]:
+        """Returns a policy that has learned, and the first row that it has not seen."""
+        sample = next(iter(LogRows(self.batches, 0, self.summary.size)))
+        alone = logged.ReplayEnvironment(sample)
+        if isinstance(choice, SavedChoice):
+            is_same = choice.saved.log == str(self.summary)
+            return choice.make(alone, 0), choice.saved.rows_learned if is_same else 0
+        policy = choice.make(logged.ReplayEnvironment(sample, self.summary.batch_size), 0)
+        if policy.can_learn:
+            return logged.learn_from_log(policy, LogRows(self.batches, 0, cut)), cut
+        return choice.make(alone, 0), 0  # one row, which is shown many rows of the log at a time
+
     def _add_rows(self, part: Part, candidates: Sequence[Candidate]) -> None:
         """Shows the rows of a part to the policies that are evaluated on it."""
-        if not candidates:
-            return
         needs_predictions = any(each.needs_predictions for each in self.estimators.values())
         first_row = 0
         for batch in align_batches(part.rows, self.summary.batch_size):
@@ -148,14 +185,10 @@ class Evaluation:
 
 
 @contextlib.contextmanager
-def name_in_errors(choice: PolicyChoice) -> Iterator[None]:
+def name_in_errors(choice: AnyPolicyChoice) -> Iterator[None]:
     """Names the policy in the error of a user's class."""
     try:
         yield
     except Exception as error:  # users' classes raise any
-        raise ValueError(f"policy {choice}: {printable(error, choice)}") from error
-
-
-def _make(choice: PolicyChoice, log: BanditLog, batch_size: int) -> Policy:
-    """Returns a new policy that fits a log."""
-    return choice.make(logged.ReplayEnvironment(log, batch_size), 0)
+        known = [choice] if isinstance(choice, PolicyChoice) else []
+        raise ValueError(f"policy {choice}: {printable(error, *known)}") from error

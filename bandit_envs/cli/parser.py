@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bandit_envs import __version__
-from bandit_envs.logged.registry import ESTIMATORS
+from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
 from bandit_envs.metrics import QUANTITIES
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
@@ -43,6 +43,12 @@ EXAMPLES = {
     "evaluate": (
         "bandit-envs evaluate log.npz --policy random --policy greedy",
         "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits",
+    ),
+    "learn": (
+        "bandit-envs learn log.npz --output policy.npz",
+        "bandit-envs learn clicks.csv --features age,visits --learner policy_gradient"
+        " --output policy.npz",
+        "bandit-envs evaluate log.npz --policy policy.npz",
     ),
     "list": ("bandit-envs list", "bandit-envs list kl_ucb"),
 }
@@ -100,6 +106,7 @@ def make_parser() -> Parser:
     _add_reproduce(subcommands)
     _add_report(subcommands)
     _add_evaluate(subcommands)
+    _add_learn(subcommands)
     _add_list(subcommands)
     return parser
 
@@ -178,23 +185,39 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         "estimate from a log what policies would have earned",
         "bandit_envs.cli.evaluate:evaluate",
     )
-    text = "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet"
-    parser.add_argument("log", type=Path, metavar="LOG", help=text)
-    text = "a policy to be evaluated; may be repeated"
+    _add_log(parser)
+    text = "a policy to be evaluated, or a file that `learn` wrote; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = (
         f"one of {', '.join(ESTIMATORS)}, with parameters as in switch_dr:threshold=10;"
         " may be repeated (default: ips, snips and dr)"
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
-    text = "actions in your table (default: the largest plus 1)"
-    parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
-    text = "share of the rows, from the first, that policies learn from (default: 0.5)"
-    parser.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
     text = "probability that an interval holds (default: 0.95)"
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
+    _add_output(parser)
+
+
+def _add_learn(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "learn", "learn a policy from a log alone", "bandit_envs.cli.learn:learn"
+    )
+    _add_log(parser)
+    text = f"one of {', '.join(LEARNERS)} (default: doubly_robust)"
+    parser.add_argument("--learner", default="doubly_robust", metavar="NAME", help=text)
+    text = "the file of the policy, which ends in .npz"
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
+    text = "replace the file (default: refuse)"
+    parser.add_argument("--overwrite", action="store_true", help=text)
+
+
+def _add_log(parser: Parser) -> None:
+    text = "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet"
+    parser.add_argument("log", type=Path, metavar="LOG", help=text)
+    text = "share of the rows, from the first, that policies learn from (default: 0.5)"
+    parser.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
     text = "column of actions (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
     text = "column of rewards (default: reward)"
@@ -203,9 +226,10 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
     text = 'columns of features in your table ("" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
+    text = "actions in your table (default: the largest plus 1)"
+    parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"
     parser.add_argument("--drop-missing", action="store_true", help=text)
-    _add_output(parser)
 
 
 def _add_list(subcommands: Subcommands) -> None:

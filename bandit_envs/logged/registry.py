@@ -1,9 +1,10 @@
-"""The registry of off-policy estimators: from here the command and its help know them."""
+"""The registry of off-policy estimators and learners, which the command and its help read."""
 
 import dataclasses
 
 from bandit_envs import logged
 from bandit_envs.base.registry import Entry
+from bandit_envs.logged.learners import Learner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,6 +14,23 @@ class EstimatorEntry(Entry):
     what = "estimator"
     kinds = (logged.Estimator,)
 
+
+@dataclasses.dataclass(frozen=True)
+class LearnerEntry(Entry):
+    """A learner of policies under an id."""
+
+    what = "learner"
+    kinds = (Learner,)
+
+
+_LEARNERS = (
+    LearnerEntry(id="direct_method", title="direct method", make=logged.DirectMethodLearner),
+    LearnerEntry(id="doubly_robust", title="doubly robust", make=logged.DoublyRobustLearner),
+    LearnerEntry(id="policy_gradient", title="gradient", make=logged.PolicyGradientLearner),
+)
+
+LEARNERS = {entry.id: entry for entry in _LEARNERS}
+"""The learners by their ids."""
 
 _ENTRIES = (
     EstimatorEntry(id="ips", title="IPS", make=logged.InversePropensityScoring),

@@ -54,6 +54,10 @@ class LogSummary:
             raise ValueError("the log has no rows")
         return cls(size, num_actions, rewards, lowest, highest, batch_size)
 
+    def rows_of(self, fraction: float) -> int:
+        """Returns how many rows a fraction of the log has, in complete batches."""
+        return int(self.size * fraction) // self.batch_size * self.batch_size
+
     def __str__(self) -> str:
         propensities = f"{self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
         mean = f"mean reward {float(self.rewards.mean):.4g}"

@@ -281,7 +281,7 @@ def test_a_log_in_a_folder_has_the_estimates_of_one_file(
         write_log(folder / f"{part}.npz", recorded[rows_of_part])
     _, expected = evaluate(recorded, *POLICIES)
     if large:
-        monkeypatch.setattr(evaluation, "IN_MEMORY", 0)
+        monkeypatch.setattr("bandit_envs.cli.logs.IN_MEMORY", 0)
     _, found = evaluate(folder, *POLICIES)
     for row, same in zip(found, expected, strict=True):
         for name in ("policy", "estimator", "rows", "warnings"):
