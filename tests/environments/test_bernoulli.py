@@ -1,14 +1,8 @@
 import numpy as np
-import pytest
 
 from bandit_envs import ArraySpec, BernoulliPyEnvironment
 from bandit_envs.environments.bernoulli import beta_bernoulli
-from bandit_envs.testing import EnvironmentContract
-
-
-class TestDefault(EnvironmentContract):
-    def make_environment(self, seed):
-        return BernoulliPyEnvironment([0.1, 0.9, 0.5], 4, seed=seed)
+from tests.statistical import is_near
 
 
 def test_rewards_are_1_with_the_probability_of_the_arm():
@@ -18,11 +12,12 @@ def test_rewards_are_1_with_the_probability_of_the_arm():
     for arm, mean in enumerate(means):
         reward = env.step(np.full(100_000, arm)).reward
         assert set(np.unique(reward)) <= {0.0, 1.0}
-        assert abs(reward.mean(dtype=float) - mean) <= 5 * np.sqrt(mean * (1 - mean) / 100_000)
+        assert is_near(reward == 1.0, mean)
 
 
 def test_a_step_draws_one_uniform_number_a_row():
-    env, rng = BernoulliPyEnvironment([0.3, 0.6], 50, seed=7), np.random.default_rng(7)
+    env = BernoulliPyEnvironment([0.3, 0.6], 50, seed=7)
+    rng = np.random.default_rng(7)
     env.reset()
     action = np.arange(50) % 2
     for _ in range(3):
@@ -55,28 +50,14 @@ def test_the_specs_are_those_of_tf_agents():
     assert env.reward_range == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("means", [[0.1, 1.1], [-0.1, 0.5], [np.nan, 0.5]])
-def test_means_are_probabilities(means):
-    with pytest.raises(ValueError, match=r"means.*All parameters should be floats in \[0, 1\]\."):
-        BernoulliPyEnvironment(means)
-
-
-@pytest.mark.parametrize("means", [[], [[0.1, 0.2]] * 3, "half"])
-def test_other_bad_means_are_refused(means):
-    with pytest.raises((TypeError, ValueError)):
-        BernoulliPyEnvironment(means, 2)
-
-
 def test_beta_bernoulli_draws_the_means_of_every_row_from_the_seed():
     env = beta_bernoulli(4, successes=3.0, failures=1.0, batch_size=20_000, seed=0)
     env.reset()
     means = env.expected_rewards()
     assert means.shape == (20_000, 4)
     # Beta(3, 1) has the mean 3 / 4 and the variance 3 / 80.
-    assert abs(means.mean() - 0.75) < 4 * (3 / 80 / means.size) ** 0.5
+    assert is_near(means, 0.75, (3 / 80) ** 0.5)
     assert abs(means.var() - 3 / 80) < 1e-3
     again = beta_bernoulli(4, successes=3.0, failures=1.0, batch_size=20_000, seed=0)
     again.reset()
     np.testing.assert_array_equal(again.expected_rewards(), means)
-    with pytest.raises(ValueError, match="failures"):
-        beta_bernoulli(failures=0.0)

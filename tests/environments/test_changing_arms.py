@@ -13,17 +13,10 @@ from bandit_envs import (
     RisingBandit,
     RottingBandit,
 )
-from bandit_envs.testing import EnvironmentContract
+from tests.statistical import is_near, is_near_std
 
 CHAINS = [[[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.2, 0.8]]]
 PAYS = [[0.0, 1.0], [2.0, -1.0]]
-
-
-class TestRestedChains(EnvironmentContract):
-    num_steps = 7
-
-    def make_environment(self, seed):
-        return RestlessMarkovBandit(CHAINS, PAYS, rested=True, batch_size=3, seed=seed, horizon=4)
 
 
 def test_a_rested_arm_changes_with_its_own_pulls_only():
@@ -40,8 +33,8 @@ def test_rewards_of_rested_arms_scatter_about_their_means():
     env.reset()
     for mean in (3.0, -2.0, -2.0):
         reward = env.step(np.zeros(100_000, int)).reward
-        assert reward.mean() == pytest.approx(mean, abs=5 * 0.5 / 100_000**0.5)
-        assert reward.std() == pytest.approx(0.5, rel=0.02)
+        assert is_near(reward, mean, 0.5)
+        assert is_near_std(reward, 0.5)
 
 
 @pytest.mark.parametrize(("make", "sign"), [(RottingBandit, -1), (RisingBandit, 1)])
@@ -89,8 +82,7 @@ def test_an_arm_pays_its_stationary_mean_in_the_long_run(rested):
     env.reset()
     paid = np.array([env.step(np.arange(2000) % 2).reward for _ in range(60)])
     for arm, mean in enumerate(env.stationary_means):
-        runs = paid[:, arm::2].mean(axis=0)
-        assert runs.mean() == pytest.approx(mean, abs=float(5 * runs.std() / 1000**0.5))
+        assert is_near(paid[:, arm::2].mean(axis=0), mean)
 
 
 def test_restless_chains_move_as_their_transitions_say():
@@ -103,16 +95,15 @@ def test_restless_chains_move_as_their_transitions_say():
     for arm in range(2):
         for state in range(2):
             rows = before[:, arm] == PAYS[arm][state]
-            moved = (after[rows, arm] == PAYS[arm][1 - state]).mean()
-            expected = CHAINS[arm][state][1 - state]
-            assert moved == pytest.approx(expected, abs=5 * 0.5 / rows.sum() ** 0.5)
+            moved = after[rows, arm] == PAYS[arm][1 - state]
+            assert is_near(moved, CHAINS[arm][state][1 - state])
 
 
 def test_chains_start_from_their_stationary_distributions():
     env = RestlessMarkovBandit(CHAINS, PAYS, batch_size=200_000, seed=0)
     assert env.stationary_means == pytest.approx([0.25, 2 * 2 / 7 - 5 / 7])
     env.reset()
-    assert env.expected_rewards().mean(axis=0) == pytest.approx(env.stationary_means, abs=0.02)
+    assert is_near(env.expected_rewards(), env.stationary_means)
 
 
 def test_rested_chains_stand_still_unless_pulled():
@@ -134,22 +125,3 @@ def test_an_adversary_pays_its_table_through_resets():
         if not time_step.is_first().all():
             paid.append(time_step.reward.tolist())
     assert paid == [[0, 1], [2, 3], [4, 5], [0, 1]]
-
-
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (lambda: RestedBandit([[np.nan]]), "means"),
-        (lambda: RestedBandit([[0.0]], -1.0), "std"),
-        (lambda: AdversarialBandit([0.0, 1.0]), "rewards"),
-        (lambda: RestlessMarkovBandit(CHAINS, [[0.0, 1.0]]), "transitions"),
-        (lambda: RestlessMarkovBandit([[[0.5, 0.4], [0.5, 0.5]]], [[0.0, 1.0]]), "transitions"),
-        (lambda: RisingBandit(rates=[0.1]), "rates"),
-        (lambda: RisingBandit([1.0], rates=[-0.1]), "rates"),
-        (lambda: RisingBandit([-1.0], rates=[0.1]), "ends"),
-        (lambda: RottingBandit([1.0, -1.0]), "starts"),
-    ],
-)
-def test_bad_arguments_are_refused(make, name):
-    with pytest.raises(ValueError, match=name):
-        make()

@@ -7,22 +7,10 @@ import pytest
 
 from bandit_envs import ArraySpec, PiecewiseBernoulliPyEnvironment, load_state, save_state
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.sampling import Integers, Normal
-from bandit_envs.testing import EnvironmentContract
+from bandit_envs.sampling import Integers
+from tests.statistical import is_near
 
 MEANS = np.array([[0.1, 0.9, 0.5], [0.8, 0.2, 0.3], [0.4, 0.5, 0.6]])
-
-
-class TestDefault(EnvironmentContract):
-    def make_environment(self, seed):
-        return PiecewiseBernoulliPyEnvironment(MEANS, 4, 3, seed=seed)
-
-
-class TestSampledDurations(EnvironmentContract):
-    def make_environment(self, seed):
-        return PiecewiseBernoulliPyEnvironment(
-            MEANS, Integers(1, 0, 5), 2, seed=seed, horizon=5, restart_on_reset=True
-        )
 
 
 def pieces(env, steps):
@@ -69,9 +57,8 @@ def test_rewards_are_1_with_the_probability_of_the_piece():
     env = PiecewiseBernoulliPyEnvironment(MEANS, 1, 50_000, seed=0)
     env.reset()
     for piece in range(3):
-        mean = MEANS[piece, 1]
         reward = env.step(np.ones(50_000, int)).reward
-        assert abs(reward.mean(dtype=float) - mean) < 5 * np.sqrt(mean * (1 - mean) / 50_000)
+        assert is_near(reward == 1.0, MEANS[piece, 1])
 
 
 def test_time_goes_on_through_resets():
@@ -88,7 +75,6 @@ def test_with_restart_on_reset_each_episode_starts_with_the_first_piece(duration
     found = []
     for _ in range(3):
         env.reset()
-        assert env.change_points.size == 0 or durations is not None
         found.append(pieces(env, 6))
     if not isinstance(durations, Integers):
         assert found[0] == found[1] == found[2]
@@ -113,14 +99,14 @@ def test_the_last_piece_stays_when_there_are_no_more_durations():
     assert pieces(env, 3) == [0, 0, 0]
 
 
-def test_sampled_durations_have_their_law_and_all_rows_share_them():
+def test_sampled_durations_have_their_distribution_and_all_rows_share_them():
     env = PiecewiseBernoulliPyEnvironment([[1.0], [0.0]], Integers(1, 1, 6), 2, seed=3)
     env.reset()
     rewards = np.array([env.step([0, 0]).reward for _ in range(5000)])
     assert np.array_equal(rewards[:, 0], rewards[:, 1])
     durations = np.diff(env.change_points)
     assert set(durations) == {1, 2, 3, 4, 5}
-    assert abs(durations.mean() - 3.0) < 5 * np.sqrt(2.0 / len(durations))
+    assert is_near(durations, 3.0, 2.0**0.5)
     changes = np.flatnonzero(np.diff(rewards[:, 0])) + 1
     assert changes.tolist() == env.change_points[env.change_points < 5000].tolist()
 
@@ -140,7 +126,8 @@ def test_states_replay_in_an_environment_with_an_equal_iterator(tmp_path):
     def environment(seed):
         return PiecewiseBernoulliPyEnvironment(MEANS, itertools.count(1), seed=seed)
 
-    env, other = environment(0), environment(1)
+    env = environment(0)
+    other = environment(1)
     env.reset()
     pieces(env, 10)
     save_state(tmp_path / "state.npz", env.get_state())
@@ -149,12 +136,6 @@ def test_states_replay_in_an_environment_with_an_equal_iterator(tmp_path):
     assert pieces(other, 30) == found
     copied = pickle.loads(pickle.dumps(copy.deepcopy(other)))
     assert pieces(copied, 30) == pieces(other, 30)
-
-
-@pytest.mark.parametrize("durations", [-1, [1, -1], np.array([-1])])
-def test_negative_durations_are_refused_at_once(durations):
-    with pytest.raises(ValueError, match=r"Generated duration must be non-negative\. Got -1\."):
-        PiecewiseBernoulliPyEnvironment(MEANS, durations)
 
 
 def test_negative_durations_of_an_iterator_are_refused_when_they_come():
@@ -168,18 +149,6 @@ def test_pieces_that_never_last_are_refused():
     for durations in (0, Integers(1, 0, 1), itertools.repeat(0)):
         with pytest.raises(ValueError, match="change_duration_generator"):
             PiecewiseBernoulliPyEnvironment(MEANS, durations).reset()
-
-
-@pytest.mark.parametrize("durations", [1.5, None, [0.5], lambda: 10, Normal(1), Integers(2, 1, 5)])
-def test_durations_are_integers(durations):
-    with pytest.raises((TypeError, ValueError)):
-        PiecewiseBernoulliPyEnvironment(MEANS, durations)
-
-
-@pytest.mark.parametrize("means", [[0.1, 0.2], [[0.1, 1.2]], [[np.nan]]])
-def test_piece_means_are_a_table_of_probabilities(means):
-    with pytest.raises((TypeError, ValueError), match="piece_means"):
-        PiecewiseBernoulliPyEnvironment(means, 1)
 
 
 def test_the_specs_are_those_of_tf_agents():
@@ -209,11 +178,6 @@ def test_the_problems_have_their_change_points(problem, arms, changes):
     assert env.change_points.tolist() == changes
     env.reset()
     assert env.current_piece == 0
-
-
-def test_a_problem_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="problem"):
-        ENVIRONMENTS["piecewise_bernoulli"].make(7)
 
 
 def test_the_constrained_adversary_moves_all_means_and_keeps_the_gap():

@@ -14,7 +14,6 @@ from bandit_envs import (
 from bandit_envs.environments import ClickModel, FeedbackModel
 from bandit_envs.rewards import LogisticReward
 from bandit_envs.sampling import BatchFunction, Catalog, Normal
-from bandit_envs.testing import EnvironmentContract
 from tests.statistical import is_near
 
 ATTRACTIONS = [0.1, 0.6, 0.3, 0.5]
@@ -55,7 +54,8 @@ def clicks(reward):
 
 def means_of_all_slates(env):
     """The expected rewards of all slates in the first state of `env`: [slates, B]."""
-    state, means = env.get_state(), []
+    state = env.get_state()
+    means = []
     for slate in SLATES:
         env.set_state(state)
         env.step(np.tile(slate, (env.batch_size, 1)))
@@ -64,26 +64,19 @@ def means_of_all_slates(env):
     return np.array(means)
 
 
-class TestDistances(EnvironmentContract):
-    num_steps, num_rewards = 7, 0  # the reward is a dict
-
-    def make_environment(self, seed):
-        return distance(batch_size=3, seed=seed)
-
-
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_mean_number_of_clicks_is_the_expected_reward(name):
     env = MAKERS[name](batch_size=2, seed=0)
     env.reset()
-    state, expected = env.get_state(), means_of_all_slates(env)
+    state = env.get_state()
+    expected = means_of_all_slates(env)
     slate = np.tile(SLATES[11], (2, 1))
     drawn = []
     for seed in range(500):
         env.set_state(state)
         env.seed(seed)
         drawn.append(clicks(env.step(slate).reward))
-    error = np.std(drawn, axis=0) / 500**0.5
-    assert (np.abs(np.mean(drawn, axis=0) - expected[11]) <= 5 * error + 1e-6).all()
+    assert is_near(drawn, expected[11])
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -125,7 +118,7 @@ def test_each_slot_is_clicked_with_its_probability(name, expected):
     env.reset()
     reward = env.step(np.tile([1, 0, 3], (40_000, 1))).reward
     assert set(reward.ravel()) == {0.0, 1.0}
-    assert reward.mean(axis=0) == pytest.approx(expected, abs=4 * 0.5 / 200)
+    assert is_near(reward == 1.0, expected)
     assert name == "position" or reward.sum(axis=1).max() == 1.0
 
 
@@ -158,39 +151,11 @@ def test_relevances_may_be_a_function_and_are_clipped_with_a_warning():
         assert env.get_info()["expected_reward"] == pytest.approx((relevance * LOOKS).sum(axis=1))
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "name"),
-    [
-        (lambda: CascadeBandit([0.5, 1.5], 1), ValueError, "attractions"),
-        (lambda: CascadeBandit([[0.5, 0.5]], 1, 2), ValueError, "attractions"),
-        (lambda: CascadeBandit(ATTRACTIONS, 5), ValueError, "num_slots"),
-        (lambda: PositionBasedBandit(ATTRACTIONS, [0.5, 2.0]), ValueError, "observation_probs"),
-        (lambda: PositionBasedBandit(ATTRACTIONS, []), ValueError, "observation_probs"),
-        (lambda: ranking(click_model=0), NotImplementedError, "click_model"),
-        (lambda: ranking(feedback_model=0), NotImplementedError, "feedback_model"),
-        (lambda: ranking(click_model=2), TypeError, "distance_threshold"),
-        (
-            lambda: RankingPyEnvironment(Normal(2), Normal(3), 4, 3, MATRIX.T),
-            ValueError,
-            "scores_weight_matrix",
-        ),
-        (
-            lambda: RankingPyEnvironment(Normal(2), Normal(3), 4, 3, MATRIX * np.nan),
-            ValueError,
-            "scores_weight_matrix",
-        ),
-    ],
-)
-def test_bad_arguments_are_refused(make, error, name):
-    with pytest.raises(error, match=name):
-        make()
-
-
 def test_clicks_are_rare_or_not_whatever_the_size_of_the_scores():
     env = RankingPyEnvironment(Normal(1), Normal(1), 6, 3, [[-10.0]], batch_size=5_000, seed=0)
     env.reset()
-    clicks_seen = clicks(env.step(np.tile([0, 1, 2], (5_000, 1))).reward).mean()
-    assert clicks_seen == pytest.approx(env.get_info()["expected_reward"].mean(), abs=0.03)
+    is_clicked = clicks(env.step(np.tile([0, 1, 2], (5_000, 1))).reward)
+    assert is_near(is_clicked, env.get_info()["expected_reward"].mean(), 0.5)
 
 
 @pytest.mark.parametrize("scale", [-200.0, -1000.0, -1e6])

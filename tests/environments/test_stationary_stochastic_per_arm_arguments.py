@@ -7,7 +7,7 @@ import pytest
 
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
 from bandit_envs.rewards import LinearReward, RewardModel
-from bandit_envs.sampling import BatchFunction, Catalog, Integers, Normal
+from bandit_envs.sampling import BatchFunction, Integers, Normal
 from tests.environments.per_arm import THETA, B, G, K, P, make, means
 
 
@@ -46,23 +46,6 @@ def test_numbers_of_actions_are_clipped_as_tf_agents_does(numbers, num_arms, cli
     num_actions = env.reset().observation["num_actions"]
     np.testing.assert_array_equal(num_actions, clipped)
     assert num_actions.dtype == np.int32
-
-
-@pytest.mark.parametrize(
-    ("function", "error", "message"),
-    [
-        (lambda: 2.9, TypeError, "num_actions_fn returned .*float64"),
-        (lambda: True, TypeError, "num_actions_fn returned .*bool"),
-        (lambda: None, TypeError, "num_actions_fn returned object"),
-        (lambda: [1, 2], TypeError, r"num_actions_fn returned .*shape=\(2,\)"),
-        (Integers(2, 1, 3), TypeError, r"num_actions_fn returned .*shape=\(2,\)"),
-        (Normal(1), TypeError, "num_actions_fn returned .*float32"),
-        (3, TypeError, "num_actions_fn is 3; expected a ContextSampler or a function"),
-    ],
-)
-def test_numbers_of_actions_that_are_no_integers_are_refused(function, error, message):
-    with pytest.raises(error, match=message):
-        make(num_actions=function)
 
 
 def recorded(calls, name, result):
@@ -198,23 +181,3 @@ def test_there_may_be_no_features():
     assert env.reset().observation["per_arm"].shape == (B, K, 0)
     np.testing.assert_array_equal(env.step([0] * B).reward, np.zeros(B))
     np.testing.assert_array_equal(env.expected_rewards(), np.zeros((B, K)))
-
-
-@pytest.mark.parametrize(
-    ("keywords", "error", "message"),
-    [
-        ({"num_arms": 0}, ValueError, "max_num_actions is 0; expected at least 1"),
-        ({"num_arms": 2.0}, TypeError, "max_num_actions is 2.0; expected an integer"),
-        ({"batch_size": 0}, ValueError, "batch_size is 0"),
-        ({"batch_size": None}, TypeError, "batch_size is None"),
-        ({"users": [1.0]}, TypeError, "global_context_sampling_fn is"),
-        ({"items": lambda: np.zeros((2, 3))}, ValueError, "arm_context_sampling_fn returned shape"),
-        ({"items": Catalog(np.eye(4))}, ValueError, "4 items; expected at least 5"),
-        ({"reward": LinearReward(THETA[:-1])}, ValueError, "theta has 4 entries; expected one"),
-        ({"reward": THETA}, TypeError, "reward_fn is"),
-        ({"users": lambda: [0.0, 1j]}, TypeError, "global_context_sampling_fn returned complex"),
-    ],
-)
-def test_wrong_arguments_are_refused_by_name(keywords, error, message):
-    with pytest.raises(error, match=message):
-        make(**keywords)

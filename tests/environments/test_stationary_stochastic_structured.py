@@ -8,7 +8,7 @@ from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import FlatReward, LinearReward, RewardModel
 from bandit_envs.sampling import Catalog, Integers, Normal, Uniform
-from bandit_envs.testing import EnvironmentContract, assert_identical
+from bandit_envs.testing import assert_identical
 
 B, K = 3, 4
 USERS = {"taste": Normal(2), "visits": {"today": Integers(1, 0, 5)}}
@@ -42,27 +42,6 @@ def item():
 
 def reward(user, item):
     return user["matrix"][1, 1] + item["row"][1] * item["price"]
-
-
-class TestSamplers(EnvironmentContract):
-    def make_environment(self, seed):
-        return StationaryStochasticStructuredPyEnvironment(
-            USERS, ITEMS, K, FlatReward(LinearReward(THETA, 0.5)), B, seed=seed
-        )
-
-
-class TestAModelOfNests(EnvironmentContract):
-    def make_environment(self, seed):
-        return StationaryStochasticStructuredPyEnvironment(
-            USERS, ITEMS, K, Pairs(), B, seed=seed, horizon=3
-        )
-
-
-class TestFunctions(EnvironmentContract):
-    num_steps = 5
-
-    def make_environment(self, seed):
-        return StationaryStochasticStructuredPyEnvironment(user, item, K, reward, B, seed=seed)
 
 
 def test_the_observation_is_a_nest_of_batches_of_the_dtypes_that_functions_return():
@@ -157,21 +136,6 @@ def test_another_nest_than_at_first_is_refused(contexts, message):
     env = StationaryStochasticStructuredPyEnvironment(lambda: next(returned), item, K, reward)
     with pytest.raises((TypeError, ValueError), match=message):
         env.reset()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (({"a": 3}, item, K, reward), TypeError, "global_context_sampling_fn"),
-        ((user, [Normal(2), item], K, reward), TypeError, "arm_context_sampling_fn"),
-        ((user, item, 0, reward), ValueError, "num_actions"),
-        ((user, item, K, 3), TypeError, "reward_fn"),
-        ((USERS, ITEMS, K, FlatReward(LinearReward([1.0]))), ValueError, "theta"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        StationaryStochasticStructuredPyEnvironment(*arguments)
 
 
 def test_a_bad_reward_is_refused_by_its_row():
