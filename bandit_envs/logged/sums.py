@@ -58,10 +58,6 @@ class MeanSums:
         """Returns the sum over rows of the squares of how far a row moves the estimate."""
         return float(self.totals.squared_deviation)
 
-    def influence(self, columns: Floats) -> Floats:
-        """Returns how far each of n rows moves the estimate: [n]."""
-        return np.asarray(columns[0] - self.totals.mean)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RatioSums:
