@@ -11,11 +11,13 @@ pytest.importorskip("tf_agents")
 
 import tensorflow as tf
 from tf_agents.bandits.agents import lin_ucb_agent, neural_epsilon_greedy_agent
+from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.bandits.metrics import tf_metrics
 from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.bandits.replay_buffers import bandit_replay_buffer
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import tf_py_environment
+from tf_agents.specs import array_spec
 
 import bandit_envs
 from bandit_envs import LinUCBPolicy, RegretMetric, StepDriver
@@ -87,16 +89,16 @@ def normal(dim):
     return lambda: np.random.normal(size=dim).astype(np.float32)
 
 
+def normal_reward(theta):
+    """Returns a function as scripts have it: it draws the reward of one vector."""
+    return lambda vector: np.random.normal(np.dot(vector, theta), 1.0)
+
+
 def per_arm(num_rows, num_arms, num_global, num_arm):
     """Returns the per-arm bandit of samplers, that of functions, and TF-Agents' of functions."""
     theta = np.ones(num_global + num_arm)
     samplers = (Normal(num_global), Normal(num_arm), num_arms, LinearReward(theta))
-    functions = (
-        normal(num_global),
-        normal(num_arm),
-        num_arms,
-        lambda vector: np.random.normal(np.dot(vector, theta), 1.0),
-    )
+    functions = (normal(num_global), normal(num_arm), num_arms, normal_reward(theta))
     ours = bandit_envs.StationaryStochasticPerArmPyEnvironment(
         *samplers, batch_size=num_rows, seed=0
     )
@@ -165,6 +167,27 @@ def test_a_step_of_samplers_and_one_of_functions(compare, name):
     compare(f"{name}, functions / TF-Agents'", stepping(functions), stepping(theirs), **options)
 
 
+@pytest.mark.parametrize("sizes", [(100, 70, 40, 50), (16, 7, 4, 5)], ids=str)
+def test_the_calls_of_users_functions_alone(compare, sizes):
+    num_rows, num_arms, num_global, num_arm = sizes
+    draw_one_user = normal(num_global)
+    draw_one_item = normal(num_arm)
+    draw_one_reward = normal_reward(np.ones(num_global + num_arm))
+    vectors = np.ones((num_rows, num_global + num_arm), np.float32)
+
+    def call_functions():
+        for vector in vectors:
+            draw_one_reward(vector)
+        for _ in range(num_rows):
+            draw_one_user()
+        for _ in range(num_rows * num_arms):
+            draw_one_item()
+
+    theirs = per_arm(*sizes)[2]
+    title = f"per-arm, {sizes}, calls of the functions alone / TF-Agents'"
+    compare(title, call_functions, stepping(theirs), rounds=30, number=2)
+
+
 SLATES = (100, 5, np.random.default_rng(0).normal(size=(5, 5)) / 5)
 RANKINGS = {
     "ghosts": (FeedbackModel.CASCADING, ClickModel.GHOST_ACTIONS),
@@ -202,6 +225,11 @@ def test_a_step_with_positional_bias_beside_that_of_tf_agents(compare):
     compare(title, stepping(ours), stepping(theirs), rounds=6)
 
 
+each_clock = pytest.mark.parametrize(
+    "clock", [time.perf_counter, time.process_time], ids=lambda clock: clock.__name__
+)
+"""Wall clock, and the processor time of all threads of the process."""
+
 B, K, G, P = 20, 70, 40, 50
 THETA = np.ones(G + P, np.float32)
 
@@ -211,7 +239,7 @@ def per_arm_of_tf_agents():
         normal(G),
         normal(P),
         K,
-        lambda vector: np.random.normal(np.dot(vector, THETA), 1.0),
+        normal_reward(THETA),
         batch_size=B,
     )
 
@@ -235,7 +263,8 @@ def training(environment, agent, metrics=()):
     return drive_and_train
 
 
-def test_the_loop_of_lin_ucb_beside_that_of_tf_agents(compare):
+@each_clock
+def test_the_loop_of_lin_ucb_beside_that_of_tf_agents(compare, clock):
     env = bandit_envs.StationaryStochasticPerArmPyEnvironment(
         Normal(G), Normal(P), K, LinearReward(THETA), batch_size=B, seed=0
     )
@@ -253,8 +282,8 @@ def test_the_loop_of_lin_ucb_beside_that_of_tf_agents(compare):
         return users + tf.reduce_max(items, axis=1)
 
     theirs = training(environment, agent, [tf_metrics.RegretMetric(optimal_reward)])
-    title = "LinUCB loop, K 70, G 40, P 50, batch 20 / TF-Agents' driver and agent"
-    compare(title, driver.run, theirs, rounds=21, scale=1 / 10, clock=time.perf_counter)
+    title = f"LinUCB loop, K 70, G 40, P 50, batch 20 / TF-Agents', {clock.__name__}"
+    compare(title, driver.run, theirs, rounds=21, scale=1 / 10, clock=clock)
 
 
 def neural_loop(env):
@@ -273,10 +302,46 @@ def neural_loop(env):
     return training(environment, agent)
 
 
-def test_the_loop_of_neural_epsilon_greedy_with_either_environment(compare):
+class NothingDrawn(bandit_py_environment.BanditPyEnvironment):
+    """The per-arm environment that always returns the same arrays: the rest of a loop is left."""
+
+    def __init__(self):
+        self._users_and_items = {
+            "global": np.random.normal(size=(B, G)).astype(np.float32),
+            "per_arm": np.random.normal(size=(B, K, P)).astype(np.float32),
+        }
+        super().__init__(
+            {
+                "global": array_spec.ArraySpec((G,), np.float32),
+                "per_arm": array_spec.ArraySpec((K, P), np.float32),
+            },
+            array_spec.BoundedArraySpec((), np.int32, 0, K - 1),
+        )
+
+    @property
+    def batched(self):
+        return True
+
+    @property
+    def batch_size(self):
+        return B
+
+    def _observe(self):
+        return self._users_and_items
+
+    def _apply_action(self, action):
+        return np.ones(B, np.float32)
+
+
+@each_clock
+def test_the_loop_of_neural_epsilon_greedy_with_either_environment(compare, clock):
     ours = drop_ins.StationaryStochasticPerArmPyEnvironment(
         Normal(G), Normal(P), K, LinearReward(THETA), batch_size=B, seed=0
     )
-    title = "neural epsilon-greedy loop, ours / TF-Agents' environment"
-    loops = neural_loop(ours), neural_loop(per_arm_of_tf_agents())
-    compare(title, *loops, rounds=50, number=2, clock=time.perf_counter)
+    theirs = neural_loop(per_arm_of_tf_agents())
+    title = "neural epsilon-greedy loop"
+    options = {"rounds": 50, "number": 2, "clock": clock}
+    name = clock.__name__
+    compare(f"{title}, ours / TF-Agents' environment, {name}", neural_loop(ours), theirs, **options)
+    nothing = neural_loop(NothingDrawn())
+    compare(f"{title}, nothing drawn / TF-Agents', {name}", nothing, theirs, **options)
