@@ -98,10 +98,15 @@ def normalized(weights: Array) -> Floats:
 
 
 def uniform(chosen_from: Mask) -> Floats:
-    """Returns equal probabilities of the actions in a mask [B, K], and 0 for all others."""
-    weights = chosen_from.astype(np.float64)
-    weights /= row_sums(weights)[:, np.newaxis]
-    return weights
+    """Returns equal probabilities of the actions in a mask [B, K], and 0 for all others.
+
+    The mask has at least one action in each row. Most masks of best actions have just one.
+    """
+    table = chosen_from.astype(np.float64)
+    numbers = row_sums(table)
+    has_several = numbers > 1.0
+    table[has_several] /= numbers[has_several, np.newaxis]
+    return table
 
 
 def draw_normal(rng: Rng, mean: Floats, std: Floats) -> Floats:
