@@ -7,7 +7,8 @@ pytest.importorskip("tf_agents")
 
 import tensorflow as tf
 from tf_agents.agents.dqn import dqn_agent
-from tf_agents.bandits.agents import exp3_mixture_agent, lin_ucb_agent
+from tf_agents.bandits.agents import exp3_mixture_agent, lin_ucb_agent, ranking_agent
+from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.bandits.policies import categorical_policy
 from tf_agents.networks import q_network
 from tf_agents.policies import (
@@ -31,6 +32,7 @@ from bandit_envs import (
     load_state,
     save_state,
 )
+from bandit_envs.adapters import tf_agents_examples as examples
 from bandit_envs.adapters.tf_agents import as_policy, tensor_specs
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.environments.ranking import FeedbackModel, RankingPyEnvironment
@@ -61,19 +63,19 @@ class AgentContract(PolicyContract):
 
 class TestLinearUCB(AgentContract):
     def make_policy(self, env, seed):
-        return agents.linear_ucb(env, seed)
+        return examples.linear_ucb_agent(env, seed)
 
 
 @pytest.mark.slow
 class TestLinearThompsonSampling(AgentContract):
     def make_policy(self, env, seed):
-        return agents.linear_thompson(env, seed)
+        return examples.linear_thompson_sampling_agent(env, seed)
 
 
 @pytest.mark.slow
 class TestNeuralEpsilonGreedy(AgentContract):
     def make_policy(self, env, seed):
-        return agents.neural_epsilon_greedy(env, seed)
+        return examples.neural_epsilon_greedy_agent(env, seed)
 
 
 @pytest.mark.slow
@@ -81,7 +83,7 @@ class TestNeuralLinearUCB(AgentContract):
     num_steps = 20  # its first 10 train the network
 
     def make_policy(self, env, seed):
-        return agents.neural_linear_ucb(env, seed)
+        return examples.neural_lin_ucb_agent(env, seed, train_steps=10, encoding_dim=4)
 
 
 @pytest.mark.slow
@@ -103,7 +105,7 @@ class TestRanking(PolicyContract):
     num_steps = 12
 
     def make_policy(self, env, seed):
-        return agents.ranking(env, seed)
+        return examples.ranking_agent(env, seed)
 
     def make_environment(self, batch_size, seed):
         return ranking_env(num_items=6, num_slots=3, dim=2, batch_size=batch_size, seed=seed)
@@ -118,7 +120,7 @@ def regrets(env, policy, num_steps):
 def test_linear_ucb_of_tf_agents_chooses_as_ours():
     theirs = items()
     ours = items()
-    found = regrets(theirs, agents.linear_ucb(theirs, 1), 40)
+    found = regrets(theirs, examples.linear_ucb_agent(theirs, 1), 40)
     expected = regrets(
         ours, LinUCBPolicy(observation_spec=ours.observation_spec(), batch_size=B), 40
     )
@@ -128,7 +130,7 @@ def test_linear_ucb_of_tf_agents_chooses_as_ours():
 def test_a_run_in_a_driver_continues_from_a_file(tmp_path):
     def run(seed):
         env = items()
-        policy = agents.neural_epsilon_greedy(env, seed)
+        policy = examples.neural_epsilon_greedy_agent(env, seed)
         metric = RegretMetric(env)
         return StepDriver(env, policy, [policy, metric], 10), metric
 
@@ -144,9 +146,9 @@ def test_a_run_in_a_driver_continues_from_a_file(tmp_path):
 
 def test_two_policies_of_one_agent_do_not_disturb_each_other():
     env = items()
-    policy = agents.linear_ucb(env, 1)
+    policy = examples.linear_ucb_agent(env, 1)
     before = regrets(items(), policy, 5)
-    fresh = agents.linear_ucb(env, 1)
+    fresh = examples.linear_ucb_agent(env, 1)
     copied = fresh.replicate(B)
     assert np.array_equal(regrets(items(), fresh, 5), before)
     assert np.array_equal(regrets(items(), copied, 5), before)
@@ -154,10 +156,12 @@ def test_two_policies_of_one_agent_do_not_disturb_each_other():
 
 @pytest.mark.slow
 def test_agents_that_share_the_global_step_train_as_if_they_were_alone():
-    alone = regrets(items(), agents.neural_linear_ucb(items(), 1), 12)
-    first = agents.neural_epsilon_greedy(items(), 1)
+    alone = regrets(items(), examples.neural_lin_ucb_agent(items(), 1, train_steps=10), 12)
+    first = examples.neural_epsilon_greedy_agent(items(), 1)
     regrets(items(), first, 20)
-    assert np.array_equal(regrets(items(), agents.neural_linear_ucb(items(), 1), 12), alone)
+    assert np.array_equal(
+        regrets(items(), examples.neural_lin_ucb_agent(items(), 1, train_steps=10), 12), alone
+    )
 
 
 @pytest.mark.slow
@@ -183,12 +187,15 @@ def test_a_ranking_agent_learns_from_a_chosen_slot():
         seed=0,
     )
     time_step_spec, action_spec = tensor_specs(env)
-    agent = agents.ranking_agent.RankingAgent(
+    network = global_and_arm_feature_network.create_feed_forward_common_tower_network(
+        time_step_spec.observation, (5,), (5,), (5,)
+    )
+    agent = ranking_agent.RankingAgent(
         time_step_spec,
         action_spec,
-        scoring_network=agents.network(time_step_spec),
+        scoring_network=network,
         optimizer=tf.compat.v1.train.AdamOptimizer(0.05),
-        policy_type=agents.ranking_agent.RankingPolicyType.DESCENDING_SCORES,
+        policy_type=ranking_agent.RankingPolicyType.DESCENDING_SCORES,
     )
     policy = as_policy(agent, B, seed=0)
     before = policy.get_state().content.learned
@@ -222,7 +229,7 @@ def test_a_greedy_and_an_epsilon_greedy_policy_tell_their_probabilities():
 
 def test_a_saved_policy_chooses_as_the_one_that_was_saved(tmp_path):
     env = items()
-    policy = agents.linear_ucb(env, 1)
+    policy = examples.linear_ucb_agent(env, 1)
     regrets(env, policy, 10)
     agent = policy._model._agent
     policy_saver.PolicySaver(agent.collect_policy).save(str(tmp_path))
@@ -286,10 +293,10 @@ def test_policies_of_python_act():
 def test_a_log_of_an_agent_evaluates_another():
     env = items()
     recorder = LogRecorder(6, env)
-    behaviour = agents.neural_epsilon_greedy(env, 0)
+    behaviour = examples.neural_epsilon_greedy_agent(env, 0)
     StepDriver(env, behaviour, [recorder], 20, emit_log_probability=True).run()
     log = recorder.log()
-    table = probabilities_of(agents.linear_ucb(items(1), 0), log)
+    table = probabilities_of(examples.linear_ucb_agent(items(1), 0), log)
     assert table.shape == (100, 6)
     assert (table.max(axis=1) == 1.0).all()
 
@@ -315,7 +322,7 @@ def test_what_does_not_fit_is_refused():
 
 def test_rewards_that_an_agent_does_not_take_are_refused():
     env = items()
-    policy = agents.linear_ucb(env, 1)
+    policy = examples.linear_ucb_agent(env, 1)
     time_step = env.reset()
     action = policy.action(time_step)
     trajectory = Trajectory.from_transition(time_step, action, env.step(action))
@@ -332,7 +339,7 @@ def test_the_specs_of_an_environment_are_those_of_its_tensors():
 
 def test_an_agent_learns_from_another_policys_steps():
     env = items()
-    agent = agents.linear_ucb(env, 1)
+    agent = examples.linear_ucb_agent(env, 1)
     explorer = EpsilonGreedyPolicy(1.0, num_actions=6, batch_size=B, seed=0)
     StepDriver(env, explorer, [explorer, agent], 40).run()
     regret = RegretMetric(env)
