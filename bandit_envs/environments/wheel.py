@@ -99,7 +99,9 @@ class WheelPyEnvironment(BanditPyEnvironment[WheelState]):
         uniform = rng.random((2, self._batch_size), np.float32)
         radius = np.sqrt(uniform[0])
         angle = FULL_TURN * uniform[1]
-        columns = np.stack([radius * np.cos(angle), radius * np.sin(angle)])
+        columns = np.empty_like(uniform)
+        columns[0] = radius * np.cos(angle)
+        columns[1] = radius * np.sin(angle)
         return self._state_of(columns.T)
 
     def _state_of(self, observation: NDArray[np.float32]) -> WheelState:
