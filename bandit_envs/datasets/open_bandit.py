@@ -108,7 +108,7 @@ def _read_columns(file: Path, numbers: list[str], texts: list[str]) -> DataFrame
 def _columns_of(frame: DataFrame, starts: list[str]) -> DataFrame:
     """Returns the columns of a data frame whose names start with each of `starts`, in this order.
 
-    Raises ValueError if there is none for a start.
+    Raises ValueError for a start that no column has.
     """
     names: list[str] = []
     for start in starts:

@@ -108,7 +108,7 @@ def _name_features(values: Array) -> Features:
 
 
 def _read_decisions(text: str) -> Iterator[Decision]:
-    """Yields the decisions in the lines of a file; ValueError names a line that is none."""
+    """Yields the decisions in the lines of a file; ValueError for a line that holds no decision."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
