@@ -119,7 +119,7 @@ def as_policy(agent: Playable, batch_size: int = 1, seed: Seed = None) -> TFAgen
             it has no policy state. An agent learns from rewards, observations and actions only.
         batch_size: the number of rows, B.
         seed: whatever `numpy.random.default_rng` takes; None for fresh entropy. It does not affect
-            the first weights of a network; `tf.random.set_seed` does, ahead of the agent.
+            the first weights of a network: call `tf.random.set_seed` before you make the agent.
 
     >>> from tf_agents.bandits.agents.lin_ucb_agent import LinearUCBAgent
     >>> from bandit_envs import StepDriver

@@ -79,7 +79,7 @@ class BanditState(NamedTuple):
 
 
 class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
-    """A bandit, as pure hooks.
+    """Base class of bandits. Subclasses implement hooks without side effects.
 
     In state s, the action a draws a reward R, and the state changes:
 
@@ -105,8 +105,8 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     With `horizon=None` every `step` returns LAST with discount 0 and the *next* observation, from
     which the next action is chosen without a reset. With `horizon=H` an episode is FIRST, MID, ...,
-    LAST at step H, all with discount 1 (it is cut off, not over); the `step` after a LAST resets
-    and ignores its action.
+    LAST at step H, all with discount 1 (the episode is truncated, not terminated); the `step` after
+    a LAST resets and ignores its action.
 
     The base refuses unavailable actions, and their expected reward is -inf. Policies learn from the
     observation what is available: it is a dict with `num_actions` [B], or with `mask` [B, K] beside
@@ -131,7 +131,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
     """Whether each row is an independent run; if not, rows are users of one shared problem."""
 
     skips_nan_check: ClassVar[bool] = False
-    """Whether steps trust `_observe` of this class, but not of its subclasses, to return no NaN."""
+    """Whether steps do not look for NaN in observations. Subclasses do not inherit it."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         self._batch_shape = (size,)
         dims = len(action_spec.shape) if isinstance(action_spec, ArraySpec) else 0
         self._row_offsets = np.arange(size).reshape(size, *(1,) * dims) * (self._num_actions or 1)
-        # Instances with 30 attributes or more are slower in CPython.
+        # Keep fewer than 30 attributes: CPython is slower with more.
         kinds = (StepType.MID, StepType.LAST)
         self._step_types = tuple(np.full(size, kind, np.int32) for kind in kinds)
         self._step_discounts = np.full(size, 0.0 if horizon is None else 1.0, np.float32)
@@ -261,7 +261,8 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         """Returns the entries of `values` [B, K] at each row's `action` [B, ...]: [B, ...]."""
         if self._batch_size == 1:
             return values.take(action)
-        # Flat offsets are three times as fast as an index of rows and actions.
+        # Flat offsets are three times as fast as an index of rows and actions. The actions have
+        # been checked, and `wrap` does not check them again.
         return values.take(self._row_offsets + action, mode="wrap")
 
     def _rendered_arms(self, row: int) -> rendering.Arms:

@@ -1,4 +1,4 @@
-"""What is known of the expected rewards, of bandits and of wrappers of bandits."""
+"""Expected rewards and optimal actions of bandits and of their wrappers."""
 
 from __future__ import annotations
 
@@ -89,19 +89,19 @@ class MappedMeans(Means):
 
 
 class Choice(NamedTuple):
-    """The last action [B, ...], and the expected rewards in the state that it met."""
+    """The last action [B, ...], and the expected rewards in the state in which it was taken."""
 
     action: Nest
     means: Means
 
 
 class KnownMeans(abc.ABC):
-    """What a bandit, or a wrapper of one, tells beside the members of a `PyEnvironment`.
+    """Interface that bandits and their wrappers add to `PyEnvironment`.
 
     All that is known of expected rewards follows from two hooks:
 
         _means_now()  -> Means     in the current state
-        _means_met()  -> Choice    in the state that the last action met; None after a reset
+        _means_met()  -> Choice    in the state of the last action; None after a reset
     """
 
     _state: Any
@@ -135,8 +135,8 @@ class KnownMeans(abc.ABC):
     def expected_rewards(self) -> Array:
         """Returns the mean of the reward of every action now: [B, K]; -inf if unavailable.
 
-        This and the next methods raise NotImplementedError if the means are unknown, and
-        ValueError before the first reset.
+        This method, `optimal_action` and `optimal_reward` raise NotImplementedError if the means
+        are unknown, and ValueError before the first reset.
         """
         return read_only(self._means_now().table)
 

@@ -80,11 +80,11 @@ def _make_estimators(options: argparse.Namespace) -> dict[str, Estimator]:
 def _output_folder(options: argparse.Namespace) -> Path:
     """Returns the folder of the results; ValueError if it has some that shall be kept."""
 
-    def is_free(folder: Path) -> bool:
+    def is_usable(folder: Path) -> bool:
         return not (folder / "estimates.csv").exists()
 
-    folder = folder_of(options, f"{options.log.stem}-estimates", is_free)
-    if not (options.overwrite or is_free(folder)):
+    folder = folder_of(options, f"{options.log.stem}-estimates", is_usable)
+    if not (options.overwrite or is_usable(folder)):
         raise ValueError(f"{folder} has estimates; --overwrite replaces them")
     return folder
 

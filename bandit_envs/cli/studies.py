@@ -1,7 +1,9 @@
-"""The subcommands that run studies: make a study, run what is missing, write and show the rest.
+"""The subcommands that run studies.
 
-A study file becomes a `Study`, its tasks leave files in a folder, `Results` loads these, and of
-its pairs come the tables and the figure.
+`Study.from_dict` checks a study file, and tries a few steps. Workers write one file for each
+finished task into `<folder>/tasks`. `Results` loads these files and merges them to one `PairResult`
+for each environment and policy. `write_tables` and `study_figure` turn these into CSV files and
+`figure.png`. The same command resumes a study.
 """
 
 import argparse
@@ -62,7 +64,7 @@ def testbed(options: argparse.Namespace) -> int:
         values["title"] += f" ({options.arms} arms)"
         values["environment"][0]["k"] = options.arms
     values["policy"] += options.policy or []
-    return _run(values, f"testbed-{figure or 'policies'}", options)
+    return _run(_make_study(values, options), f"testbed-{figure or 'policies'}", options)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -79,19 +81,24 @@ def run(options: argparse.Namespace) -> int:
     values["policy"] = options.policy or _default_policies(values, has_context)
     if has_context and "regret" in _find_metrics(values, values["policy"][0]):
         values["panels"] = ["regret", "cumulative_regret"]
-    return _run(values, environment.name.replace(":", "."), options)
+    return _run(_make_study(values, options), environment.name.replace(":", "."), options)
 
 
 def sweep(options: argparse.Namespace) -> int:
-    """Runs a study file."""
+    """Runs the missing tasks of a study file, then writes its tables and figure.
+
+    Returns 1 if a task failed or an expected value was missed.
+    """
     values: dict[str, Any] = {}
     try:
         values = parse_toml(options.study.read_text("utf-8"))
-        return _run(values, options.study.stem, options)
+        study = _make_study(values, options)
     except (TypeError, ValueError, RecursionError) as error:
+        # A key below the header of a [table] belongs to that table.
         keys = [key for key in misplaced_keys(values) if repr(key) in str(error)]
         hints = [f"; write {key} above the first table" for key in keys]
         raise ValueError(f"{options.study}: {error}{''.join(hints)}") from error
+    return _run(study, options.study.stem, options)
 
 
 def reproduce(options: argparse.Namespace) -> int:
@@ -100,7 +107,8 @@ def reproduce(options: argparse.Namespace) -> int:
         for name in _published_names():
             OUT.print(f"  {name}: {_read_published(name)['title']}", soft_wrap=True)
         return 0
-    return _run(_read_published(options.name), options.name, options)
+    study = _make_study(_read_published(options.name), options)
+    return _run(study, options.name, options)
 
 
 def report(options: argparse.Namespace) -> int:
@@ -131,13 +139,13 @@ def misplaced_keys(values: Mapping[str, Any]) -> set[str]:
     return keys & (Study.__dataclass_fields__.keys() - values.keys())
 
 
-def folder_of(options: argparse.Namespace, name: str, is_free: Callable[[Path], bool]) -> Path:
-    """Returns the folder that a user has chosen, or the first one of a name that is free."""
+def folder_of(options: argparse.Namespace, name: str, is_usable: Callable[[Path], bool]) -> Path:
+    """Returns --output, or the first of results/NAME, results/NAME-2, ... that is usable."""
     if options.output is not None:
         return Path(options.output)
     for number in itertools.count(1):
         folder = Path("results", name if number == 1 else f"{name}-{number}")
-        if options.overwrite or is_free(folder):
+        if options.overwrite or is_usable(folder):
             break
     return folder
 
@@ -186,10 +194,15 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def _run(values: Mapping[str, Any], name: str, options: argparse.Namespace) -> int:
-    """Runs the missing tasks of a study; writes and shows what has finished."""
+def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study:
+    """Returns the study of a file, with the values that options give."""
     study = Study.from_dict({**values, **_given(options)})
     compare(study, [])  # refuses expected values that do not fit, before anything runs
+    return study
+
+
+def _run(study: Study, name: str, options: argparse.Namespace) -> int:
+    """Runs the missing tasks of a study; writes and shows what has finished."""
     if options.dry_run:
         OUT.print(_count_tasks(list(study.tasks())))
         return 0

@@ -19,14 +19,16 @@ FULL_TURN = np.float32(2.0 * np.pi)  # radians
 
 
 class WheelState(NamedTuple):
-    """The contexts [B, 2], and the best action [B]: 0 inside the circle, else the quadrant's."""
+    """The contexts [B, 2], and their regions [B]: 0 in the circle, 1 to 4 for quadrants outside."""
 
     context: NDArray[np.float32]
-    best: NDArray[np.int8]
+    region: NDArray[np.int8]
 
 
 class WheelPyEnvironment(BanditPyEnvironment[WheelState]):
-    """The wheel bandit: a problem of exploration. A row is a user of a shared problem.
+    """The wheel bandit, a contextual bandit with a rare high reward.
+
+    Each row draws its own contexts; all rows share the parameters.
 
         x         ~ uniform in the unit disc
         R | x, a  ~ N(mu_high, std_high^2)            if |x| > delta and a is x's quadrant
@@ -38,12 +40,13 @@ class WheelPyEnvironment(BanditPyEnvironment[WheelState]):
 
     Args:
         delta: radius of the inner circle, above 0 and below 1.
-        mu_base: the means of actions that do not pay the high reward: [5]; the first must be the
-            largest.
-        std_base: their standard deviations: [5].
+        mu_base: [5], the mean rewards of the actions wherever the high reward does not apply; the
+            first must be the largest.
+        std_base: [5], the standard deviations of these rewards.
         mu_high: the mean of the high reward.
         std_high: its standard deviation.
         batch_size: B; None for 1.
+        name, seed, horizon: as in `BanditPyEnvironment`.
 
     Source: TF-Agents' `WheelPyEnvironment`; Riquelme et al., Deep Bayesian Bandits Showdown (2018),
     section 5.4, where the quadrants belong to the actions 0 to 3.
@@ -105,17 +108,17 @@ class WheelPyEnvironment(BanditPyEnvironment[WheelState]):
         return self._state_of(columns.T)
 
     def _state_of(self, observation: NDArray[np.float32]) -> WheelState:
-        return WheelState(observation, _best_action(observation, self._delta))
+        return WheelState(observation, _region_of(observation, self._delta))
 
     def _observe(self, state: WheelState) -> NDArray[np.float32]:
         return state.context
 
     def _expected_rewards(self, state: WheelState) -> NDArray[np.float32]:
-        return self._means.take(state.best, axis=0)
+        return self._means.take(state.region, axis=0)
 
     def _draw_rewards(self, rng: Rng, state: WheelState, action: Indices) -> NDArray[np.float32]:
         noise = rng.standard_normal(self._batch_size, np.float32)
-        cells = NUM_ACTIONS * state.best + action  # take is three times as fast as two indices
+        cells = NUM_ACTIONS * state.region + action  # take is three times as fast as two indices
         return self._means.take(cells) + self._stds.take(cells) * noise
 
     def _next_state(self, rng: Rng, state: WheelState, action: Indices) -> WheelState:
@@ -123,14 +126,20 @@ class WheelPyEnvironment(BanditPyEnvironment[WheelState]):
 
 
 def compute_optimal_action(observation: ArrayLike, delta: float) -> NDArray[np.int32]:
-    """Returns the actions [B] that pay most under contexts [B, 2]."""
-    return _best_action(np.asarray(observation), delta).astype(np.int32)
+    """Returns the action of the region of each context [B, 2]: [B].
+
+    It is optimal if `mu_high` is at least `mu_base[0]`.
+    """
+    return _region_of(np.asarray(observation), delta).astype(np.int32)
 
 
 def compute_optimal_reward(
     observation: ArrayLike, delta: float, mu_inside: float, mu_high: float
 ) -> NDArray[np.float32]:
-    """Returns their means [B]: `mu_inside` up to the radius `delta`, and `mu_high` outside."""
+    """Returns the mean reward of `compute_optimal_action`: [B].
+
+    It is `mu_inside` up to the radius `delta`, and `mu_high` outside.
+    """
     is_outside = compute_optimal_action(observation, delta) > 0
     return np.where(is_outside, mu_high, mu_inside).astype(np.float32)
 
@@ -150,17 +159,17 @@ def wheel(  # noqa: PLR0917 - as the class
     )
 
 
-def _best_action(observation: Array, delta: float) -> NDArray[np.int8]:
+def _region_of(observation: Array, delta: float) -> NDArray[np.int8]:
     """Returns 0 for contexts [B, 2] inside the circle, else the number of the quadrant: [B]."""
     x = observation[:, 0]
     y = observation[:, 1]
-    quadrant = 1 + 2 * (x < 0.0).astype(np.int8) + (y < 0.0)  # int8: four times as fast
+    quadrant = 1 + 2 * (x < 0.0).astype(np.int8) + (y < 0.0)  # int8 is four times as fast as int64
     is_outside = x * x + y * y > delta * delta
     return np.asarray(is_outside * quadrant)
 
 
 def _make_table(base: Array, high: float) -> NDArray[np.float32]:
-    """Returns a parameter of the rewards for each best action and each action taken: [5, 5]."""
+    """Returns a parameter of the rewards for each region and each action: [5, 5]."""
     table = np.tile(base, (NUM_ACTIONS, 1))
     for quadrant in range(1, NUM_ACTIONS):
         table[quadrant, quadrant] = high

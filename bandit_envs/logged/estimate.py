@@ -105,7 +105,7 @@ class EstimateSums:
         return math.sqrt(self.main.squared_influence() / self.size / (self.size - 1))
 
     def bias(self) -> float:
-        """Returns what the estimate is estimated to lack, as its weights are changed."""
+        """Returns the mean of (w - changed w) residual; positive if the value is too low."""
         return 0.0 if self.left_out is None else float(self.left_out.mean)
 
     def find_problems(self) -> list[str]:
@@ -187,7 +187,7 @@ class Estimate:
     effective_sample_size: float  #: (sum w)^2 / sum w^2; of slates, the mean over the slots
     max_weight: float  #: before any clipping
     share_of_large_weights: float  #: of rows whose weight exceeds 100
-    bias: float  #: what the estimate is estimated to lack, as its weights are changed
+    bias: float  #: mean of (w - changed w) times the residual; positive if the value is too low
     sums: EstimateSums = dataclasses.field(repr=False, compare=False)
     terms: Iterable[Terms] = dataclasses.field(repr=False, compare=False)
 

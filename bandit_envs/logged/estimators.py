@@ -30,7 +30,7 @@ from bandit_envs.logged.sums import ActionSums
 from bandit_envs.metrics.statistics import student_quantile
 
 ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
-SMALLEST = 1e-200  # in place of a shrinkage of 0, by which nothing can be divided
+SMALLEST = 1e-200  # replaces a shrinkage of 0, to avoid a division by zero
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,10 +177,12 @@ class DirectMethod(Estimator):
 class DoublyRobust(Estimator):
     """Corrects predictions: mean(sum_a pi(a | x) q(x, a) + min(w, max_weight) (r - q)).
 
-    It is unbiased if the propensities are right, or if the predictions are.
+    Without clipping, it is unbiased if the propensities or the predictions are right. With
+    clipping, it is unbiased only if the predictions are.
 
     Args:
-        max_weight: larger weights are cut to it. By default, none is.
+        max_weight: larger weights are clipped to this value, at least 0. By default, no weight is
+            clipped.
 
     Source: Dudik, Langford & Li, Doubly robust policy evaluation and learning (2011).
     """
@@ -239,7 +241,7 @@ class DRWithOptimisticShrinkage(Estimator):
     The smaller the weights become, the more it is biased as the predictions are.
 
     Args:
-        shrinkage: 0 is the direct method, infinity is `DoublyRobust`.
+        shrinkage: at least 0; 0 gives the direct method, infinity gives `DoublyRobust`.
 
     Source: Su et al., Doubly robust off-policy evaluation with shrinkage (2020).
     """
@@ -276,7 +278,7 @@ class SubGaussianIPS(Estimator):
 
 
 class SubGaussianDR(SubGaussianIPS):
-    """Doubly robust with the weights of `SubGaussianIPS`; its source has it too."""
+    """Doubly robust with the weights of `SubGaussianIPS`, from the same source."""
 
     needs_predictions = True
 
@@ -319,7 +321,7 @@ def slope(
     predicted_rewards: ArrayLike | None = None,
     confidence: float = 0.9,
 ) -> tuple[Estimator, Estimate]:
-    """Returns the estimator with the narrowest interval that its less biased ones do not refute.
+    """Selects an estimator by comparing intervals (SLOPE); returns it and its estimate.
 
     Estimators are ordered by decreasing width of their intervals, as their bias is assumed to grow.
     The first whose value is farther from that of an earlier one than
@@ -395,7 +397,7 @@ def weigh_rows(
         if predicted is not None:
             means = np.ascontiguousarray(predicted[rows], np.float64)
             direct[rows] = np.einsum("nk,nk->n", chances, means)
-            check_reward_range("predicted_rewards", direct[rows], start)
+            check_reward_range("the mean of predicted_rewards", direct[rows], start)
             residual[rows] -= means[logged]
     return WeighedRows(probability, probability / log.propensity, direct, residual)
 

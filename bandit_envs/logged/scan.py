@@ -55,7 +55,9 @@ def scan_log(
     num_actions: int | None = None,
     drop_missing: bool = False,
 ) -> WrittenScan | TableScan:
-    """Returns the log in a file or folder as batches, of which one at a time is in memory.
+    """Returns an iterable over the batches of a log.
+
+    CSV and Parquet files are read one batch at a time; each npz file is read whole.
 
     Args:
         path: a file that `write_log` wrote; or, with `features`, any CSV or Parquet file; or a
@@ -66,9 +68,10 @@ def scan_log(
         propensity: the column of the propensities.
         features: the columns of the observation; None for what `write_log` wrote. No other columns
             are read.
-        num_actions: of a table; by default, it is read once to find the largest action.
-        drop_missing: whether rows of a table that miss values are left out. By default, they are an
-            error, which counts them.
+        num_actions: the number of actions of a table. By default, an extra pass over the table
+            finds the largest action.
+        drop_missing: whether to drop rows of a table with missing values. By default, they raise a
+            ValueError that counts them.
 
     Raises:
         ValueError: there is no log; or, while batches are read, a file is damaged, or its columns
@@ -163,7 +166,10 @@ class TableScan:
         return found
 
     def _count_actions(self) -> int:
-        """Returns the largest action plus 1; ValueError if the smallest is 1."""
+        """Returns the largest action plus 1.
+
+        Raises ValueError if the smallest action is 1: actions then probably count from 1.
+        """
         name = self.columns.action
         smallest = []
         largest = [-1]

@@ -24,16 +24,19 @@ class DisjointLinearPolicy(Policy):
 
         r ~ theta[a] . x,    theta[a] = A[a]^-1 b[a]
 
+        A[a] = tikhonov_weight I + sum gamma^t x x^T,    b[a] = sum gamma^t r x
+
     The context x [D] is the observation, or the entry `observation` of one with a mask. The arrays
-    of a nest are flattened and joined in their order. The sums A[a] and b[a] are over all rows
-    whose action was a: the rows share the models. With gamma < 1, every step decays all of them.
+    of a nest are flattened and joined in their order. The sums are over all rows, of t learned
+    trajectories ago, whose action was a: all rows share the models. The regularisation does not
+    decay.
 
     A subclass says how to choose: it also derives from `IndexPolicy` or `ThompsonSamplingPolicy`,
     or implements `_probabilities`. It asks `_means` or `_means_and_deviations` for predictions.
 
     Args:
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
         observation_spec: of the environment.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
@@ -80,6 +83,7 @@ class DisjointLinearPolicy(Policy):
         self, learned: RidgeModels, time_step: TimeStep
     ) -> tuple[Floats, Floats]:
         """Returns theta[a] . x and sqrt(x . A[a]^-1 x) of every action: [B, K] each."""
+        # With W^T W = A^-1, x . A^-1 x is the squared length of W x.
         context = self._context.read(time_step.observation, self.batch_size)
         whitened = context @ learned.whitening.reshape(-1, self._context.dim).T
         whitened = whitened.reshape(self.batch_size, self.num_actions, self._context.dim)
@@ -95,8 +99,8 @@ class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):
     Args:
         alpha: how far to explore, in standard deviations of an estimate; at least 0.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
-        observation_spec: of the environment: a context of `DisjointLinearPolicy`.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
+        observation_spec: of the environment; `DisjointLinearPolicy` says how it reads the context.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Li et al., A Contextual-Bandit Approach to Personalized News Article Recommendation
@@ -126,23 +130,23 @@ class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):
 
 
 class DisjointLinearThompsonSamplingPolicy(ThompsonSamplingPolicy, DisjointLinearPolicy):
-    """Draws a linear model for every row and action and chooses the action that looks best.
+    """Draws a prediction for each row and action and chooses the largest available one.
 
-        argmax_a  theta'[a] . x,    theta'[a] ~ N(theta[a], alpha^2 A[a]^-1)
+        argmax_a  v[a],    v[a] ~ N(theta[a] . x, alpha^2 x . A[a]^-1 x)
 
-    The models of two actions are independent, so it draws the products theta'[a] . x directly:
-
-        theta'[a] . x ~ N(theta[a] . x, alpha^2 x . A[a]^-1 x)
+    That is the same as drawing a model theta'[a] ~ N(theta[a], alpha^2 A[a]^-1) for each row and
+    action, because the models are independent. Ties are broken at random. The probabilities of
+    actions have no closed form: use `estimated_probabilities`.
 
     Args:
-        alpha: how far to explore, in standard deviations of an estimate; at least 0.
+        alpha: the scale of the standard deviations, at least 0; 0 is greedy.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
-        observation_spec: of the environment: a context of `DisjointLinearPolicy`.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
+        observation_spec: of the environment; `DisjointLinearPolicy` says how it reads the context.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Agrawal & Goyal, Thompson Sampling for Contextual Bandits with Linear Payoffs (2013),
-    algorithm 1; TF-Agents' `LinearThompsonSamplingAgent`.
+    algorithm 1, with a model for each action; TF-Agents' `LinearThompsonSamplingAgent`.
 
     >>> from bandit_envs import ArraySpec
     >>> spec = ArraySpec((3,), np.float32)
@@ -175,8 +179,8 @@ class DisjointLinearEpsilonGreedyPolicy(IndexPolicy, DisjointLinearPolicy):
     Args:
         epsilon: the probability of choosing any action, all equally likely; from 0 to 1.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
-        observation_spec: of the environment: a context of `DisjointLinearPolicy`.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
+        observation_spec: of the environment; `DisjointLinearPolicy` says how it reads the context.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Sutton & Barto, 2nd ed., section 2.2.

@@ -34,7 +34,7 @@ class LinearPolicy(Policy):
 
     Args:
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
         observation_spec: of the environment, whose number of actions it tells.
         **options: `batch_size` and `seed`, as in `Policy`.
 
@@ -141,7 +141,7 @@ class LinUCBPolicy(IndexPolicy, LinearPolicy):
     Args:
         alpha: how far to explore, in standard deviations of an estimate; at least 0.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
         observation_spec: of the environment: features of `LinearPolicy`.
         **options: `batch_size` and `seed`, as in `Policy`.
 
@@ -179,7 +179,7 @@ class LinearThompsonSamplingPolicy(ThompsonSamplingPolicy, LinearPolicy):
     Args:
         alpha: how far to explore, in standard deviations of an estimate; at least 0.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
         observation_spec: of the environment: features of `LinearPolicy`.
         **options: `batch_size` and `seed`, as in `Policy`.
 
@@ -219,7 +219,7 @@ class LinearEpsilonGreedyPolicy(IndexPolicy, LinearPolicy):
     Args:
         epsilon: the probability of choosing any action, all equally likely; from 0 to 1.
         gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
-        tikhonov_weight: of the regularisation, from 1e-37 to 1e37.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
         observation_spec: of the environment: features of `LinearPolicy`.
         **options: `batch_size` and `seed`, as in `Policy`.
 

@@ -180,7 +180,7 @@ class Policy(Stateful, abc.ABC):
         self._state = PolicyState(self._state.rng, after, True)
 
     def reset(self) -> None:
-        """Forgets everything learned. The generator goes on."""
+        """Forgets everything learned. The random generator is not reset."""
         self._state = PolicyState(self._state.rng, self._initial(), False)
 
     def replicate(self, batch_size: int) -> Policy:
@@ -241,7 +241,7 @@ class Policy(Stateful, abc.ABC):
         return memo.of(found, lambda _: self._check_mask(observation))
 
     def _known_probabilities(self, time_step: TimeStep) -> Floats:
-        """Returns the probabilities of the available actions, which may be what was learned.
+        """Returns the probabilities of the available actions. The array may be part of `learned`.
 
         Raises:
             ValueError: they are no probabilities.
@@ -323,6 +323,7 @@ class Policy(Stateful, abc.ABC):
                 raise
             found = layout(self._initial())
             raise TypeError(f"_initial returned {found}, and _learn: {error}") from error
+        # The first result shows what later ones are like, and a check takes time.
         if not self._state.is_trained or type(after) is not type(learned):
             self._check_learned("_learn returned", after, learned)
         return after

@@ -187,7 +187,7 @@ class Results:
         return results
 
     def conflict(self) -> str:
-        """Returns "" if the folder is empty or holds results of the same study; else what it is."""
+        """Returns why the folder cannot be used; "" if it is empty or has results of the study."""
         if not any(self.path.absolute().glob("[!.]*")):
             return ""
         try:
@@ -237,7 +237,9 @@ class Results:
             raise OSError(f"output folder {self.path} cannot be written: {error}") from error
 
     def _delete_results(self) -> None:
-        for file in (*self.files.folder.glob("*.npz"), *self.path.glob("*.csv")):
+        tables = self.path.glob("*.csv")
+        figures = self.path.glob("figure*.png")
+        for file in (*self.files.folder.glob("*.npz"), *tables, *figures):
             file.unlink()
 
     def load(self) -> None:

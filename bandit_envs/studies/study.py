@@ -44,13 +44,13 @@ class Task(NamedTuple):
     """A block of runs, the smallest piece of work: all that it takes to do it."""
 
     position: int
-    """Of the environment and the policy in the study."""
+    """The index of the environment and the policy in `Study.pairs()`."""
 
     environment: EnvironmentChoice
     policy: PolicyChoice
 
     block: int
-    """Its number or, where rows share a problem, the number of its first run."""
+    """The index of the block if rows are independent runs, or else of its first run."""
 
     runs: int
     steps: int
@@ -96,7 +96,8 @@ class Study:
     """Whether the first policy meets the first environment only, and so on."""
 
     over: Mapping[str, list[float]] = dataclasses.field(default_factory=dict)
-    """A name with a number for each environment: the last step is drawn over these."""
+    """The label of the x-axis, with a number for each environment. The figure then shows the last
+    step over these numbers."""
 
     log_axes: tuple[str, ...] = ()
     """The logarithmic axes of the figure: some of x and y."""
@@ -106,7 +107,7 @@ class Study:
     means."""
 
     expected: list[Mapping[str, Any]] = dataclasses.field(default_factory=list)
-    """What it should show: the arguments of `Expected`."""
+    """Expected results, each a table of the arguments of `Expected`."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Study:
