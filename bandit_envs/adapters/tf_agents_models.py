@@ -51,7 +51,10 @@ class TFPolicyModel:
         self.reward_spec: Nest = policy.time_step_spec.reward  #: what it learns from
         self._variables = AgentVariables(policy if agent is None else agent, train)
         self._table = find_table(policy)
-        self._choose = make_chooser(policy) if self._table is None else None
+        self._choose = None
+        if self._table is None:
+            _check_masks(policy)
+            self._choose = make_chooser(policy)
         self.knows_probabilities = self._table is not None  #: of actions
 
     def __deepcopy__(self: Self, memo: dict[int, object]) -> Self:
@@ -194,6 +197,15 @@ def _check_specs(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> None:
     if not is_integer or len(spec.shape) > 1 or np.any(spec.minimum != 0):
         expected = "integers from 0 on, or slates of them"
         raise ValueError(f"{name} has the action_spec {short_repr(spec)}; expected {expected}")
+
+
+def _check_masks(policy: tf_policy.TFPolicy) -> None:
+    """Raises ValueError if a policy that draws by itself does not see which actions it may."""
+    spec = policy.time_step_spec.observation
+    has_mask = isinstance(spec, dict) and "mask" in spec
+    if has_mask and policy.observation_and_action_constraint_splitter is None:
+        found = f"{type(policy).__name__} draws by itself, and its observation has a mask"
+        raise ValueError(f"{found}; expected an observation_and_action_constraint_splitter")
 
 
 def _nothing(policy: tf_policy.TFPolicy) -> Trajectory:

@@ -76,13 +76,31 @@ class AgentVariables:
 
 
 def find_variables(root: tf.Module) -> list[tf.Variable]:
-    """Returns all variables that an object of TensorFlow keeps, and those of its optimizers."""
-    found: dict[object, tf.Variable] = {}
-    for part in tf.train.TrackableView(root).descendants():
-        kept = [part] if isinstance(part, tf.Variable) else getattr(part, "variables", ())
-        for variable in kept() if callable(kept) else kept:
+    """Returns all variables that an object of TensorFlow keeps, and those of its optimizers.
+
+    Their order is the same in each process, whatever their names are.
+    """
+    parts = tf.train.TrackableView(root).descendants()
+    tracked = [part for part in parts if isinstance(part, tf.Variable)]
+    found: dict[object, tf.Variable] = {variable.ref(): variable for variable in tracked}
+    for part in parts:
+        kept = []
+        if isinstance(part, tf.compat.v1.train.Optimizer):
+            kept += _slots(part, tracked)  # its variables are sorted by name
+        others = getattr(part, "variables", ())
+        kept += others() if callable(others) else others
+        for variable in kept:
             found.setdefault(variable.ref(), variable)
     return list(found.values())
+
+
+def _slots(
+    optimizer: tf.compat.v1.train.Optimizer, variables: list[tf.Variable]
+) -> list[tf.Variable]:
+    """Returns what an optimizer keeps of each variable, such as its momentum."""
+    names = optimizer.get_slot_names()
+    slots = [optimizer.get_slot(variable, name) for variable in variables for name in names]
+    return [slot for slot in slots if slot is not None]
 
 
 def _note_values(values: dict[object, Array]) -> Callable[..., tf.Variable]:

@@ -32,4 +32,7 @@ def neural_with_masks(env, seed):
 
 
 def _split(observation):
-    return observation["observation"], observation["mask"]
+    """The context and the mask, of specs too. TF-Agents takes masks of integers."""
+    mask = observation["mask"]
+    is_spec = isinstance(mask, tf.TensorSpec)
+    return observation["observation"], mask if is_spec else tf.cast(mask, tf.int32)
