@@ -41,7 +41,7 @@ CONTEXT_FREE_POLICIES = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:
 FORMATS = (".png", ".svg", ".pdf")
 """How the files of figures end."""
 
-FEW = 50
+MIN_RUNS = 50
 """With fewer runs, standard errors are too uncertain to compare a figure of the book."""
 
 
@@ -57,7 +57,7 @@ def testbed(options: argparse.Namespace) -> int:
     steps = values["steps"]
     arms = values["environment"][0]["k"]
     has_size_of_book = options.steps in (None, steps) and options.arms == arms
-    has_few_runs = options.runs is not None and options.runs < FEW
+    has_few_runs = options.runs is not None and options.runs < MIN_RUNS
     if figure is None or not has_size_of_book or has_few_runs:
         values["expected"] = []
     if options.arms != arms:

@@ -96,7 +96,7 @@ class DelayedRewards(Wrapper):
         nothing = no_reward(self._observation_spec["feedback"], self._batch_size)
         never = np.full(nothing["arrived"].shape, -1)
         pending = Pending(never, nothing["reward"], nothing["action"])
-        _, time_step = self._paid(self._env.reset(), pending)
+        _, time_step = self._pay_due(self._env.reset(), pending)
         return pending, time_step._replace(reward=no_reward(self._reward_spec, self._batch_size))
 
     def _step(self, action: Nest) -> tuple[Pending, TimeStep]:
@@ -107,9 +107,9 @@ class DelayedRewards(Wrapper):
             np.concatenate((new[:, np.newaxis].astype(old.dtype), old[:, :-1]), axis=1)
             for new, old in zip(latest, self._state.latent)
         )
-        return self._paid(time_step, Pending(*columns))
+        return self._pay_due(time_step, Pending(*columns))
 
-    def _paid(self, time_step: TimeStep, pending: Pending) -> tuple[Pending, TimeStep]:
+    def _pay_due(self, time_step: TimeStep, pending: Pending) -> tuple[Pending, TimeStep]:
         arrived = pending.delay == self._lags
         mask = arrived.reshape(*arrived.shape, *(1,) * (pending.reward.ndim - 2))
         reward = np.where(mask, pending.reward, pending.reward.dtype.type(0))

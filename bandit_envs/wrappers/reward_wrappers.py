@@ -120,7 +120,7 @@ class ClipReward(Wrapper):
 
 
 def _mapped_means(wrapper: Any, means: Array) -> Floats:
-    """Maps means by a linear function; those of slates are of the sum of a reward a slot."""
+    """Maps means by a linear function. For slates, means are sums over slots."""
     mapped: Floats = wrapper._map_rewards(means)
     if isinstance(wrapper.action_spec(), SlateSpec):
         mapped += (math.prod(wrapper.reward_spec().shape) - 1) * wrapper._map_rewards(0.0)
