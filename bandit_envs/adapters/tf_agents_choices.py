@@ -16,7 +16,11 @@ from tf_agents.policies import tf_policy
 from tf_agents.policies import utils as policy_utilities
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents_compiled import CompiledFunction, first_time_step
+from bandit_envs.adapters.tf_agents_compiled import (
+    CompiledFunction,
+    first_time_step,
+    without_compilation,
+)
 from bandit_envs.adapters.tf_agents_saved_models import SavedPolicy
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.nests import Nest
@@ -152,11 +156,7 @@ class TensorFlowsChoice:
 
     def __call__(self, rng: Rng, observation: Nest) -> Array:
         """Returns the actions that the policy chooses, given the observation [n, ...]."""
-        was_eager = tf.config.functions_run_eagerly()
-        tf.config.run_functions_eagerly(True)
-        try:
+        with without_compilation():
             tf.random.set_seed(int(rng.integers(SEEDS)))
             step = self._policy.action(first_time_step(self._policy, observation))
-        finally:
-            tf.config.run_functions_eagerly(was_eager)
         return np.asarray(step.action)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 import tensorflow as tf
 from tf_agents.policies import tf_policy
@@ -54,6 +55,21 @@ class CompiledFunction:
     def __call__(self, time_step: ts.TimeStep, *arguments: tf.Tensor) -> Nest:
         """Returns the tensors that the function returns."""
         return self._compiled(time_step, *arguments)
+
+
+@contextlib.contextmanager
+def without_compilation() -> Iterator[None]:
+    """Runs the functions of TensorFlow as they are written.
+
+    A graph has the seed with which it was made. So a graph that is made anew draws the same numbers
+    again once `tf.random.set_seed` was called.
+    """
+    was_eager = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(was_eager)
 
 
 def first_time_step(policy: tf_policy.TFPolicy, observation: Nest) -> ts.TimeStep:

@@ -13,14 +13,18 @@ import tensorflow_probability as tfp
 from tf_agents.policies import epsilon_greedy_policy, greedy_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents_compiled import CompiledFunction, first_time_step
+from bandit_envs.adapters.tf_agents_compiled import (
+    CompiledFunction,
+    first_time_step,
+    without_compilation,
+)
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.nests import Nest
 
 
 class ProbabilityTable:
-    """The probabilities of all actions under a policy of TF-Agents, compiled once.
+    """The probabilities of all actions under a policy of TF-Agents, compiled once if it can be.
 
     An `EpsilonGreedyPolicy` has no distribution: its table is made of that of its greedy part.
 
@@ -39,16 +43,18 @@ class ProbabilityTable:
             self._chooser = greedy_policy.GreedyPolicy(policy.wrapped_policy)
         self._num_actions = int(policy.action_spec.maximum) + 1
         self._compiled = CompiledFunction(self._table, policy)
-
-    @property
-    def draws(self) -> bool:
-        """Whether it is the table of a model that was drawn, as in Thompson sampling."""
-        return self._compiled.draws
+        #: Whether it is the table of a model that was drawn, as in Thompson sampling.
+        self.draws = self._compiled.draws
 
     def __call__(self, observation: Nest) -> Floats:
         """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
         time_step = first_time_step(self._policy, observation)
-        table = self._compiled(time_step).numpy().astype(np.float64)
+        if self.draws:
+            with without_compilation():
+                tensor = self._table(time_step)
+        else:
+            tensor = self._compiled(time_step)
+        table = tensor.numpy().astype(np.float64)
         table /= table.sum(axis=1, keepdims=True)
         if not self._is_mixture:
             return np.asarray(table)

@@ -127,7 +127,8 @@ def test_a_sampling_policy_is_refused_by_recorders_and_sampled_once_by_estimates
     with pytest.raises(ValueError, match="policy"):
         log_observer(LogRecorder(K), agent.policy)
     log = drawn(50)
-    samples = [probabilities_of(agent.policy, log) for _ in range(100)]
+    tf.random.set_seed(1)  # which must not make all samples alike
+    samples = [probabilities_of(agent.policy, log) for _ in range(30)]
     assert set(np.unique(samples)) == {0.0, 1.0}
     many = np.mean(samples, axis=0)
     np.testing.assert_allclose(many.sum(axis=1), 1.0)
