@@ -1,4 +1,4 @@
-"""Environments in checkpoints of TensorFlow, so that a run goes on where it was saved."""
+"""Environments in checkpoints of TensorFlow, from which a run resumes."""
 
 # TF-Agents has no types: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"

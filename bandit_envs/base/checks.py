@@ -81,6 +81,14 @@ def check_positive(name: str, value: Any, minimum: float = 0.0, maximum: float =
     return check_number(name, number, minimum, maximum)
 
 
+def check_confidence(confidence: Any) -> float:
+    """Returns a confidence above 0 and below 1."""
+    level = check_number("confidence", confidence, 0.0, 1.0)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"confidence is {level:g}; expected a number above 0 and below 1")
+    return level
+
+
 def check_numbers(name: str, value: Any, ndim: int) -> NDArray[Any]:
     """Returns a copy of `value` as an array of real numbers with `ndim` dimensions."""
     array = np.array(as_numbers(f"{name} is", value))

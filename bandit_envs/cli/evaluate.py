@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bandit_envs.base.checks import check_confidence
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import OUT, RowProgress, new_table
 from bandit_envs.cli.evaluation import Candidate, Evaluation, expand_policies
 from bandit_envs.cli.logs import check_fraction, open_log
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.logged import Estimator
-from bandit_envs.logged.estimate import check_confidence
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.studies.choice import Choice

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_number, check_positive
+from bandit_envs.base.checks import check_confidence, check_number, check_positive
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.logged.columns import check_each
-from bandit_envs.logged.estimate import ROUNDING, check_confidence
+from bandit_envs.logged.estimate import ROUNDING
 from bandit_envs.logged.estimators import weigh_rows
 from bandit_envs.logged.log import BanditLog
 

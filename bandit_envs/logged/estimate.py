@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_number
+from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.bootstrap import PoissonBootstrap
 from bandit_envs.logged.sums import ActionSums, MeanSums, RatioSums, WeightSums
 from bandit_envs.metrics.statistics import Statistics
@@ -193,9 +193,7 @@ class Estimate:
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
-        level = check_confidence(confidence)
-        radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * self.standard_error
-        return self.value - radius, self.value + radius
+        return normal_interval(self.value, self.standard_error, confidence)
 
     def bernstein_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of an interval by the empirical Bernstein bound, for the observed range.
@@ -258,12 +256,11 @@ def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     return functools.reduce(EstimateSums.merge, sums)
 
 
-def check_confidence(confidence: float) -> float:
-    """Returns a confidence above 0 and below 1."""
-    level = check_number("confidence", confidence, 0.0, 1.0)
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"confidence is {level:g}; expected a number above 0 and below 1")
-    return level
+def normal_interval(value: float, standard_error: float, confidence: float) -> tuple[float, float]:
+    """Returns the ends of the confidence interval of a normally distributed estimate."""
+    level = check_confidence(confidence)
+    radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * standard_error
+    return value - radius, value + radius
 
 
 def _merge_main(left: MeanSums | RatioSums, right: MeanSums | RatioSums) -> MeanSums | RatioSums:

@@ -6,7 +6,8 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.log import BanditLog
-from bandit_envs.nests import flatten
+from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.specs import ArraySpec
 
 
 def has_items(log: BanditLog) -> bool:
@@ -18,6 +19,11 @@ def context_features(log: BanditLog) -> Floats:
     """Returns the observation, flattened: [n, d]."""
     leaves = [leaf.reshape(len(log), -1) for leaf in flatten(log.observation)]
     return np.concatenate(leaves, axis=1, dtype=np.float64)
+
+
+def spec_of_rows(observation: Nest) -> Nest:
+    """Returns the specs of one row of a nest of arrays [n, ...]."""
+    return map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), observation)
 
 
 def item_features(log: BanditLog) -> Floats:

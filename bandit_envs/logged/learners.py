@@ -17,16 +17,15 @@ from bandit_envs.logged.estimators import (
     SelfNormalizedIPS,
     weigh_rows,
 )
+from bandit_envs.logged.features import has_items, spec_of_rows
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.models import RewardRegression
 from bandit_envs.logged.ridge import RidgeRegression
-from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.features import ContextReader
 from bandit_envs.policies.linear_scores import LinearGreedyPolicy, LinearSoftmaxPolicy
 from bandit_envs.policies.policy import Policy
 from bandit_envs.seeding import Seed
-from bandit_envs.specs import ArraySpec
 
 OBJECTIVES = (
     InversePropensityScoring(),
@@ -80,7 +79,10 @@ class DirectMethodLearner(Learner):
                 model = RidgeRegression().fit(context[rows], log.reward[rows])
                 weights[action] = model.weights
         return LinearGreedyPolicy(
-            weights, observation_spec=_spec_of(log), batch_size=batch_size, seed=seed
+            weights,
+            observation_spec=spec_of_rows(log.observation),
+            batch_size=batch_size,
+            seed=seed,
         )
 
 
@@ -117,7 +119,10 @@ class DoublyRobustLearner(Learner):
         rewards[rows, log.action] += error / log.propensity
         weights = [RidgeRegression().fit(context, column).weights for column in rewards.T]
         return LinearGreedyPolicy(
-            weights, observation_spec=_spec_of(log), batch_size=batch_size, seed=seed
+            weights,
+            observation_spec=spec_of_rows(log.observation),
+            batch_size=batch_size,
+            seed=seed,
         )
 
 
@@ -181,7 +186,10 @@ class PolicyGradientLearner(Learner):
         weights[:, 1:] /= std
         weights[:, 0] -= weights[:, 1:] @ mean
         return LinearSoftmaxPolicy(
-            weights, observation_spec=_spec_of(log), batch_size=batch_size, seed=seed
+            weights,
+            observation_spec=spec_of_rows(log.observation),
+            batch_size=batch_size,
+            seed=seed,
         )
 
 
@@ -229,11 +237,6 @@ def value_and_gradient(
 
 def _context_of(log: BanditLog) -> Floats:
     """Returns the contexts of a log as numbers: [n, d]."""
-    if isinstance(log.observation, dict) and "per_arm" in log.observation:
+    if has_items(log):
         raise ValueError("log has features of the actions, per_arm; expected contexts alone")
-    return ContextReader(_spec_of(log)).read(log.observation, len(log))
-
-
-def _spec_of(log: BanditLog) -> Nest:
-    """Returns the specs of one row's observation."""
-    return map_structure(lambda leaf: ArraySpec(leaf.shape[1:], leaf.dtype), log.observation)
+    return ContextReader(spec_of_rows(log.observation)).read(log.observation, len(log))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import statistics
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.logged.columns import as_column, check_each
-from bandit_envs.logged.estimate import Estimate, check_confidence
+from bandit_envs.logged.estimate import Estimate, normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
 
 
@@ -52,9 +51,7 @@ class CombinedEstimate:
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
-        level = check_confidence(confidence)
-        radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * self.standard_error
-        return self.value - radius, self.value + radius
+        return normal_interval(self.value, self.standard_error, confidence)
 
 
 def combine_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:

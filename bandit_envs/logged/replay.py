@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, read_only
+from bandit_envs.arrays import Floats, Indices, Mask, Rng, read_only
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
+from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
@@ -64,7 +65,7 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
         self._observations = log.seen()
         self._acceptance = log.propensity.min() / log.propensity
         super().__init__(
-            map_structure(_spec_of_rows, self._observations),
+            spec_of_rows(self._observations),
             log.num_actions,
             ArraySpec((), np.float64, "reward"),
             batch_size=batch_size,
@@ -115,11 +116,6 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
     def _find_matches(self, state: ReplayState, action: Indices) -> Mask:
         """Returns where the event counts and its action is the logged one: [B]."""
         return np.asarray(state.accepted & (self._log.action[state.rows] == action))
-
-
-def _spec_of_rows(array: Array) -> ArraySpec:
-    """Returns the spec of a row of an array [n, ...]."""
-    return ArraySpec(array.shape[1:], array.dtype)
 
 
 class MatchedRows:

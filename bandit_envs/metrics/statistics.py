@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.base.checks import check_number
+from bandit_envs.base.checks import check_confidence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,9 +49,7 @@ class Statistics:
         Args:
             confidence: above 0 and below 1.
         """
-        level = check_number("confidence", confidence, 0.0, 1.0)
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"confidence is {level:g}; expected a number above 0 and below 1")
+        level = check_confidence(confidence)
         radius = student_quantile(level, max(self.count - 1, 1)) * self.standard_error
         return self.mean - radius, self.mean + radius
 
