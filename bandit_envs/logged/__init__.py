@@ -5,16 +5,19 @@ from bandit_envs.logged.confidence_sequence import IPSConfidenceSequence as IPSC
 from bandit_envs.logged.continuous import KernelDR as KernelDR
 from bandit_envs.logged.continuous import KernelIPS as KernelIPS
 from bandit_envs.logged.continuous import SelfNormalizedKernelIPS as SelfNormalizedKernelIPS
+from bandit_envs.logged.continuous import actions_of as actions_of
 from bandit_envs.logged.continuous import cosine_kernel as cosine_kernel
 from bandit_envs.logged.continuous import epanechnikov_kernel as epanechnikov_kernel
 from bandit_envs.logged.continuous import gaussian_kernel as gaussian_kernel
 from bandit_envs.logged.continuous import triangular_kernel as triangular_kernel
 from bandit_envs.logged.dsjson import read_dsjson as read_dsjson
 from bandit_envs.logged.dsjson import write_dsjson as write_dsjson
+from bandit_envs.logged.embeddings import ActionPosterior as ActionPosterior
 from bandit_envs.logged.embeddings import MarginalizedIPS as MarginalizedIPS
 from bandit_envs.logged.embeddings import (
     SelfNormalizedMarginalizedIPS as SelfNormalizedMarginalizedIPS,
 )
+from bandit_envs.logged.embeddings import likelihoods_by_counts as likelihoods_by_counts
 from bandit_envs.logged.embeddings import likelihoods_by_posterior as likelihoods_by_posterior
 from bandit_envs.logged.embeddings import likelihoods_of_embeddings as likelihoods_of_embeddings
 from bandit_envs.logged.estimate import Estimate as Estimate
@@ -37,6 +40,7 @@ from bandit_envs.logged.files import read_log as read_log
 from bandit_envs.logged.files import write_log as write_log
 from bandit_envs.logged.frames import from_frame as from_frame
 from bandit_envs.logged.frames import to_frame as to_frame
+from bandit_envs.logged.ips_learner import IPSLearner as IPSLearner
 from bandit_envs.logged.learners import DirectMethodLearner as DirectMethodLearner
 from bandit_envs.logged.learners import DoublyRobustLearner as DoublyRobustLearner
 from bandit_envs.logged.learners import Learner as Learner
@@ -50,6 +54,9 @@ from bandit_envs.logged.loggers import combine_estimates as combine_estimates
 from bandit_envs.logged.models import RewardRegression as RewardRegression
 from bandit_envs.logged.obp import from_obp as from_obp
 from bandit_envs.logged.obp import to_obp as to_obp
+from bandit_envs.logged.policy_files import SavedPolicy as SavedPolicy
+from bandit_envs.logged.policy_files import read_policy as read_policy
+from bandit_envs.logged.policy_files import write_policy as write_policy
 from bandit_envs.logged.probabilities import probabilities_of as probabilities_of
 from bandit_envs.logged.recorder import LogRecorder as LogRecorder
 from bandit_envs.logged.replay import MatchedRows as MatchedRows

@@ -11,6 +11,7 @@ A small bandwidth leaves few rows; a large one is biased by rewards of actions f
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -21,7 +22,12 @@ from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_positive
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.estimate import Estimate, Terms
-from bandit_envs.logged.log import MIN_PROPENSITY
+from bandit_envs.logged.log import MIN_PROPENSITY, BanditLog
+from bandit_envs.nests import map_structure
+from bandit_envs.policies import ContinuousPolicy
+from bandit_envs.trajectories import restart
+
+ROWS = 1024  # shown to a policy at a time
 
 
 def gaussian_kernel(distance: Floats) -> Floats:
@@ -47,6 +53,10 @@ def cosine_kernel(distance: Floats) -> Floats:
 
 class KernelIPS:
     """Averages rewards of near actions: mean(w r).
+
+    It is biased where rewards are not linear within a bandwidth of the policy's actions; by how
+    much grows with the square of the bandwidth. It is too small, for rewards above 0, where actions
+    are limited to an interval and the policy's are within a bandwidth of its ends.
 
     Args:
         bandwidth: above 0, in units of the actions.
@@ -111,6 +121,8 @@ class KernelIPS:
 class SelfNormalizedKernelIPS(KernelIPS):
     """Divides by the sum of the weights: sum(w r) / sum(w).
 
+    It is biased as `KernelIPS` is, but less at the ends of an interval; and where logs are short.
+
     Args:
         bandwidth, kernel: as for `KernelIPS`.
 
@@ -122,6 +134,9 @@ class SelfNormalizedKernelIPS(KernelIPS):
 
 class KernelDR:
     """Corrects predicted rewards q of the policy's actions: mean(q + w (r - q)).
+
+    It is biased as `KernelIPS` is, by what the predictions are wrong about: even good ones are of
+    the policy's action, and not of the near one that earned the reward.
 
     Args:
         bandwidth, kernel: as for `KernelIPS`.
@@ -160,6 +175,27 @@ class KernelDR:
         weighted = check_reward_range("the weighted error", weights * (rewards - predicted))
         terms = Terms(direct=predicted, weighted=weighted, weights=weights[np.newaxis])
         return terms.sums().estimate([terms], stacklevel=2)
+
+
+def actions_of(policy: ContinuousPolicy, log: BanditLog) -> Floats:
+    """Returns the actions that a policy, which does not learn, would draw: [n].
+
+    The policy stays as it is, so another call returns the same actions.
+
+    Args:
+        policy: chooses numbers. The estimators of this module are made for one that hardly varies;
+            of another, they estimate what it would earn if it drew these very actions.
+        log: n decisions.
+    """
+    size = max(1, min(ROWS, len(log)))
+    shown = policy.replicate(size)
+    actions = np.empty(len(log))
+    for start in range(0, len(log), size):
+        rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
+        observation = map_structure(operator.itemgetter(rows), log.observation)
+        found = shown.action(restart(observation, size))
+        actions[start : start + size] = found[: len(log) - start]
+    return actions
 
 
 def _as_rewards(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:

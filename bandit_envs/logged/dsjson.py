@@ -76,7 +76,7 @@ def read_dsjson(path: str | os.PathLike[str]) -> BanditLog:
 
 def _make_documents(log: BanditLog) -> Iterator[dict[str, Any]]:
     """Yields the decisions of a log as dsjson has them."""
-    refuse_columns(log, "available", "expected_rewards", "step", "row")
+    refuse_columns(log, "available", "expected_rewards", "step", "row", "embedding")
     observation = log.observation
     per_arm = None
     if isinstance(observation, dict) and observation.keys() == {"global", "per_arm"}:

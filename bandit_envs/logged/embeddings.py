@@ -10,12 +10,14 @@ where pi is the policy and pi_b the logging policy. It varies less.
 
 from __future__ import annotations
 
-from typing import ClassVar
+import copy
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Floats, check_array
+from bandit_envs.base.checks import short_repr
 from bandit_envs.logged.columns import (
     as_column,
     check_distributions,
@@ -23,7 +25,8 @@ from bandit_envs.logged.columns import (
     check_reward_range,
 )
 from bandit_envs.logged.estimate import Estimate, Terms
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.features import context_features
+from bandit_envs.logged.log import BanditLog, require_numbered_actions
 
 
 class MarginalizedIPS:
@@ -97,6 +100,8 @@ class MarginalizedIPS:
 class SelfNormalizedMarginalizedIPS(MarginalizedIPS):
     """Divides `MarginalizedIPS` by the sum of its weights: sum(w r) / sum(w).
 
+    Where `MarginalizedIPS` is unbiased, its bias vanishes as the log grows.
+
     Source: as for `MarginalizedIPS`.
     """
 
@@ -122,13 +127,79 @@ def likelihoods_of_embeddings(embedding: ArrayLike, category_probabilities: Arra
     return np.asarray(likelihoods)
 
 
+def likelihoods_by_counts(log: BanditLog) -> Floats:
+    """Returns the shares of the rows of each action that have the embeddings e_i: [n, K].
+
+    They estimate p(e_i | a), and are exact if each action has one embedding. Embeddings must not
+    depend on the context. Actions that were never logged get 0; a policy that takes them has a mean
+    weight below 1.
+
+    Args:
+        log: n decisions, with `embedding`.
+    """
+    embedding = _embedding_of(log)
+    _, kind = np.unique(embedding, axis=0, return_inverse=True)  # [n, 1] in NumPy 2.0 only
+    kind = kind.reshape(len(log))
+    counts = np.zeros((int(kind.max(initial=-1)) + 1, log.num_actions))
+    np.add.at(counts, (kind, log.action), 1.0)
+    shares = counts / np.maximum(counts.sum(axis=0), 1.0)
+    return np.asarray(shares[kind])
+
+
+class ActionPosterior:
+    """Estimates p(a | x, e) by a classifier of the logged actions, for `likelihoods_by_posterior`.
+
+    Its features are the observation's, flattened, and for each dimension of the embedding which
+    category it is, but for the first. Actions that were never logged get 0.
+
+    It learns from the rows that it predicts. A classifier that overfits then makes weights more
+    like those of `InversePropensityScoring`, which vary more but are not biased. Predictions of
+    other rows would bias the estimate by their errors, which propensities divide. Prefer
+    `likelihoods_by_counts` where embeddings do not depend on the context, and else
+    `SelfNormalizedMarginalizedIPS`, which such errors harm less.
+
+    Args:
+        model: a classifier of scikit-learn, with `predict_proba`.
+
+    Source: Saito & Joachims, Off-policy evaluation for large action spaces via embeddings (2022).
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not hasattr(model, "predict_proba"):
+            raise TypeError(f"model is {short_repr(model)}; expected one with predict_proba")
+        self._model = model
+
+    def predict(self, log: BanditLog) -> Floats:
+        """Returns p(a | x_i, e_i) of every action: [n, K]; the log needs an `embedding`."""
+        size = len(require_numbered_actions(log))
+        is_category = [_indicators(column) for column in _embedding_of(log).T]
+        features = np.concatenate([context_features(log), *is_category], axis=1)
+        model = copy.deepcopy(self._model).fit(features, log.action)
+        table = np.zeros((size, log.num_actions))
+        table[:, model.classes_] = model.predict_proba(features)
+        return table
+
+
+def _embedding_of(log: BanditLog) -> NDArray[np.int64]:
+    """Returns the embeddings of a log: [n, D]."""
+    if log.embedding is None:
+        raise ValueError("log has no embedding; expected the categories of the actions, [n, D]")
+    return log.embedding
+
+
+def _indicators(categories: NDArray[np.int64]) -> Floats:
+    """Returns which category a row has of all but the first: [n, C - 1]."""
+    known = np.unique(categories)
+    return np.asarray(categories[:, np.newaxis] == known[1:], np.float64)
+
+
 def likelihoods_by_posterior(log: BanditLog, posterior: ArrayLike) -> Floats:
     """Returns multiples of p(e_i | a), by Bayes' rule: [n, K].
 
     Args:
         log: n logged decisions, with `action_probabilities`.
-        posterior: [n, K], p(a | x_i, e_i), such as a classifier of logged actions predicts from
-            contexts and embeddings.
+        posterior: [n, K], p(a | x_i, e_i), such as `ActionPosterior` predicts from contexts and
+            embeddings.
     """
     if log.action_probabilities is None:
         raise ValueError("log has no action_probabilities; Bayes' rule needs them")

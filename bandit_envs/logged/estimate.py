@@ -105,8 +105,8 @@ class EstimateSums:
         return math.sqrt(self.main.squared_influence() / self.size / (self.size - 1))
 
     def bias(self) -> float:
-        """Returns the mean of (w - changed w) residual; positive if the value is too low."""
-        return 0.0 if self.left_out is None else float(self.left_out.mean)
+        """Returns the mean of (changed w - w) residual; negative if the value is too low."""
+        return 0.0 if self.left_out is None else 0.0 - float(self.left_out.mean)
 
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""
@@ -187,7 +187,7 @@ class Estimate:
     effective_sample_size: float  #: (sum w)^2 / sum w^2; of slates, the mean over the slots
     max_weight: float  #: before any clipping
     share_of_large_weights: float  #: of rows whose weight exceeds 100
-    bias: float  #: mean of (w - changed w) times the residual; positive if the value is too low
+    bias: float  #: expected value less the truth, by changed weights; negative if it is too low
     sums: EstimateSums = dataclasses.field(repr=False, compare=False)
     terms: Iterable[Terms] = dataclasses.field(repr=False, compare=False)
 

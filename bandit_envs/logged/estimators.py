@@ -25,7 +25,7 @@ from bandit_envs.arrays import Array, Floats, as_numbers
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.columns import check_distributions, check_reward_range
 from bandit_envs.logged.estimate import Estimate, EstimateSums, Terms
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.logged.sums import ActionSums
 from bandit_envs.metrics.statistics import student_quantile
 
@@ -112,7 +112,8 @@ class Estimator(abc.ABC):
 class ReplayMethod(Estimator):
     """The mean reward of the rows whose action a deterministic policy would have taken.
 
-    It is unbiased if the logging policy was uniform.
+    It is unbiased if the logging policy was uniform; else it is biased towards the contexts where
+    the log has the policy's actions often.
 
     Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
     """
@@ -148,7 +149,7 @@ class InversePropensityScoring(Estimator):
 class SelfNormalizedIPS(Estimator):
     """Divides by the sum of the weights: sum(w r) / sum(w).
 
-    Its bias vanishes as the log grows.
+    It is biased in short logs; the bias vanishes as the log grows.
 
     Source: Swaminathan & Joachims, The self-normalized estimator (2015).
     """
@@ -200,7 +201,7 @@ class DoublyRobust(Estimator):
 class SelfNormalizedDR(Estimator):
     """Divides corrections by weights: mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
 
-    Its bias vanishes as the log grows.
+    It is biased in short logs; the bias vanishes as the log grows.
 
     Source: Kallus & Uehara, Intrinsically efficient off-policy evaluation (2019).
     """
@@ -216,7 +217,7 @@ class SelfNormalizedDR(Estimator):
 class SwitchDR(Estimator):
     """Doubly robust, but with predictions alone where w > threshold.
 
-    There it is as biased as the predictions are.
+    There it is as biased as the predictions are. There is a warning if that is more than noise.
 
     Args:
         threshold: the largest weight that is used. By default, all are.
@@ -238,7 +239,8 @@ class SwitchDR(Estimator):
 class DRWithOptimisticShrinkage(Estimator):
     """Doubly robust with the weights shrinkage w / (w^2 + shrinkage).
 
-    The smaller the weights become, the more it is biased as the predictions are.
+    The smaller the weights become, the more it is biased as the predictions are. There is a warning
+    if that is more than noise.
 
     Args:
         shrinkage: at least 0; 0 gives the direct method, infinity gives `DoublyRobust`.
@@ -261,6 +263,9 @@ class DRWithOptimisticShrinkage(Estimator):
 class SubGaussianIPS(Estimator):
     """Inverse propensity scoring with the weights w / (1 - shrinkage + shrinkage w).
 
+    It is biased towards the mean reward of the log, the more the larger the shrinkage is. There is
+    a warning if that is more than noise.
+
     Args:
         shrinkage: from 0, which changes nothing, to 1, which makes all weights 1.
 
@@ -278,7 +283,10 @@ class SubGaussianIPS(Estimator):
 
 
 class SubGaussianDR(SubGaussianIPS):
-    """Doubly robust with the weights of `SubGaussianIPS`, from the same source."""
+    """Doubly robust with the weights of `SubGaussianIPS`, from the same source.
+
+    It is biased as the predictions are, where weights become smaller.
+    """
 
     needs_predictions = True
 
@@ -414,7 +422,7 @@ def _find_actions(log: BanditLog, table: Array) -> ActionSums:
 def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:
     """Returns an array of numbers [n, K]."""
     table = as_numbers(f"{name} is", value)
-    shape = (len(log), log.num_actions)
+    shape = (len(log), require_numbered_actions(log).num_actions)
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
     return table

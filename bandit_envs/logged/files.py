@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from bandit_envs.base.saving import atomic_write, load_state, save_state
-from bandit_envs.datasets.tables import import_extra, read_table
+from bandit_envs.datasets.tables import errors_that_name, import_extra, read_table
 from bandit_envs.logged.frames import KEY, to_frame
 from bandit_envs.logged.layout import Layout, find_text_columns, join_columns, split_log
 from bandit_envs.logged.log import BanditLog, concatenate
 
 SUFFIXES = (".npz", ".csv", ".parquet")
+NOT_WRITTEN = (
+    "write_log did not write it; scan_log and from_frame read tables whose features are named"
+)
 
 
 def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
@@ -77,7 +80,7 @@ def read_csv_layout(file: Path) -> Layout:
     with file.open(encoding="utf-8", newline="") as lines:
         first = lines.readline()
     if not first.startswith("# {"):
-        raise ValueError("write_log did not write it; use from_frame(pandas.read_csv(...))")
+        raise ValueError(NOT_WRITTEN)
     layout: Layout = json.loads(first[2:])
     return layout
 
@@ -94,6 +97,8 @@ def read_parquet_layout(file: Path) -> Layout:
     from pyarrow import parquet  # noqa: PLC0415
 
     metadata = parquet.read_metadata(file).metadata or {}
+    if KEY.encode() not in metadata:
+        raise ValueError(NOT_WRITTEN)
     layout: Layout = json.loads(metadata[KEY.encode()])
     return layout
 
@@ -103,7 +108,11 @@ def _read_folder(folder: Path) -> BanditLog:
     files = find_log_files(folder)
     if not files:
         raise ValueError(f"{folder} has no files that end in {', '.join(SUFFIXES)}")
-    return concatenate([read_log(file) for file in files])
+    logs = [read_log(file) for file in files]
+    for file, log in zip(files, logs):
+        with errors_that_name(file):
+            concatenate([logs[0][:0], log[:0]])  # an error if their columns differ
+    return concatenate(logs)
 
 
 def _write_npz(file: Path, log: BanditLog) -> None:

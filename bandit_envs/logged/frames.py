@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Array, as_numbers
+from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import as_list
 from bandit_envs.datasets.tables import import_extra
-from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.layout import Layout, join_columns, split_log
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.missing import MissingValues
@@ -36,6 +35,7 @@ def from_frame(
     *,
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
+    embedding: str | Sequence[str] = (),
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision.
 
@@ -47,6 +47,7 @@ def from_frame(
         features: the columns of the observation [n, d], all numbers; or None if `to_frame` made
             the frame.
         num_actions: by default, the largest action plus 1.
+        embedding: the columns of the categories of the action, integers from 0, if there are any.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
@@ -59,37 +60,58 @@ def from_frame(
         layout["rows"] = len(frame)  # some may have been filtered
         return join_columns(layout, {name: frame[name].to_numpy() for name in frame})
     feature_names = as_list(features)
-    used = [action, reward, propensity, *feature_names]
+    embedding_names = as_list(embedding)
+    used = [action, reward, propensity, *feature_names, *embedding_names]
     for name in used:
         if name not in frame:
             raise ValueError(f"frame has no column {name!r}; it has {list(frame)[:20]}")
+    check_roles([action, reward, propensity], feature_names)
     MissingValues.from_frame(frame, used).check_none()
-    actions = read_actions(frame, action)
+    actions = read_integers(frame, action)
+    categories = [read_integers(frame, name) for name in embedding_names]
+    rewards = _read_numbers(frame, reward)
+    propensities = _read_numbers(frame, propensity)
+    observation = _read_features(frame, feature_names)
     if num_actions is None and len(actions):
         check_smallest_action(action, int(actions.min()))
     try:
         return BanditLog(
-            observation=_read_features(frame, feature_names),
+            observation=observation,
             action=actions,
-            reward=frame[reward].to_numpy(),
-            propensity=frame[propensity].to_numpy(),
+            reward=rewards,
+            propensity=propensities,
             num_actions=num_actions,  # type: ignore[arg-type]  # None is the default
+            embedding=np.stack(categories, axis=1) if categories else None,
         )
     except (TypeError, ValueError) as error:
         where = f"action is column {action!r}, reward {reward!r}, propensity {propensity!r}"
-        if frame.index.name and len(frame) == frame.index[-1] - frame.index[0] + 1:
-            where += f", row 0 is {frame.index.name} {frame.index[0]}"
-        raise type(error)(f"{error} ({where})") from error
+        raise type(error)(f"{error} ({where}{_describe_rows(frame)})") from error
 
 
-def read_actions(frame: Any, name: str) -> Array:
-    """Returns the actions in a column, which must be whole numbers."""
-    actions = frame[name].to_numpy()
-    if actions.dtype.kind not in "iu":
-        whole = [isinstance(each, (int, float)) and each % 1 == 0 for each in actions.tolist()]
-        check_each(f"column {name!r}", actions, np.array(whole, np.bool_), "an integer")
-        actions = actions.astype(np.int64)
-    return np.asarray(actions)
+def check_roles(decision: Sequence[str], features: Sequence[str]) -> None:
+    """Raises ValueError if a column has two roles.
+
+    Args:
+        decision: the columns of the action, the reward and the propensity.
+        features: those of the observation, which is known before the decision.
+    """
+    if len(set(decision)) < len(decision):
+        found = ", ".join(map(repr, decision))
+        raise ValueError(f"action, reward and propensity are {found}; expected three columns")
+    for name in features:
+        if name in decision:
+            expected = "what is known before the action: not it, its reward or its propensity"
+            raise ValueError(f"features has {name!r}; expected {expected}")
+
+
+def read_integers(frame: Any, name: str) -> Array:
+    """Returns the actions or categories in a column, which must be whole numbers."""
+    integers = frame[name].to_numpy()
+    if integers.dtype.kind not in "iu":
+        whole = [isinstance(each, (int, float)) and each % 1 == 0 for each in integers.tolist()]
+        _check_column(frame, name, np.array(whole, np.bool_), "an integer")
+        integers = integers.astype(np.int64)
+    return np.asarray(integers)
 
 
 def check_smallest_action(name: str, smallest: int) -> None:
@@ -99,7 +121,46 @@ def check_smallest_action(name: str, smallest: int) -> None:
         raise ValueError(f"{problem}; subtract 1, or give num_actions")
 
 
-def _read_features(frame: Any, names: Sequence[str]) -> Array:
-    """Returns the observation [n, d] in some columns."""
-    columns = [as_numbers(f"column {name!r} is", frame[name].to_numpy()) for name in names]
-    return np.array(columns).reshape(len(names), len(frame)).T
+def _read_numbers(frame: Any, name: str) -> Floats:
+    """Returns the numbers in a column; ValueError names the first value that is none."""
+    try:
+        return np.asarray(frame[name].astype(np.float64))
+    except (TypeError, ValueError):
+        is_number = [_is_number(each) for each in frame[name].tolist()]
+        _check_column(frame, name, np.array(is_number, np.bool_), "a number")
+        raise
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _check_column(frame: Any, name: str, is_good: Mask, expected: str) -> None:
+    """Raises ValueError for the first value of a column that is not good, with its row or line."""
+    if not is_good.all():
+        row = int(is_good.argmin())
+        found = f"column {name!r} is {frame[name].tolist()[row]!r}"
+        place = f"{frame.index.name or 'row'} {frame.index[row]}"
+        raise ValueError(f"{found} in {place}; expected {expected}")
+
+
+def _describe_rows(frame: Any) -> str:
+    """Says which line or row of a file the first row of a frame is, if it is another."""
+    if not (len(frame) and frame.index.name) or (frame.index.name, frame.index[0]) == ("row", 0):
+        return ""
+    described = f", row 0 is {frame.index.name} {frame.index[0]}"
+    has_gaps = len(frame) != frame.index[-1] - frame.index[0] + 1
+    return f"{described}, and rows that miss values do not count" if has_gaps else described
+
+
+def _read_features(frame: Any, names: Sequence[str]) -> Floats:
+    """Returns the observation [n, d] in some columns, whose numbers must be finite."""
+    observation = np.empty((len(frame), len(names)))
+    for place, name in enumerate(names):
+        observation[:, place] = _read_numbers(frame, name)
+        _check_column(frame, name, np.isfinite(observation[:, place]), "a finite number")
+    return observation

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_integer, check_number, check_positive
+from bandit_envs.base.checks import check_integer, check_number, check_positive, short_repr
 from bandit_envs.logged.estimators import (
     DirectMethod,
     DoublyRobust,
@@ -17,15 +19,17 @@ from bandit_envs.logged.estimators import (
     SelfNormalizedIPS,
     weigh_rows,
 )
-from bandit_envs.logged.features import has_items, spec_of_rows
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.features import context_of, spec_of_rows
+from bandit_envs.logged.log import BanditLog, check_repeatable, concatenate
 from bandit_envs.logged.models import RewardRegression
-from bandit_envs.logged.ridge import RidgeRegression
+from bandit_envs.logged.reward_sums import fit_batches
+from bandit_envs.logged.ridge import RidgeRegression, RidgeSums
 from bandit_envs.policies.draws import softmax
-from bandit_envs.policies.features import ContextReader
+from bandit_envs.policies.estimator_scores import NEVER, RegressionGreedyPolicy
 from bandit_envs.policies.linear_scores import LinearGreedyPolicy, LinearSoftmaxPolicy
 from bandit_envs.policies.policy import Policy
-from bandit_envs.seeding import Seed
+from bandit_envs.policies.scikit_learn_model import check_estimator, copy_estimator
+from bandit_envs.seeding import Seed, generator
 
 OBJECTIVES = (
     InversePropensityScoring(),
@@ -35,6 +39,8 @@ OBJECTIVES = (
     DirectMethod(),
 )
 """What `PolicyGradientLearner` can climb."""
+
+FOLDS = 3  # of cross-fitted models of rewards
 
 
 class Learner(abc.ABC):
@@ -50,8 +56,26 @@ class Learner(abc.ABC):
         Args:
             log: n decisions, whose observations are contexts without features of the actions.
             batch_size: the number of rows of the policy.
-            seed: of the policy's draws.
+            seed: of the policy's draws, and of estimators whose `random_state` is None.
         """
+
+    @property
+    def streams(self) -> bool:
+        """Whether `fit_batches` keeps one batch in memory rather than all rows."""
+        return False
+
+    def fit_batches(
+        self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
+    ) -> Policy:
+        """Returns what `fit` does of the whole log.
+
+        Args:
+            batches: of the log in order, such as `scan_log` returns. They are passed over more than
+                once, so they must not be a generator.
+            batch_size: the number of rows of the policy.
+            seed: of the policy's draws, and of estimators whose `random_state` is None.
+        """
+        return self.fit(concatenate(list(batches)), batch_size, seed)
 
 
 class DirectMethodLearner(Learner):
@@ -59,8 +83,15 @@ class DirectMethodLearner(Learner):
 
         argmax_a  q_a(x)
 
-    where q_a is a ridge regression of the rewards of the action a. An action that was never logged
-    has the prediction 0.
+    where q_a is a regression of the rewards of the action a. An action that was never logged is
+    chosen only if no other is available.
+
+    Args:
+        regressor: of scikit-learn, of which each action gets a copy; or a classifier of rewards.
+            By default a `RidgeRegression`.
+
+    Raises:
+        TypeError: `regressor` is no estimator.
 
     Source: Beygelzimer & Langford, The offset tree (2009), the regression approach.
 
@@ -70,20 +101,38 @@ class DirectMethodLearner(Learner):
     2
     """
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> LinearGreedyPolicy:
-        context = _context_of(log)
-        weights = np.zeros((log.num_actions, 1 + context.shape[1]))
+    def __init__(self, regressor: Any = None) -> None:
+        self._regressor = _check_regressor(regressor)
+
+    @property
+    def streams(self) -> bool:
+        return self._regressor is None
+
+    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> Policy:
+        if self.streams:
+            return self.fit_batches([log], batch_size, seed)
+        rng = generator(seed)
+        context = context_of(log)
+        models: list[Any] = []
         for action in range(log.num_actions):
             rows = np.flatnonzero(log.action == action)
-            if rows.size:
-                model = RidgeRegression().fit(context[rows], log.reward[rows])
-                weights[action] = model.weights
-        return LinearGreedyPolicy(
-            weights,
-            observation_spec=spec_of_rows(log.observation),
-            batch_size=batch_size,
-            seed=seed,
-        )
+            regressor = copy_estimator(self._regressor, rng)
+            models.append(fit_regressor(regressor, context[rows], log.reward[rows], action))
+        return _greedy_policy(models, log, batch_size, rng)
+
+    def fit_batches(
+        self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
+    ) -> Policy:
+        if not self.streams:
+            return super().fit_batches(batches, batch_size, seed)
+        sums = RidgeSums()
+        batch: BanditLog | None = None
+        for batch in check_repeatable(batches):
+            context = context_of(batch)
+            for action in np.unique(batch.action).tolist():
+                rows = np.flatnonzero(batch.action == action)
+                sums.add(action, context[rows], batch.reward[rows])
+        return _ridge_policy(sums.fit(), batch, batch_size, seed)
 
 
 class DoublyRobustLearner(Learner):
@@ -91,14 +140,20 @@ class DoublyRobustLearner(Learner):
 
         argmax_a  g_a(x)
 
-    where g_a is a ridge regression on all rows i of
+    where g_a is a regression on all rows i of
 
         q(x_i, a) + 1{a = a_i} (r_i - q(x_i, a)) / p_i
 
-    and q are cross-fitted predictions of the rewards. So the propensities correct a bad q.
+    and q are cross-fitted predictions of the rewards. So the propensities correct a bad q. An
+    action that was never logged is chosen only if no other is available.
 
     Args:
-        model: of the rewards, as for `RewardRegression`.
+        model: of the rewards, q, as for `RewardRegression`.
+        regressor: of scikit-learn, of which each action gets a copy, g. By default a
+            `RidgeRegression`.
+
+    Raises:
+        TypeError: `regressor` is no estimator.
 
     Source: Dudik, Langford & Li, Doubly robust policy evaluation and learning (2011), section 4.
 
@@ -108,22 +163,47 @@ class DoublyRobustLearner(Learner):
     2
     """
 
-    def __init__(self, model: object = None) -> None:
+    def __init__(self, model: Any = None, regressor: Any = None) -> None:
         self._model = model
+        self._regressor = _check_regressor(regressor)
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> LinearGreedyPolicy:
-        context = _context_of(log)
-        rewards = RewardRegression(self._model).predict(log)
-        rows = np.arange(len(log))
-        error = log.reward - rewards[rows, log.action]
-        rewards[rows, log.action] += error / log.propensity
-        weights = [RidgeRegression().fit(context, column).weights for column in rewards.T]
-        return LinearGreedyPolicy(
-            weights,
-            observation_spec=spec_of_rows(log.observation),
-            batch_size=batch_size,
-            seed=seed,
-        )
+    @property
+    def streams(self) -> bool:
+        return self._model is None and self._regressor is None
+
+    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> Policy:
+        if self.streams:
+            return self.fit_batches([log], batch_size, seed)
+        context = context_of(log)
+        rewards = _correct_rewards(RewardRegression(self._model).predict(log), log)
+        is_logged = np.bincount(log.action, minlength=log.num_actions) > 0
+        regressor = RidgeRegression() if self._regressor is None else self._regressor
+        rng = generator(seed)
+        models: list[Any] = [NEVER] * log.num_actions
+        for action in np.flatnonzero(is_logged).tolist():
+            made = copy_estimator(regressor, rng)
+            models[action] = fit_regressor(made, context, rewards[:, action], action)
+        return _greedy_policy(models, log, batch_size, rng)
+
+    def fit_batches(
+        self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
+    ) -> Policy:
+        if not self.streams:
+            return super().fit_batches(batches, batch_size, seed)
+        model = fit_batches(check_repeatable(batches), FOLDS)
+        sums = RidgeSums()
+        logged: set[int] = set()
+        size = 0
+        batch: BanditLog | None = None
+        for batch in batches:
+            context = context_of(batch)
+            rewards = _correct_rewards(model.predict(batch, size), batch)
+            for action in range(batch.num_actions):
+                sums.add(action, context, rewards[:, action])
+            logged.update(np.unique(batch.action).tolist())
+            size += len(batch)
+        models = {action: model for action, model in sums.fit().items() if action in logged}
+        return _ridge_policy(models, batch, batch_size, seed)
 
 
 class PolicyGradientLearner(Learner):
@@ -171,7 +251,7 @@ class PolicyGradientLearner(Learner):
         self._model = model
 
     def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> LinearSoftmaxPolicy:
-        context = _context_of(log)
+        context = context_of(log)
         mean = context.mean(axis=0)
         std = context.std(axis=0)
         std[std == 0.0] = 1.0
@@ -235,8 +315,75 @@ def value_and_gradient(
     return value, by_score.T @ features / len(log)
 
 
-def _context_of(log: BanditLog) -> Floats:
-    """Returns the contexts of a log as numbers: [n, d]."""
-    if has_items(log):
-        raise ValueError("log has features of the actions, per_arm; expected contexts alone")
-    return ContextReader(spec_of_rows(log.observation)).read(log.observation, len(log))
+def fit_regressor(regressor: Any, context: Floats, rewards: Floats, action: int) -> Any:
+    """Returns what predicts the rewards of an action.
+
+    Args:
+        regressor: learns.
+        context: [m, d].
+        rewards: [m].
+        action: for messages.
+
+    Returns:
+        A fitted estimator; or a number, if all rewards are the same or there are none.
+
+    Raises:
+        ValueError: the regressor cannot learn from these rows.
+    """
+    if rewards.size == 0:
+        return NEVER
+    if (rewards == rewards[0]).all():  # a classifier needs two classes
+        return float(rewards[0])
+    try:
+        regressor.fit(context, rewards)
+    except Exception as error:  # users' estimators raise any
+        found = f"cannot learn from the {len(rewards)} rows of action {action}"
+        raise ValueError(f"regressor is {short_repr(regressor)}; it {found}: {error}") from error
+    return regressor
+
+
+def _check_regressor(regressor: Any) -> Any:
+    """Returns a regressor; None for ridge regressions, whose sums merge."""
+    return None if regressor is None else check_estimator("regressor", regressor)
+
+
+def _correct_rewards(predicted: Floats, log: BanditLog) -> Floats:
+    """Makes predicted rewards [n, K] doubly robust, in their place, and returns them."""
+    rows = np.arange(len(log))
+    error = log.reward - predicted[rows, log.action]
+    predicted[rows, log.action] += error / log.propensity
+    return predicted
+
+
+def _ridge_policy(
+    models: Mapping[int, RidgeRegression], batch: BanditLog | None, batch_size: int, seed: Seed
+) -> Policy:
+    """Returns a policy that chooses the action with the largest prediction.
+
+    Args:
+        models: by action; other actions are chosen last.
+        batch: the last of the log, which says how many actions and features there are.
+        batch_size: the number of rows of the policy.
+        seed: of its draws.
+    """
+    if batch is None:
+        raise ValueError("the log has no batches; expected at least one")
+    of_all = [models.get(action, NEVER) for action in range(batch.num_actions)]
+    return _greedy_policy(of_all, batch, batch_size, seed)
+
+
+def _greedy_policy(models: list[Any], log: BanditLog, batch_size: int, seed: Seed) -> Policy:
+    """Returns a policy that chooses the action with the largest prediction."""
+    spec = spec_of_rows(log.observation)
+    dim = context_of(log[:1]).shape[1]
+    if not all(isinstance(model, (float, RidgeRegression)) for model in models):
+        return RegressionGreedyPolicy(
+            models, observation_spec=spec, batch_size=batch_size, seed=seed
+        )
+    weights = np.zeros((len(models), 1 + dim))
+    for action, model in enumerate(models):
+        if isinstance(model, float):
+            weights[action, 0] = model
+        else:
+            weights[action] = model.weights
+    return LinearGreedyPolicy(weights, observation_spec=spec, batch_size=batch_size, seed=seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import operator
 from collections.abc import Iterable, Iterator
 
@@ -37,11 +36,11 @@ def learn_from_log(
     array([[0., 1.]])
     """
     check_integer("batch_rows", batch_rows, minimum=1)
-    learner = copy.deepcopy(policy) if policy.learns_by_row else policy.replicate(batch_rows)
+    learner = policy.replicate(policy.batch_size if policy.learns_by_row else batch_rows)
     batches = [log] if isinstance(log, BanditLog) else log
     for batch in align_batches(batches, learner.batch_size):
         learn_batch(learner, batch)
-    return learner if policy.learns_by_row else learner.replicate(policy.batch_size)
+    return learner.replicate(policy.batch_size)
 
 
 def learn_batch(policy: Policy, log: BanditLog) -> None:

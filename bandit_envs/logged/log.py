@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,7 @@ COLUMNS = {
     "expected_rewards": ColumnKind("fiu", np.float64, 2),
     "step": ColumnKind("iu", np.int64, 1),
     "row": ColumnKind("iu", np.int64, 1),
+    "embedding": ColumnKind("iu", np.int64, 2),
 }
 """The columns other than the observation. All but the first three are optional."""
 
@@ -56,15 +57,19 @@ class BanditLog:
 
     Args:
         observation: a nest of arrays [n, ...], from which the action was chosen.
-        action: [n], integers from 0 to K - 1.
+        action: [n], integers from 0 to K - 1, or real numbers if `num_actions` is 0.
         reward: [n], the reward of the action, at most 1e100 in size.
-        propensity: [n], the probability with which the action was chosen, from 1e-40 to 1.
-        num_actions: K; by default what a column [n, K] says, or else the largest action plus 1.
+        propensity: [n], the probability with which the action was chosen, from 1e-40 to 1; of real
+            numbers the density, of at least 1e-40.
+        num_actions: K; by default what a column [n, K] says, or else the largest action plus 1. It
+            is 0 if actions are real numbers, such as prices or doses.
         action_probabilities: [n, K], the probability of every action; rows sum to 1.
         available: [n, K] bool, which actions were available.
         expected_rewards: [n, K], the true mean of every action's reward, where it is known.
         step: [n], the step of the run that the decision was made in.
         row: [n], the row of the batch.
+        embedding: [n, D], categories of the action taken, integers from 0: its embedding, which
+            `MarginalizedIPS` uses.
 
     Source: the record formats of the Open Bandit Pipeline and of Vowpal Wabbit.
 
@@ -74,7 +79,7 @@ class BanditLog:
     """
 
     observation: Nest
-    action: NDArray[np.int64]
+    action: NDArray[Any]
     reward: Floats
     propensity: Floats
     num_actions: int = None  # type: ignore[assignment]  # __post_init__ finds it in the columns
@@ -84,22 +89,33 @@ class BanditLog:
     expected_rewards: Floats | None = None
     step: NDArray[np.int64] | None = None
     row: NDArray[np.int64] | None = None
+    embedding: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Checks the columns, and stores copies of them."""
         for name, (kinds, dtype, ndim) in COLUMNS.items():
             value = getattr(self, name)
-            if value is not None or name not in OPTIONAL:
+            if name == "action" and self.is_continuous:
+                self._store(name, as_column(name, value, ndim=1))
+            elif value is not None or name not in OPTIONAL:
                 self._store(name, as_column(name, value, kinds, dtype, ndim))
         columns = self.columns()
         if self.num_actions is None:
             self._store("num_actions", _count_actions(columns))
-        check_integer("num_actions", self.num_actions, minimum=1)
+        check_integer("num_actions", self.num_actions, minimum=0)
         shape = (len(self), self.num_actions)
         for name, array in columns.items():
-            check_array(f"{name} has", array, shape[: array.ndim])
+            if name == "embedding":
+                check_array("embedding has", array, (len(self), array.shape[1]))
+            else:
+                check_array(f"{name} has", array, shape[: array.ndim])
         self._check_values()
         self._store("observation", _as_features(self.observation, len(self)))
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether actions are real numbers."""
+        return self.num_actions == 0
 
     def columns(self) -> dict[str, Array]:
         """Returns the columns other than the observation that there are, by name."""
@@ -140,7 +156,8 @@ class BanditLog:
         return all(flatten(equal))
 
     def __repr__(self) -> str:
-        known = f"{len(self)} rows, {self.num_actions} actions"
+        actions = "real" if self.is_continuous else self.num_actions
+        known = f"{len(self)} rows, {actions} actions"
         if len(self):
             low = self.propensity.min()
             high = self.propensity.max()
@@ -156,9 +173,14 @@ class BanditLog:
 
     def _check_values(self) -> None:
         """Raises ValueError for the first row whose values cannot be those of a decision."""
+        check_reward_range("reward", self.reward)
+        if self.embedding is not None:
+            check_each("embedding", self.embedding, self.embedding >= 0, "at least 0")
+        if self.is_continuous:
+            self._check_numbers()
+            return
         is_action = (self.action >= 0) & (self.action < self.num_actions)
         check_each("action", self.action, is_action, f"0 to {self.num_actions - 1}")
-        check_reward_range("reward", self.reward)
         is_propensity = (self.propensity >= MIN_PROPENSITY) & (self.propensity <= 1.0)
         expected = f"above 0 (at least {MIN_PROPENSITY:g}) and at most 1"
         check_each("propensity", self.propensity, is_propensity, expected)
@@ -173,6 +195,26 @@ class BanditLog:
                 means = np.where(self.available, means, 0.0)  # others may be unknown
             check_reward_range("expected_rewards", means)
 
+    def _check_numbers(self) -> None:
+        """Raises ValueError if actions that are real numbers cannot be those of a decision."""
+        for name in ("action_probabilities", "available", "expected_rewards"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} is of numbered actions; expected None, as num_actions is 0"
+                )
+        check_each("action", self.action, np.isfinite(self.action), "a finite number")
+        is_density = (self.propensity >= MIN_PROPENSITY) & np.isfinite(self.propensity)
+        expected = f"a density of at least {MIN_PROPENSITY:g}"
+        check_each("propensity", self.propensity, is_density, expected)
+
+
+def require_numbered_actions(log: BanditLog) -> BanditLog:
+    """Returns a log; ValueError if its actions are real numbers."""
+    if log.is_continuous:
+        hint = "KernelIPS and KernelDR estimate from such a log"
+        raise ValueError(f"the actions of log are real numbers; expected integers from 0; {hint}")
+    return log
+
 
 def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     """Returns one log with the rows of several, in order; they must have the same columns."""
@@ -184,8 +226,39 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     try:
         observation, columns = join_nests([log._nest() for log in logs])
     except (TypeError, ValueError) as error:
-        raise ValueError(f"logs differ in their columns: {error}") from error
+        raise ValueError(f"logs differ in their columns: {_find_difference(logs)}") from error
     return dataclasses.replace(logs[0], observation=observation, **columns)
+
+
+def _find_difference(logs: Sequence[BanditLog]) -> str:
+    """Says which column of a log is unlike that of the first, and how."""
+    first = _shapes_of_rows(logs[0])
+    for log in logs[1:]:
+        shapes = _shapes_of_rows(log)
+        for name in first | shapes:
+            known = first.get(name, "missing")
+            found = shapes.get(name, "missing")
+            if known != found:
+                return f"{name} is {found}; expected {known}, as in the first"
+    return "their observations are nested in different ways"
+
+
+def _shapes_of_rows(log: BanditLog) -> dict[str, str]:
+    """Returns the shapes of a row of all columns, in words."""
+
+    def describe(leaf: Array) -> str:
+        kind = "text" if leaf.dtype.kind == "U" else "numbers"
+        return f"{kind} of shape {leaf.shape[1:]}"
+
+    columns = {"observation": log.observation, **log.columns()}
+    return {name: str(map_structure(describe, column)) for name, column in columns.items()}
+
+
+def check_repeatable(batches: Iterable[BanditLog]) -> Iterable[BanditLog]:
+    """Returns the batches of a log; TypeError if they can be passed over once only."""
+    if iter(batches) is batches:
+        raise TypeError("batches can be passed over once only; expected a list, or scan_log(...)")
+    return batches
 
 
 def join_nests(nests: Sequence[Nest]) -> Nest:
@@ -195,8 +268,8 @@ def join_nests(nests: Sequence[Nest]) -> Nest:
 
 def _count_actions(columns: dict[str, Array]) -> int:
     """Returns K: the width of a column [n, K], or else the largest action plus 1."""
-    for array in columns.values():
-        if array.ndim == 2:
+    for name, array in columns.items():
+        if array.ndim == 2 and name != "embedding":
             return int(array.shape[1])
     return int(columns["action"].max(initial=0)) + 1
 

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-ADVICE = "frame.dropna(), drop_missing=True or --drop-missing leaves out the other rows"
+SHOWN = 5  # columns that a message has at most
+ADVICE = "--drop-missing, drop_missing=True or frame.dropna() leaves these rows out"
 
 
 class Missing(NamedTuple):
@@ -58,5 +59,7 @@ class MissingValues:
                 f"{name!r} {missing.number}, first in {missing.first}"
                 for name, missing in self.columns.items()
             ]
-            expected = "expected a value in every row"
-            raise ValueError(f"columns miss values: {'; '.join(found)}; {expected}; {ADVICE}")
+            if len(found) > SHOWN:
+                found[SHOWN:] = [f"and {len(found) - SHOWN} more columns"]
+            rows = f"{self.rows} of {self.size} rows miss values"
+            raise ValueError(f"{rows}: {'; '.join(found)}; {ADVICE}")

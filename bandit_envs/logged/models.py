@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Floats, Indices
+from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import context_features, has_items, item_features
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.logged.reward_sums import RewardSums, folds_of
-
-
-@runtime_checkable
-class Classifier(Protocol):
-    """A model of scikit-learn that predicts the probabilities of its classes."""
-
-    classes_: Floats
-
-    def predict_proba(self, features: Floats) -> Floats: ...
+from bandit_envs.policies.scikit_learn_model import copy_estimator, fit_weighted, predict_means
 
 
 class RewardRegression:
@@ -32,7 +23,8 @@ class RewardRegression:
     is; or `global` and the action's `per_arm`, if it has them.
 
     Args:
-        model: a regressor or classifier of scikit-learn. By default a `RidgeRegression`, one for
+        model: a regressor or classifier of scikit-learn, of which each fold gets a copy; a
+            `random_state` of None is seeded by the fold. By default a `RidgeRegression`, one for
             every action unless items have features; `RewardSums` makes it of parts of a log.
         folds: at least 2.
 
@@ -57,7 +49,7 @@ class RewardRegression:
 
         Source: Farajtabar et al., More robust doubly robust off-policy evaluation (2018).
         """
-        size = len(log)
+        size = len(require_numbered_actions(log))
         if size < self._folds:
             raise ValueError(f"log has {size} rows; expected at least {self._folds}, one a fold")
         weights = None if probabilities is None else _mrdr_weights(log, probabilities)
@@ -68,19 +60,20 @@ class RewardRegression:
         for index in range(self._folds):
             test = np.flatnonzero(fold == index)
             train = np.flatnonzero(fold != index)
-            model = self._fit(log, train, weights)
+            model = self._fit(np.random.default_rng(index), log, train, weights)
             for action in range(log.num_actions):
-                predicted[test, action] = _predict(model, log, test, action)
+                features = _action_features(log, test, np.full(len(test), action))
+                predicted[test, action] = predict_means(model, features)
         return predicted
 
-    def _fit(self, log: BanditLog, rows: Indices, weights: Floats | None) -> Any:
+    def _fit(self, rng: Rng, log: BanditLog, rows: Indices, weights: Floats | None) -> Any:
         """Returns a new model that has learned from some rows."""
-        model = copy.deepcopy(self._model)
+        model = copy_estimator(self._model, rng)
         features = _action_features(log, rows, log.action[rows])
         if weights is None:
             model.fit(features, log.reward[rows])
         else:
-            model.fit(features, log.reward[rows], sample_weight=weights[rows])
+            fit_weighted(model, features, log.reward[rows], weights[rows])
         return model
 
 
@@ -88,14 +81,6 @@ def _mrdr_weights(log: BanditLog, probabilities: ArrayLike) -> Floats:
     """Returns the weights of rows [n] with which a model minimises the variance of DR."""
     taken = np.asarray(probabilities, np.float64)[np.arange(len(log)), log.action]
     return np.asarray(taken**2 * (1.0 - log.propensity) / log.propensity**2)
-
-
-def _predict(model: Any, log: BanditLog, rows: Indices, action: int) -> Floats:
-    """Returns the rewards [m] of an action in rows [m]."""
-    features = _action_features(log, rows, np.full(len(rows), action))
-    if isinstance(model, Classifier):
-        return np.asarray(model.predict_proba(features) @ model.classes_)
-    return np.asarray(model.predict(features))
 
 
 def _action_features(log: BanditLog, rows: Indices, action: Indices) -> Floats:

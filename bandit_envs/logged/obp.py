@@ -14,7 +14,7 @@ from bandit_envs.logged.log import BanditLog
 REQUIRED = {"n_rounds", "n_actions", "context", "action", "reward", "pscore"}
 OPTIONAL = {"pi_b", "expected_reward", "action_context", "position"}
 EMBEDDINGS = {"action_embed", "p_e_a", "q_x_e"}
-"""What OBP knows of features of the actions taken, which no estimator here uses."""
+"""What OBP knows of embeddings of actions: those of the actions taken, their law, and rewards."""
 
 
 def to_obp(log: BanditLog) -> dict[str, Any]:
@@ -36,13 +36,15 @@ def to_obp(log: BanditLog) -> dict[str, Any]:
         "pscore": log.propensity,
         "pi_b": None if table is None else table[:, :, np.newaxis],
         "expected_reward": log.expected_rewards,
+        **({} if log.embedding is None else {"action_embed": log.embedding}),
     }
 
 
 def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
     """Returns the log in a feedback dict of the Open Bandit Pipeline.
 
-    Embeddings of actions are left out: `action_embed`, `p_e_a`, `q_x_e`, and with them
+    `action_embed` becomes the log's `embedding`. What else is known of embeddings is not of single
+    rows, and is left out: `p_e_a`, which `likelihoods_of_embeddings` takes, `q_x_e`, and with them
     `action_context`.
 
     Raises:
@@ -66,6 +68,7 @@ def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
         num_actions=feedback["n_actions"],
         action_probabilities=None if table is None else np.squeeze(table, axis=2),
         expected_rewards=feedback.get("expected_reward"),
+        embedding=feedback.get("action_embed"),
     )
 
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from bandit_envs.arrays import Floats
 from bandit_envs.base.saving import load_state, save_state
+from bandit_envs.base.state import EncodedModel
 from bandit_envs.nests import Nest
-from bandit_envs.policies.linear_scores import (
-    LinearGreedyPolicy,
-    LinearScoresPolicy,
-    LinearSoftmaxPolicy,
-)
+from bandit_envs.policies.estimator_scores import ClassifierGreedyPolicy, RegressionGreedyPolicy
+from bandit_envs.policies.linear_scores import LinearGreedyPolicy, LinearSoftmaxPolicy
+from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.scikit_learn_model import read_estimator
 from bandit_envs.seeding import Seed
 
+SUFFIX = ".npz"
 KEY = "bandit_envs.policy"
-KINDS: dict[str, type[LinearScoresPolicy]] = {
+KINDS: dict[str, type[Any]] = {
     "linear_greedy": LinearGreedyPolicy,
     "linear_softmax": LinearSoftmaxPolicy,
+    "classifier_greedy": ClassifierGreedyPolicy,
+    "regression_greedy": RegressionGreedyPolicy,
 }
 
 
@@ -28,36 +32,45 @@ class SavedPolicy:
     """What a file says of a policy that a learner made.
 
     Args:
-        kind: "linear_greedy" or "linear_softmax".
-        weights: [K, 1 + d], of the scores.
+        kind: a key of `KINDS`.
+        arguments: of its class, but for those that `make` takes.
         rows_learned: from how many rows, the first of a log, it has learned.
         log: describes this log; "" if it is not known.
+        features: the columns of its features, in their order; () if they have no names.
     """
 
     kind: str
-    weights: Floats
+    arguments: Mapping[str, Any]
     rows_learned: int = 0
     log: str = ""
+    features: Sequence[str] = ()
 
-    def make(
-        self, observation_spec: Nest, batch_size: int = 1, seed: Seed = None
-    ) -> LinearScoresPolicy:
+    def make(self, observation_spec: Nest, batch_size: int = 1, seed: Seed = None) -> Policy:
         """Returns the policy for an environment or a log."""
-        return KINDS[self.kind](
-            self.weights, observation_spec=observation_spec, batch_size=batch_size, seed=seed
+        policy: Policy = KINDS[self.kind](
+            **self.arguments, observation_spec=observation_spec, batch_size=batch_size, seed=seed
         )
+        return policy
 
 
 def write_policy(
-    path: str | os.PathLike[str], policy: LinearScoresPolicy, rows_learned: int = 0, log: str = ""
+    path: str | os.PathLike[str],
+    policy: Policy,
+    rows_learned: int = 0,
+    log: str = "",
+    features: Sequence[str] = (),
 ) -> None:
     """Writes a policy that a learner made to a file.
 
     Args:
         path: of the file, which ends in .npz.
-        policy: a `LinearGreedyPolicy` or a `LinearSoftmaxPolicy`.
+        policy: of a class in `KINDS`.
         rows_learned: from how many rows, the first of a log, it has learned.
         log: describes this log.
+        features: the columns of its features, in their order.
+
+    Raises:
+        TypeError: the policy is of another class, or its estimator cannot be written.
 
     >>> import tempfile
     >>> import numpy as np
@@ -69,33 +82,64 @@ def write_policy(
     ...     read_policy(f"{folder}/policy.npz").make(spec, batch_size=2).num_actions
     2
     """
-    for kind, policy_class in KINDS.items():
-        if type(policy) is policy_class:
-            content = {
-                "kind": kind,
-                "weights": policy.get_state().content.learned,
-                "rows_learned": rows_learned,
-                "log": log,
-            }
-            save_state(_check_suffix(Path(path)), {KEY: content})
-            return
-    expected = " or ".join(policy_class.__name__ for policy_class in KINDS.values())
-    raise TypeError(f"policy is a {type(policy).__name__}; expected a {expected}")
+    kinds = {policy_class: kind for kind, policy_class in KINDS.items()}
+    if type(policy) not in kinds:
+        expected = " or ".join(policy_class.__name__ for policy_class in KINDS.values())
+        raise TypeError(f"policy is a {type(policy).__name__}; expected a {expected}")
+    content = {
+        "kind": kinds[type(policy)],
+        "arguments": _arguments_of(policy),
+        "rows_learned": rows_learned,
+        "log": log,
+        "features": list(features),
+    }
+    save_state(_check_suffix(Path(path)), {KEY: content})
 
 
-def read_policy(path: str | os.PathLike[str]) -> SavedPolicy:
-    """Reads what `write_policy` wrote; ValueError if a file is something else. It runs no code."""
+def read_policy(path: str | os.PathLike[str], estimator: Any = None) -> SavedPolicy:
+    """Reads what `write_policy` wrote. It runs no code of the file.
+
+    Args:
+        path: of the file.
+        estimator: if the policy's estimators are not of scikit-learn, one of their package.
+
+    Raises:
+        ValueError: the file holds something else, or an estimator of another package.
+    """
     state = load_state(path)
+    given = [] if estimator is None else [estimator]
     try:
-        saved = SavedPolicy(**state[KEY])
+        content = dict(state[KEY])
+        arguments = {key: _decoded(part, given) for key, part in content["arguments"].items()}
+        saved = SavedPolicy(**{**content, "arguments": arguments})
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} does not hold a learned policy") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}, or an estimator of that package") from error
     if saved.kind not in KINDS:
         raise ValueError(f"{path} holds a {saved.kind!r}; expected {' or '.join(KINDS)}")
     return saved
 
 
+def _arguments_of(policy: Policy) -> dict[str, Any]:
+    """Returns the arguments that make the policy, with models in place of estimators."""
+    learned = policy.get_state().content.learned
+    if isinstance(policy, ClassifierGreedyPolicy):
+        return {"classifier": learned, "num_actions": policy.num_actions}
+    if isinstance(policy, RegressionGreedyPolicy):
+        models = zip(learned.models, learned.constants.tolist())
+        return {"models": [constant if model is None else model for model, constant in models]}
+    return {"weights": learned}
+
+
+def _decoded(part: Any, given: Sequence[Any]) -> Any:
+    """Returns a part of the arguments with estimators in place of what a file says of them."""
+    if isinstance(part, list):
+        return [_decoded(each, given) for each in part]
+    return read_estimator(part.content, given) if isinstance(part, EncodedModel) else part
+
+
 def _check_suffix(file: Path) -> Path:
-    if file.suffix != ".npz":
-        raise ValueError(f"path is {file}; expected a name that ends in .npz")
+    if file.suffix != SUFFIX:
+        raise ValueError(f"path is {file}; expected a name that ends in {SUFFIX}")
     return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
 import numpy as np
@@ -13,17 +14,22 @@ from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import restart
 
-ROWS = 1024  # shown at a time to a policy of one row
+ROWS = 1024  # shown to a policy at a time
 
 
 def probabilities_of(
-    policy: Policy, log: BanditLog, samples: int | None = None, seed: Seed = 0
+    policy: Policy,
+    log: BanditLog,
+    samples: int | None = None,
+    seed: Seed = 0,
+    first_row: int = 0,
 ) -> Floats:
     """Returns the probabilities with which a policy, which does not learn, would choose: [n, K].
 
-    Row i of the log is shown to its row i modulo B, as a `LogRecorder` wrote them. A policy of one
-    row is shown many rows at a time. Results are rounded as recorded propensities are, so the
-    policy that made a log gets weights of exactly 1.
+    Row i of the whole log is shown to row i modulo B of the policy, as a `LogRecorder` wrote them.
+    `Policy.replicate` makes copies of the policy's rows, so about 1,000 rows are shown at a time,
+    whatever B is. Results are rounded as recorded propensities are, so the policy that made a log
+    gets weights of exactly 1.
 
     Args:
         policy: has the log's number of actions.
@@ -31,22 +37,26 @@ def probabilities_of(
         samples: for a policy that does not know its probabilities: choices from which they are
             estimated.
         seed: of these choices.
+        first_row: the number of the first row, if `log` is a part of a log.
     """
     if policy.num_actions != log.num_actions:
         raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
-    if policy.batch_size == 1 and len(log) > 1:
-        policy = policy.replicate(min(ROWS, len(log)))
     rng = generator(seed)
-    size = policy.batch_size
+    before = first_row % policy.batch_size  # the row of the policy to which the first is shown
+    copies = math.ceil(min(ROWS, before + len(log)) / policy.batch_size)
+    size = max(1, copies) * policy.batch_size
+    wide = policy.replicate(size)
     observations = log.seen()
     table = np.empty((len(log), log.num_actions))
-    for start in range(0, len(log), size):
-        rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
+    for start in range(-before, len(log), size):
+        places = np.arange(start, start + size)
+        rows = places % len(log)  # the first and the last rows are filled up
         time_step = restart(map_structure(operator.itemgetter(rows), observations), size)
         if samples is None:
-            found = policy.probabilities(time_step)
+            found = wide.probabilities(time_step)
         else:
-            found = policy.estimated_probabilities(time_step, samples, rng)
-        table[start : start + size] = found[: len(log) - start]
+            found = wide.estimated_probabilities(time_step, samples, rng)
+        is_asked = (places >= 0) & (places < len(log))
+        table[places[is_asked]] = found[is_asked]
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(np.log(table)))  # logs keep the logarithm's exponential

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Array
+from bandit_envs.arrays import Array, Mask
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
@@ -29,6 +31,7 @@ class Recorded(NamedTuple):
     reward: Array
     log_probability: Array
     expected_rewards: Any  # [n, K], or () if there is no environment that knows them
+    embedding: Any  # [n, D], or () if there is no function that finds them
 
 
 class LogRecorder:
@@ -38,14 +41,17 @@ class LogRecorder:
     `part-00000.npz` in it, then `part-00001.npz` and so on. `read_log(folder)` reads them all.
 
     Args:
-        num_actions: the number of actions, K.
+        num_actions: the number of actions, K; 0 if actions are real numbers.
         env: the environment, if the log is to hold the expected rewards of all actions.
         folder: where to write the log; by default, it is kept in memory.
         chunk_rows: rows of a file.
+        embed: returns the embeddings [B, D] of the actions of a trajectory, integers from 0, if the
+            log is to hold them.
 
     Raises:
-        ValueError: the folder holds a log; or, when called, rewards are delayed, or there are no
-            exact log probabilities: the driver needs `emit_log_probability=True`.
+        ValueError: the folder holds a log, or there is an `env` though actions are real numbers;
+            or, when called, rewards are delayed, or there are no exact log probabilities: the
+            driver needs `emit_log_probability=True`.
 
     >>> from bandit_envs import EpsilonGreedyPolicy, KArmedTestbed, StepDriver
     >>> env = KArmedTestbed(3, batch_size=5, seed=0)
@@ -62,12 +68,16 @@ class LogRecorder:
         env: PyEnvironment | None = None,
         folder: str | os.PathLike[str] | None = None,
         chunk_rows: int = 65_536,
+        embed: Callable[[Trajectory], ArrayLike] | None = None,
     ) -> None:
-        self._num_actions = check_integer("num_actions", num_actions, minimum=1)
+        self._num_actions = check_integer("num_actions", num_actions, minimum=0)
         self._chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
         if env is not None and not (isinstance(env, PyEnvironment) and is_bandit(env)):
             raise TypeError(f"env is {short_repr(env)}; expected a bandit, or a wrapper of one")
+        if env is not None and self._num_actions == 0:
+            raise ValueError("env is given; real numbers have no table of expected rewards")
         self._env = env
+        self._embed = embed
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None and find_log_files(self._folder):
             raise ValueError(f"folder {self._folder} holds a log already")
@@ -93,6 +103,7 @@ class LogRecorder:
             reward=trajectory.reward,
             log_probability=log_probability,
             expected_rewards=() if choice is None else choice.means.table,
+            embedding=() if self._embed is None else np.array(self._embed(trajectory)),
         )
         self._recorded.append(step)
         self._steps += 1
@@ -131,11 +142,18 @@ class LogRecorder:
             reward=rows.reward,
             propensity=np.exp(rows.log_probability),
             num_actions=self._num_actions,
-            available=available_actions(rows.observation, self._num_actions),
+            available=self._find_available(rows.observation),
             expected_rewards=rows.expected_rewards if len(rows.expected_rewards) else None,
+            embedding=rows.embedding if len(rows.embedding) else None,
             step=np.repeat(steps, batch_size),
             row=np.tile(np.arange(batch_size), len(steps)),
         )
+
+    def _find_available(self, observation: Nest) -> Mask | None:
+        """Returns which actions were available: [n, K]; None for all, or for real numbers."""
+        if self._num_actions == 0:
+            return None
+        return available_actions(observation, self._num_actions)
 
 
 def remove_parts(folder: Path) -> None:

@@ -1,10 +1,19 @@
 """The registry of off-policy estimators and learners, which the command and its help read."""
 
 import dataclasses
+from typing import Any
 
 from bandit_envs import logged
 from bandit_envs.base.registry import Entry
-from bandit_envs.logged.learners import Learner
+from bandit_envs.logged.ips_learner import IPSLearner
+from bandit_envs.logged.learners import (
+    DirectMethodLearner,
+    DoublyRobustLearner,
+    Learner,
+    PolicyGradientLearner,
+)
+from bandit_envs.policies.named_estimators import make_estimator
+from bandit_envs.policies.scikit_learn_model import ScikitLearnModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,10 +32,58 @@ class LearnerEntry(Entry):
     kinds = (Learner,)
 
 
+def make_direct_method(regressor: str | None = None) -> DirectMethodLearner:
+    """Chooses the action whose predicted reward is the largest."""
+    return DirectMethodLearner(_make_writable(regressor))
+
+
+def make_doubly_robust(
+    model: str | None = None, regressor: str | None = None
+) -> DoublyRobustLearner:
+    """Chooses the action whose doubly robust reward is predicted to be the largest."""
+    return DoublyRobustLearner(_make_model(model), _make_writable(regressor))
+
+
+def make_ips(classifier: str, baseline: float = 0.0) -> IPSLearner:
+    """Maximises the value that IPS estimates, as a weighted classification."""
+    return IPSLearner(_make_writable(classifier), baseline)
+
+
+def make_policy_gradient(
+    objective: str = "ips",
+    num_steps: int = 300,
+    step_size: float = 0.5,
+    penalty: float = 1e-4,
+    model: str | None = None,
+) -> PolicyGradientLearner:
+    """Climbs the estimated value of a softmax policy with linear scores."""
+    return PolicyGradientLearner(
+        EstimatorEntry.find(objective, ESTIMATORS).make(),
+        num_steps=num_steps,
+        step_size=step_size,
+        penalty=penalty,
+        model=_make_model(model),
+    )
+
+
+def _make_model(text: str | None) -> Any:
+    """Returns the estimator of scikit-learn that a text names; None for None."""
+    return None if text is None else make_estimator(text)
+
+
+def _make_writable(text: str | None) -> Any:
+    """Returns what `_make_model` does; an error if it cannot be written to a file of a policy."""
+    estimator = _make_model(text)
+    if estimator is not None:
+        ScikitLearnModel(estimator).encode()
+    return estimator
+
+
 _LEARNERS = (
-    LearnerEntry(id="direct_method", title="direct method", make=logged.DirectMethodLearner),
-    LearnerEntry(id="doubly_robust", title="doubly robust", make=logged.DoublyRobustLearner),
-    LearnerEntry(id="policy_gradient", title="gradient", make=logged.PolicyGradientLearner),
+    LearnerEntry(id="ips", title="weighted classification", make=make_ips),
+    LearnerEntry(id="direct_method", title="direct method", make=make_direct_method),
+    LearnerEntry(id="doubly_robust", title="doubly robust", make=make_doubly_robust),
+    LearnerEntry(id="policy_gradient", title="gradient", make=make_policy_gradient),
 )
 
 LEARNERS = {entry.id: entry for entry in _LEARNERS}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import context_features, has_items, item_features
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.logged.moments import Moments
 from bandit_envs.logged.ridge import RidgeRegression
 
@@ -71,6 +71,7 @@ class RewardSums:
             folds: at least 2, and the same for all parts.
             weights: [n], by which rows count; by default all are 1.
         """
+        require_numbered_actions(log)
         if has_items(log):
             features = item_features(log)[np.arange(len(log)), log.action]
             model = np.zeros(len(log), np.int64)
@@ -96,7 +97,14 @@ class RewardSums:
         return RewardSums(self._folds, moments)
 
     def fit(self) -> CrossFittedRidge:
-        """Returns the models of all folds, each of the rows of the other folds."""
+        """Returns the models of all folds, each of the rows of the other folds.
+
+        Raises:
+            ValueError: the log has fewer rows than folds.
+        """
+        rows = len({fold for fold, _ in self._moments})  # each of the first is in another fold
+        if rows < self._folds:
+            raise ValueError(f"log has {rows} rows; expected at least {self._folds}, one a fold")
         return CrossFittedRidge([self._fit_without(fold) for fold in range(self._folds)])
 
     def _fit_without(self, test: int) -> dict[int, Floats]:

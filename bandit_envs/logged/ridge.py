@@ -36,3 +36,23 @@ class RidgeRegression:
     def predict(self, features: Floats) -> Floats:
         """Returns the predictions for features [m, d]: [m]."""
         return np.asarray(self.weights[0] + features @ self.weights[1:])
+
+
+class RidgeSums:
+    """The sums of ridge regressions, one an action, of rows that are added part by part."""
+
+    def __init__(self) -> None:
+        self._moments: dict[int, Moments] = {}
+
+    def add(self, action: int, features: Floats, targets: Floats) -> None:
+        """Adds rows of an action: features [m, d] and targets [m]."""
+        moments = Moments.from_columns(np.column_stack([features, targets]).T)
+        known = self._moments.get(action)
+        self._moments[action] = moments if known is None else known.merge(moments)
+
+    def fit(self) -> dict[int, RidgeRegression]:
+        """Returns the regressions of the actions that have rows."""
+        return {
+            action: RidgeRegression().fit_moments(moments)
+            for action, moments in self._moments.items()
+        }

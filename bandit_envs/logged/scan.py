@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
+import functools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.datasets.tables import errors_that_name
@@ -21,10 +21,12 @@ from bandit_envs.logged.files import (
     read_parquet_layout,
 )
 from bandit_envs.logged.frame_batches import scan_csv, scan_frames, scan_parquet
-from bandit_envs.logged.frames import check_smallest_action, from_frame, read_actions
-from bandit_envs.logged.layout import join_columns
+from bandit_envs.logged.frames import check_roles, check_smallest_action, from_frame, read_integers
+from bandit_envs.logged.layout import join_columns, split_log
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.missing import MissingValues
+from bandit_envs.logged.summary import LogRows
+from bandit_envs.logged.times import TimesOfRows, count_rows_by_time
 
 BATCH_ROWS = 65_536
 TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst")
@@ -38,10 +40,14 @@ class TableColumns:
     reward: str
     propensity: str
     features: Sequence[str]
+    time: str | None = None
+    embedding: Sequence[str] = ()
 
     def names(self) -> list[str]:
         """Returns the names of all columns, each once."""
-        return list(dict.fromkeys([self.action, self.reward, self.propensity, *self.features]))
+        times = [] if self.time is None else [self.time]
+        names = [self.action, self.reward, self.propensity, *self.features, *self.embedding]
+        return list(dict.fromkeys(names + times))
 
 
 def scan_log(
@@ -54,6 +60,8 @@ def scan_log(
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
     drop_missing: bool = False,
+    time: str | None = None,
+    embedding: str | Sequence[str] = (),
 ) -> WrittenScan | TableScan:
     """Returns an iterable over the batches of a log.
 
@@ -72,12 +80,16 @@ def scan_log(
             finds the largest action.
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a
             ValueError that counts them.
+        time: a column that no batch has. `earlier, later = scan.split("2024-12-31")` cuts the log
+            there.
+        embedding: the columns of the categories of the action, as for `from_frame`.
 
     Raises:
         ValueError: there is no log; or, while batches are read, a file is damaged, or its columns
             are not those of the first. The message names the file.
 
     >>> import tempfile
+    >>> import numpy as np
     >>> from bandit_envs.logged import write_log
     >>> log = BanditLog(np.ones((5, 1)), [0, 1, 0, 1, 1], [1.0] * 5, [0.5] * 5)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -86,39 +98,98 @@ def scan_log(
     [2, 2, 1]
     """
     check_integer("batch_rows", batch_rows, minimum=1)
-    files = _find_files(Path(path), is_table=features is not None)
     if features is None:
-        return WrittenScan(files, batch_rows)
-    columns = TableColumns(action, reward, propensity, as_list(features))
+        files = _find_files(Path(path), is_table=False)
+        return WrittenScan(files, batch_rows, time)
+    check_roles([action, reward, propensity], as_list(features))
+    files = _find_files(Path(path), is_table=True)
+    columns = TableColumns(action, reward, propensity, as_list(features), time, as_list(embedding))
     return TableScan(files, columns, batch_rows, num_actions, drop_missing)
 
 
+class Scan(abc.ABC):
+    """A log in files. Every loop over its batches reads the files anew."""
+
+    @abc.abstractmethod
+    def __iter__(self) -> Iterator[BanditLog]:
+        """Yields the batches."""
+
+    @abc.abstractmethod
+    def scan_file(self, file: Path) -> Iterator[BanditLog]:
+        """Yields the batches of one of the files."""
+
+    def split(self, limit: str) -> tuple[LogRows, LogRows]:
+        """Returns the rows with a time below a limit, and the later ones, in batches.
+
+        Args:
+            limit: a number if the times are numbers, and else as they are written: dates as in
+                2024-12-31, and strings as they are sorted.
+
+        Raises:
+            ValueError: the scan has no `time`; or the limit is not of the kind of the times; or a
+                row below it comes after one that is not.
+        """
+        name = self._time_column()
+        if name is None:
+            raise ValueError("the scan has no column of times; expected scan_log(..., time=COLUMN)")
+        before, after = count_rows_by_time(name, limit, self._scan_times())
+        return LogRows(self, 0, before), LogRows(self, before, before + after)
+
+    @abc.abstractmethod
+    def _time_column(self) -> str | None:
+        """Returns the name of the column of times."""
+
+    @abc.abstractmethod
+    def _scan_times(self) -> Iterator[TimesOfRows]:
+        """Yields the times of the rows that the batches have."""
+
+
 @dataclasses.dataclass(frozen=True)
-class WrittenScan:
-    """A log in files that `write_log` wrote. Every loop over its batches reads the files anew.
+class WrittenScan(Scan):
+    """A log in files that `write_log` wrote.
 
     Args:
         files: in order.
         batch_rows: the most rows of a batch.
+        time: the column of times, named as `to_frame` names it, such as "step".
     """
 
     files: Sequence[Path]
     batch_rows: int = BATCH_ROWS
+    time: str | None = None
 
     def __iter__(self) -> Iterator[BanditLog]:
-        """Yields the batches."""
         first: BanditLog | None = None
         for file in self.files:
-            with errors_that_name(file):
-                for batch in _scan_written(file, self.batch_rows):
+            for batch in self.scan_file(file):
+                with errors_that_name(file):
                     first = batch[:0] if first is None else first
                     concatenate([first, batch[:0]])  # an error if their columns differ
-                    yield batch
+                yield batch
+
+    def scan_file(self, file: Path) -> Iterator[BanditLog]:
+        with errors_that_name(file):
+            yield from _scan_written(file, self.batch_rows)
+
+    def _time_column(self) -> str | None:
+        return self.time
+
+    def _scan_times(self) -> Iterator[TimesOfRows]:
+        for file in self.files:
+            first_row = 0
+            for batch in self.scan_file(file):
+                _, columns = split_log(batch)
+                if self.time not in columns:
+                    known = list(columns)[:20]
+                    raise ValueError(f"the log has no column {self.time!r}; it has {known}")
+                place = functools.partial(_place_of_row, file, first_row)
+                yield TimesOfRows(columns[self.time], place)
+                first_row += len(batch)
 
 
 @dataclasses.dataclass(frozen=True)
-class TableScan:
-    """A log in users' tables. Every loop over its batches reads the files anew.
+class TableScan(Scan):
+    """A log in users' tables.
 
     Args:
         files: in order; CSV or Parquet.
@@ -140,30 +211,48 @@ class TableScan:
             object.__setattr__(self, "num_actions", self._count_actions())
 
     def __iter__(self) -> Iterator[BanditLog]:
-        """Yields the batches."""
-        names = self.columns.names()
-        features = list(self.columns.features)
-        for file, frame in self._scan_frames(names):
-            complete = frame.dropna()
-            if len(complete) < len(frame) and not self.drop_missing:
-                self.find_missing().check_none()
-            with errors_that_name(file):
-                yield from_frame(
-                    complete.astype(dict.fromkeys(features, np.float64)),
-                    action=self.columns.action,
-                    reward=self.columns.reward,
-                    propensity=self.columns.propensity,
-                    features=features,
-                    num_actions=self.num_actions,
-                )
+        for file in self.files:
+            yield from self.scan_file(file)
+
+    def scan_file(self, file: Path) -> Iterator[BanditLog]:
+        for frame in self._scan_frames(file, self.columns.names()):
+            yield self._make_batch(file, frame)
+
+    def _make_batch(self, file: Path, frame: Any) -> BanditLog:
+        """Returns the log of some rows of a file; ValueError if values are missing or wrong."""
+        complete = frame.dropna()
+        if len(complete) < len(frame) and not self.drop_missing:
+            self.find_missing().check_none()
+        with errors_that_name(file):
+            return from_frame(
+                complete,
+                action=self.columns.action,
+                reward=self.columns.reward,
+                propensity=self.columns.propensity,
+                features=self.columns.features,
+                num_actions=self.num_actions,
+                embedding=self.columns.embedding,
+            )
 
     def find_missing(self) -> MissingValues:
         """Returns which values the columns miss."""
         names = self.columns.names()
         found = MissingValues(size=0, rows=0, columns={})
-        for file, frame in self._scan_frames(names):
-            found = found.merge(MissingValues.from_frame(frame, names, file.name))
+        for file in self.files:
+            for frame in self._scan_frames(file, names):
+                found = found.merge(MissingValues.from_frame(frame, names, file.name))
         return found
+
+    def _time_column(self) -> str | None:
+        return self.columns.time
+
+    def _scan_times(self) -> Iterator[TimesOfRows]:
+        names = self.columns.names()
+        for file in self.files:
+            for frame in self._scan_frames(file, names):
+                complete = frame.dropna()
+                place = functools.partial(_place_in_frame, file, complete.index)
+                yield TimesOfRows(complete[self.columns.time].to_numpy(), place)
 
     def _count_actions(self) -> int:
         """Returns the largest action plus 1.
@@ -173,21 +262,20 @@ class TableScan:
         name = self.columns.action
         smallest = []
         largest = [-1]
-        for file, frame in self._scan_frames([name]):
-            with errors_that_name(file):
-                actions = read_actions(frame.dropna(), name)
-            if actions.size:
-                smallest.append(int(actions.min()))
-                largest.append(int(actions.max()))
+        for file in self.files:
+            for frame in self._scan_frames(file, [name]):
+                with errors_that_name(file):
+                    actions = read_integers(frame.dropna(), name)
+                if actions.size:
+                    smallest.append(int(actions.min()))
+                    largest.append(int(actions.max()))
         check_smallest_action(name, min(smallest, default=0))
         return max(largest) + 1
 
-    def _scan_frames(self, names: Sequence[str]) -> Iterator[tuple[Path, Any]]:
-        """Yields some columns of the files as data frames, with the file of each."""
-        for file in self.files:
-            with errors_that_name(file):
-                for frame in scan_frames(file, self.batch_rows, names):
-                    yield file, frame
+    def _scan_frames(self, file: Path, names: Sequence[str]) -> Iterator[Any]:
+        """Yields some columns of a file as data frames."""
+        with errors_that_name(file):
+            yield from scan_frames(file, self.batch_rows, names)
 
 
 def _find_files(path: Path, is_table: bool) -> list[Path]:
@@ -201,6 +289,16 @@ def _find_files(path: Path, is_table: bool) -> list[Path]:
     if not files:
         raise ValueError(f"{path} has no files that end in {', '.join(suffixes)}")
     return files
+
+
+def _place_of_row(file: Path, first_row: int, row: int) -> str:
+    """Says where a row of a batch is in a file that `write_log` wrote."""
+    return f"row {first_row + row} of {file.name}"
+
+
+def _place_in_frame(file: Path, index: Any, row: int) -> str:
+    """Says where a row of a data frame is in a file."""
+    return f"{index.name} {index[row]} of {file.name}"
 
 
 def _scan_written(file: Path, batch_rows: int) -> Iterator[BanditLog]:

@@ -143,6 +143,8 @@ class RewardInteractionIPS(SlateEstimator):
 class SelfNormalizedSlateStandardIPS(SlateStandardIPS):
     """Divides `SlateStandardIPS` by the mean weight of the slates.
 
+    Its bias vanishes as the log grows.
+
     Source: as for `SlateStandardIPS`; Swaminathan & Joachims, The self-normalized estimator (2015).
     """
 
@@ -152,6 +154,8 @@ class SelfNormalizedSlateStandardIPS(SlateStandardIPS):
 class SelfNormalizedSlateIndependentIPS(SlateIndependentIPS):
     """Divides each slot of `SlateIndependentIPS` by the mean weight of the slot.
 
+    Where `SlateIndependentIPS` is unbiased, its bias vanishes as the log grows.
+
     Source: as for `SelfNormalizedSlateStandardIPS`.
     """
 
@@ -160,6 +164,8 @@ class SelfNormalizedSlateIndependentIPS(SlateIndependentIPS):
 
 class SelfNormalizedRewardInteractionIPS(RewardInteractionIPS):
     """Divides each slot of `RewardInteractionIPS` by the mean weight of the slot.
+
+    Where `RewardInteractionIPS` is unbiased, its bias vanishes as the log grows.
 
     Source: McInerney et al. (2020).
     """

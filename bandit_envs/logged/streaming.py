@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.logged.estimate import Estimate, Terms, merge_sums
 from bandit_envs.logged.estimators import Estimator
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, check_repeatable
 from bandit_envs.logged.reward_sums import CrossFittedRidge, fit_batches
 
 
@@ -44,8 +44,7 @@ def estimate_batches(
     >>> round(estimate_batches(DoublyRobust(), batches, uniform).value, 2)
     0.75
     """
-    if iter(batches) is batches:
-        raise TypeError("batches can be passed over once only; expected a list, or scan_log(...)")
+    check_repeatable(batches)
     model = fit_batches(batches, folds) if estimator.needs_predictions else None
     terms = BatchTerms(estimator, batches, probabilities, model)
     sums = merge_sums(each.sums() for each in terms)

@@ -1,67 +1,93 @@
-"""What a log in batches holds, found in one pass."""
+"""What a log in batches holds, found in one pass over its parts."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
 
 
 @dataclasses.dataclass(frozen=True)
 class LogSummary:
-    """What a log holds.
+    """What a part of a log holds. Those of parts, merged in order, are those of the whole.
 
     Args:
-        size: the number of rows.
-        num_actions: K.
+        empty: the part without its rows, which shows its columns; None of a part without batches.
         rewards: their statistics.
         lowest_propensity: of all rows.
         highest_propensity: of all rows.
-        batch_size: how many rows of a policy made the log; 1 if no `LogRecorder` wrote it. Then it
-            is of one problem, which one row of a policy learns.
+        order: in which rows of a policy made the log.
     """
 
-    size: int
-    num_actions: int
+    empty: BanditLog | None
     rewards: Statistics
     lowest_propensity: float
     highest_propensity: float
-    batch_size: int
+    order: RowOrder
 
     @classmethod
     def from_batches(cls, batches: Iterable[BanditLog]) -> LogSummary:
-        """Returns what a log in batches holds; ValueError if it has no rows."""
-        size = 0
-        num_actions = 0
-        rewards = Statistics.from_values(np.zeros(0))
-        lowest = math.inf
-        highest = 0.0
-        batch_size = 0  # of a complete log; 0 before the first row
-        for batch in batches:
-            num_actions = batch.num_actions
-            rewards = rewards.merge(Statistics.from_values(batch.reward))
-            lowest = float(batch.propensity.min(initial=lowest))
-            highest = float(batch.propensity.max(initial=highest))
-            if len(batch):
-                batch_size = _find_batch_size(batch, size, batch_size)
-            size += len(batch)
-        if not size:
-            raise ValueError("the log has no rows")
-        return cls(size, num_actions, rewards, lowest, highest, batch_size)
+        """Returns what batches hold."""
+        nothing = cls(None, Statistics.from_values(np.zeros(0)), math.inf, 0.0, RowOrder())
+        return functools.reduce(cls.merge, map(cls._from_batch, batches), nothing)
 
-    def rows_of(self, fraction: float) -> int:
-        """Returns how many rows a fraction of the log has, in complete batches."""
-        return int(self.size * fraction) // self.batch_size * self.batch_size
+    @classmethod
+    def _from_batch(cls, batch: BanditLog) -> LogSummary:
+        return cls(
+            empty=batch[:0],
+            rewards=Statistics.from_values(batch.reward),
+            lowest_propensity=float(batch.propensity.min(initial=math.inf)),
+            highest_propensity=float(batch.propensity.max(initial=0.0)),
+            order=RowOrder.from_rows(batch.row),
+        )
+
+    def merge(self, later: LogSummary) -> LogSummary:
+        """Returns what this part and a later one hold; ValueError if their columns differ."""
+        empty = later.empty if self.empty is None else self.empty
+        if self.empty is not None and later.empty is not None:
+            empty = concatenate([self.empty, later.empty])
+        return LogSummary(
+            empty=empty,
+            rewards=self.rewards.merge(later.rewards),
+            lowest_propensity=min(self.lowest_propensity, later.lowest_propensity),
+            highest_propensity=max(self.highest_propensity, later.highest_propensity),
+            order=self.order.merge(later.order),
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.rewards.count
+
+    @property
+    def num_actions(self) -> int:
+        """The number of actions, K; 0 if they are real numbers, and of a part without batches."""
+        return 0 if self.empty is None else self.empty.num_actions
+
+    @property
+    def batch_size(self) -> int:
+        """How many rows of a policy made the log; 1 if no `LogRecorder` wrote it.
+
+        Then it is of one problem, which one row of a policy learns.
+        """
+        return self.order.batch_size()
+
+    def round_rows(self, rows: float) -> int:
+        """Returns a number of rows, rounded down to complete batches."""
+        return int(rows) // self.batch_size * self.batch_size
 
     def __str__(self) -> str:
         propensities = f"{self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
         mean = f"mean reward {float(self.rewards.mean):.4g}"
-        return f"{self.size} rows, {self.num_actions} actions, {mean}, propensities {propensities}"
+        actions = self.num_actions or "real"
+        return f"{self.size} rows, {actions} actions, {mean}, propensities {propensities}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,12 +117,3 @@ class LogRows:
             if len(part):
                 yield part
             first_row += len(batch)
-
-
-def _find_batch_size(batch: BanditLog, first_row: int, known: int) -> int:
-    """Returns the batch size of a log up to a batch, from the size known of the rows before."""
-    if batch.row is None or known == 1:
-        return 1
-    size = known or int(batch.row.max()) + 1
-    expected = np.arange(first_row, first_row + len(batch)) % size
-    return size if np.array_equal(batch.row, expected) else 1

@@ -14,6 +14,7 @@ from bandit_envs.metrics.statistics import Statistics
 
 LARGE_WEIGHT = 100.0
 ROWS_IN_CACHE = 65_536  # of three columns
+SMALLEST_MEAN = 1e-145  # of weights, whose squares are then above 1e-308 where they matter
 TINY = 1e-300  # in place of a sum of squares that is 0
 
 
@@ -111,7 +112,13 @@ class RatioSums:
         return np.asarray(direct + (weighted / _or_one(normaliser)).sum(axis=0))
 
     def squared_influence(self) -> float:
-        """Returns the sum over rows of the squares of how far a row moves the estimate."""
+        """Returns the sum over rows of the squares of how far a row moves the estimate.
+
+        It is infinite if the weights are so small that their squares are rounded to 0.
+        """
+        normalisers = np.abs(self._normalisers())
+        if ((normalisers > 0.0) & (normalisers < SMALLEST_MEAN)).any():
+            return math.inf
         factors = 1.0 / _or_one(self._normalisers())
         row = np.concatenate([[1.0], factors, np.zeros_like(factors)])
         return float(self.moments.transform(row[np.newaxis]).products[0, 0])

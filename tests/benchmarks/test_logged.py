@@ -26,10 +26,8 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_an_estimate_beside_a_mean_of_its_table(compare, name):
-    rng = np.random.default_rng(0)
-    size = 1_000_000
+def make_log(rng, size):
+    """Returns a log of ten actions, and the probabilities of a policy."""
     log = BanditLog(
         observation=np.ones((size, 1)),
         action=rng.integers(10, size=size),
@@ -37,7 +35,14 @@ def test_an_estimate_beside_a_mean_of_its_table(compare, name):
         propensity=np.full(size, 0.1),
         num_actions=10,
     )
-    probabilities = rng.dirichlet(np.ones(10), size)
+    return log, rng.dirichlet(np.ones(10), size)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimate_beside_a_mean_of_its_table(compare, name):
+    rng = np.random.default_rng(0)
+    size = 1_000_000
+    log, probabilities = make_log(rng, size)
     predicted = rng.random((size, 10))
     compare(
         f"{name} of 1,000,000 rows and 10 actions / np.mean of that table",
@@ -47,12 +52,38 @@ def test_an_estimate_beside_a_mean_of_its_table(compare, name):
     )
 
 
+def obp_value(log, action_dist, position, is_ratio):
+    """Returns a value as the Open Bandit Pipeline computes it: it checks the sums of a table."""
+    assert np.allclose(action_dist.sum(axis=1), 1.0)
+    weight = action_dist[np.arange(len(log)), log.action, position] / log.propensity
+    values = log.reward * weight
+    if is_ratio:
+        values = values / weight.mean()
+    return values.mean()
+
+
+@pytest.mark.parametrize("name", ["IPS", "SNIPS"])
+def test_an_estimate_with_its_error_beside_the_value_of_obp(compare, name):
+    log, probabilities = make_log(np.random.default_rng(0), 1_000_000)
+    action_dist = probabilities[:, :, np.newaxis].copy()
+    position = np.zeros(len(log), int)
+    compare(
+        f"{name} of 1,000,000 rows and 10 actions / its value as OBP computes it",
+        lambda: ESTIMATORS[name].estimate(log, probabilities),
+        lambda: obp_value(log, action_dist, position, name == "SNIPS"),
+        rounds=20,
+        goal=1.0,
+    )
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_recorded_run_beside_the_run_with_its_metrics(compare, name):
     def run(record):
         env = KArmedTestbed(10, batch_size=2000, seed=0)
         policy = POLICIES[name](num_actions=10, batch_size=2000, seed=1)
-        metrics = [METRICS[quantity](env) for quantity in ("reward", "percent_optimal", "regret")]
+        metrics = [
+            METRICS[quantity](env, policy) for quantity in ("reward", "percent_optimal", "regret")
+        ]
         observers = [policy, *metrics]
         if record:
             observers.append(LogRecorder(10))

@@ -39,7 +39,7 @@ def drawn(rng, size, num_actions=3, **columns):
     return BanditLog(context, action, reward, propensity, num_actions, **columns)
 
 
-OPTIONAL = ("action_probabilities", "available", "expected_rewards", "step", "row")
+OPTIONAL = ("action_probabilities", "available", "expected_rewards", "step", "row", "embedding")
 
 
 @st.composite
@@ -60,6 +60,7 @@ def logs(draw, observations=("array", "dict"), optional=OPTIONAL):
         "expected_rewards": rng.normal(size=table.shape),
         "step": np.arange(size),
         "row": np.arange(size) % 2,
+        "embedding": rng.integers(3, size=(size, 2)),
     }
     chosen = draw(st.sets(st.sampled_from(optional))) if optional else ()
     dtype = draw(st.sampled_from(["f4", "f8"]))

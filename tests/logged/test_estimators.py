@@ -95,7 +95,7 @@ def test_changed_weights_follow_their_formulas_and_their_bias_is_estimated(estim
     direct = estimate_small(DirectMethod()).value
     found = estimate_small(estimator)
     assert found.value == pytest.approx(direct + np.mean(changed * residual), abs=1e-12)
-    assert found.bias == pytest.approx(np.mean((WEIGHTS - changed) * residual), abs=1e-12)
+    assert found.bias == pytest.approx(np.mean((changed - WEIGHTS) * residual), abs=1e-12)
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=name)
@@ -217,11 +217,29 @@ def test_weights_that_are_made_smaller_are_warned_of_where_predictions_are_wrong
     with pytest.warns(UserWarning, match="too low: its weights leave out that much"):
         found = estimator.estimate(log, probabilities, np.zeros((5000, 3)))
     truth = 0.05 * 0.5 + 0.9
-    assert truth - found.value == pytest.approx(found.bias, abs=0.1)
+    assert found.bias < 0.0
+    assert found.value - truth == pytest.approx(found.bias, abs=0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         if estimator.needs_predictions:
             estimator.estimate(log, probabilities, np.tile([0.0, 0.5, 1.0], (5000, 1)))
+
+
+@pytest.mark.filterwarnings("ignore")  # of weights so small
+@pytest.mark.parametrize("estimator", [SelfNormalizedIPS(), SelfNormalizedDR()], ids=name)
+def test_the_error_of_a_ratio_of_tiny_weights_is_infinite_rather_than_0(estimator):
+    rng = np.random.default_rng(0)
+    log = drawn(rng, 500)
+    for tiny, is_known in ((1e-140, True), (1e-150, False), (1e-200, False)):
+        table = np.tile([tiny, tiny, 1.0], (500, 1))
+        rows = np.flatnonzero(log.action < 2)
+        found = estimator.estimate(log[rows], table[rows], np.zeros((len(rows), 3)))
+        mean = log.reward[rows].mean()
+        assert found.value == pytest.approx(mean)
+        assert np.isfinite(found.standard_error) == is_known
+        if is_known:
+            expected = log.reward[rows].std() / np.sqrt(len(rows))
+            assert found.standard_error == pytest.approx(expected, rel=0.01)
 
 
 def test_tuning_takes_the_smallest_estimated_error():

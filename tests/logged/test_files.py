@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import pickle
 
@@ -77,21 +78,23 @@ def test_a_folder_holds_the_rows_of_its_files_in_the_order_of_their_names(tmp_pa
     assert read_log(tmp_path) == concatenate([log[:3], log[3:]])
 
 
-@given(log=logs(["array"], ["action_probabilities", "expected_rewards"]))
+@given(log=logs(["array"], ["action_probabilities", "expected_rewards", "embedding"]))
 def test_a_feedback_dict_gives_back_the_log(log):
     feedback = to_obp(log)
     assert feedback["n_rounds"] == len(log)
     assert from_obp(feedback) == log
 
 
-def test_feedback_with_embeddings_of_actions_becomes_a_log_without_them():
+def test_feedback_with_embeddings_of_actions_becomes_a_log_with_those_of_its_rows():
     embeddings = {
         "action_context": np.ones((3, 2)),
         "action_embed": np.ones((6, 2), int),
         "p_e_a": np.full((3, 2, 2), 0.5),
         "q_x_e": np.ones((6, 2, 2)),
     }
-    assert from_obp({**to_obp(small_log()), **embeddings}) == small_log()
+    log = dataclasses.replace(small_log(), embedding=np.ones((6, 2), int))
+    assert from_obp({**to_obp(small_log()), **embeddings}) == log
+    assert from_obp(to_obp(log)) == log
 
 
 @given(log=logs(["array", "items"], ["action_probabilities"]))

@@ -1,5 +1,7 @@
 """Logs as data frames, and data frames of users as logs."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,7 +53,10 @@ def test_features_are_numbers_of_any_dtypes():
     ("columns", "error", "message"),
     [
         ({"p": [0.5, 0.0]}, ValueError, r"propensity is 0.0 in row 1.*propensity 'p'"),
-        ({"age": ["Ulm", "Bern"]}, TypeError, "'age'"),
+        ({"age": ["1", "Bern"]}, ValueError, "'age' is 'Bern' in row 1; expected a number"),
+        ({"age": pandas.to_datetime(["2024-01-01"] * 2)}, ValueError, "'age' is Timestamp"),
+        ({"age": [0.0, np.inf]}, ValueError, "'age' is inf in row 1; expected a finite number"),
+        ({"paid": ["yes", "no"]}, ValueError, "'paid' is 'yes' in row 0; expected a number"),
         ({"arm": [1, 2]}, ValueError, "'arm' counts actions from 1"),
         ({"arm": ["red", "blue"]}, ValueError, "'arm' is 'red' in row 0"),
         ({"arm": [0, "blue"]}, ValueError, "'arm' is 'blue' in row 1"),
@@ -62,6 +67,22 @@ def test_features_are_numbers_of_any_dtypes():
 def test_what_is_wrong_is_named_as_the_user_names_it(columns, error, message):
     with pytest.raises(error, match=message):
         read_users_frame(users_frame(**columns))
+
+
+def test_numbers_of_any_type_are_read():
+    paid = [Decimal("1.0"), Decimal(0)]
+    age = pandas.Categorical([1, 2])
+    assert read_users_frame(users_frame(paid=paid, p=["0.5", "0.5"], age=age)) == read_users_frame(
+        users_frame()
+    )
+
+
+def test_a_column_has_one_role():
+    for name in ("arm", "paid", "p"):
+        with pytest.raises(ValueError, match=f"features has '{name}'; expected what is known"):
+            read_users_frame(users_frame(), ["age", name])
+    with pytest.raises(ValueError, match="are 'arm', 'p', 'p'; expected three columns"):
+        from_frame(users_frame(), "arm", "p", "p", features="age")
 
 
 def test_a_frame_without_a_column_or_names_of_features_is_refused():
@@ -75,7 +96,7 @@ def test_missing_values_are_counted_by_column_with_the_line_of_the_file(tmp_path
     path = tmp_path / "clicks.csv"
     path.write_text("age,arm,paid,p,note\n1,0,1,0.5,\n,1,,0.5,\n3,1,,0.5,a\n")
     frame = read_table(path)
-    message = r"'paid' 2, first in line 3; 'age' 1, first in line 3; expected a value"
+    message = r"'paid' 2, first in line 3; 'age' 1, first in line 3; --drop-missing"
     with pytest.raises(ValueError, match=message):
         read_users_frame(frame)
     assert len(read_users_frame(frame.dropna(subset=["age", "paid"]))) == 1

@@ -17,6 +17,7 @@ from bandit_envs.logged import (
     LogRecorder,
     PolicyGradientLearner,
     ReplayMethod,
+    RidgeRegression,
     SelfNormalizedDR,
     SelfNormalizedIPS,
 )
@@ -223,3 +224,39 @@ def softmax_policy(weights):
 def test_what_cannot_be_learned_is_refused(call, argument, message):
     with pytest.raises(ValueError, match=message):
         call(argument)
+
+
+@pytest.mark.parametrize(
+    ("learner", "streams"),
+    [
+        (DirectMethodLearner(), True),
+        (DoublyRobustLearner(), True),
+        (DirectMethodLearner(RidgeRegression()), False),
+        (DoublyRobustLearner(RidgeRegression()), False),
+        (PolicyGradientLearner(num_steps=5), False),
+    ],
+)
+def test_what_is_learned_from_batches_is_what_is_learned_from_the_log(learner, streams):
+    log = bad_logger_log(1000, 0)
+    log = log[np.flatnonzero(log.action != 1)]  # an action that was never logged
+    batches = [log[:1], log[1:400], log[400:400], log[400:]]
+    weights = learner.fit_batches(batches).get_state().content.learned
+    expected = learner.fit(log).get_state().content.learned
+    assert learner.streams == streams
+    np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("learner", [DirectMethodLearner(), DoublyRobustLearner()])
+def test_batches_must_be_complete_and_can_be_passed_over_again(learner):
+    log = bad_logger_log(10, 0)
+    with pytest.raises(TypeError, match="once only"):
+        learner.fit_batches(part for part in (log[:5], log[5:]))
+    with pytest.raises(ValueError, match="expected at least"):
+        learner.fit_batches([])
+
+
+def test_ridge_regressions_of_sums_are_those_of_the_rows():
+    log = bad_logger_log(1000, 0)
+    streamed = DirectMethodLearner().fit(log).get_state().content.learned
+    in_memory = DirectMethodLearner(RidgeRegression()).fit(log).get_state().content.learned
+    np.testing.assert_allclose(streamed, in_memory, rtol=1e-9)

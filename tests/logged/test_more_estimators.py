@@ -3,6 +3,7 @@
 The expected numbers are those of the sources' formulas on a small table, by other implementations.
 """
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -65,6 +66,18 @@ def table_log(action=ACTION, reward=REWARD, logger=LOGGER):
     )
 
 
+CONTEXT = np.array(
+    [
+        [-0.4, 1.2],
+        [1.4, 0.3],
+        [0.4, -0.5],
+        [-0.9, -0.9],
+        [-1.0, 0.9],
+        [-0.1, 0.1],
+        [-0.6, -1.1],
+        [-1.2, -0.8],
+    ]
+)
 EMBEDDING = np.array([[1, 0], [0, 1], [0, 0], [1, 0], [0, 1], [0, 1], [1, 1], [0, 0]])
 CATEGORIES = [
     [[0.24, 0.75], [0.76, 0.25]],
@@ -112,6 +125,66 @@ class TestEmbeddings:
         )
         assert estimator.estimate(table_log(), POLICY, by_model).value == pytest.approx(
             estimated, abs=1e-9
+        )
+
+    def test_a_fitted_posterior_gives_the_values_of_the_formula(self):
+        linear_model = pytest.importorskip("sklearn.linear_model")
+        log = dataclasses.replace(table_log(), observation=CONTEXT, embedding=EMBEDDING)
+        posterior = logged.ActionPosterior(linear_model.LogisticRegression()).predict(log)
+        likelihoods = logged.likelihoods_by_posterior(log, posterior)
+
+        plain = logged.MarginalizedIPS().estimate(log, POLICY, likelihoods)
+        ratio = logged.SelfNormalizedMarginalizedIPS().estimate(log, POLICY, likelihoods)
+
+        assert plain.value == pytest.approx(0.638891184, abs=1e-6)
+        assert ratio.value == pytest.approx(0.390489484, abs=1e-6)
+
+    def test_a_fitted_posterior_knows_no_actions_that_were_never_logged(self):
+        naive_bayes = pytest.importorskip("sklearn.naive_bayes")
+        log = BanditLog(
+            np.eye(4), [0, 3, 0, 3], np.ones(4), np.ones(4), 5, embedding=[[0], [2]] * 2
+        )
+
+        posterior = logged.ActionPosterior(naive_bayes.BernoulliNB()).predict(log)
+
+        assert posterior.shape == (4, 5)
+        assert not posterior[:, [1, 2, 4]].any()
+        np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
+        with pytest.raises(ValueError, match="log has no embedding"):
+            logged.ActionPosterior(naive_bayes.BernoulliNB()).predict(log.drop("embedding"))
+        with pytest.raises(TypeError, match="expected one with predict_proba"):
+            logged.ActionPosterior(None)
+
+    def test_counts_find_the_likelihoods_of_embeddings(self):
+        log = dataclasses.replace(table_log(), embedding=EMBEDDING)
+
+        likelihoods = logged.likelihoods_by_counts(log)
+
+        kinds = [tuple(row) for row in EMBEDDING.tolist()]
+        expected = np.zeros((8, 3))
+        for row, action in itertools.product(range(8), range(3)):
+            taken = [kinds[other] for other in range(8) if ACTION[other] == action]
+            expected[row, action] = taken.count(kinds[row]) / len(taken)
+        np.testing.assert_allclose(likelihoods, expected)
+
+    def test_counts_are_exact_if_each_action_has_one_embedding(self):
+        rng = np.random.default_rng(0)
+        law = np.eye(3)[[0, 1, 2, 0, 1]][:, :, np.newaxis]  # [K, C, 1]
+        action = rng.integers(5, size=200)
+        logger = np.full((200, 5), 0.2)
+        log = BanditLog(
+            np.ones((200, 1)),
+            action,
+            rng.normal(size=200),
+            np.full(200, 0.2),
+            action_probabilities=logger,
+            embedding=law.argmax(axis=1)[action],
+        )
+
+        likelihoods = logged.likelihoods_by_counts(log)
+
+        np.testing.assert_array_equal(
+            likelihoods, logged.likelihoods_of_embeddings(log.embedding, law)
         )
 
     def test_the_exact_posterior_gives_the_exact_weights(self):

@@ -16,7 +16,13 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
-from bandit_envs.logged import BanditLog, InversePropensityScoring, LogRecorder, probabilities_of
+from bandit_envs.logged import (
+    BanditLog,
+    InversePropensityScoring,
+    LogRecorder,
+    learn_from_log,
+    probabilities_of,
+)
 from bandit_envs.nests import map_structure
 from bandit_envs.trajectories import Trajectory, restart, termination
 from tests.logged.logs import drawn
@@ -24,13 +30,8 @@ from tests.logged.logs import drawn
 FEATURES = {"observation_spec": ArraySpec((2,), np.float64)}
 
 
-def learn(policy, log):
-    """Lets a policy of one row learn from a log, event by event."""
-    for index in range(len(log)):
-        event = log[index : index + 1]
-        after = termination((), event.reward)
-        policy.learn(Trajectory.from_transition(restart(event.seen()), event.action, after))
-    return policy
+def drawn_log(size):
+    return drawn(np.random.default_rng(0), size)
 
 
 @pytest.mark.parametrize(
@@ -44,13 +45,13 @@ def learn(policy, log):
     ids=lambda policy: type(policy).__name__,
 )
 def test_a_policy_of_one_row_is_shown_many_rows_as_if_one_by_one(policy):
-    log = drawn(np.random.default_rng(0), 60)
-    learn(policy, log[:30])
+    log = drawn_log(60)
+    learned = learn_from_log(policy, log[:30])
     rest = log[30:]
-    table = probabilities_of(policy, rest)
+    table = probabilities_of(learned, rest)
     for row in range(len(rest)):
         observation = map_structure(operator.itemgetter([row]), rest.seen())
-        alone = policy.probabilities(restart(observation))
+        alone = learned.probabilities(restart(observation))
         np.testing.assert_allclose(table[row], alone[0], rtol=1e-12)
 
 
@@ -64,7 +65,7 @@ def test_choices_of_a_policy_of_one_row_are_counted_in_every_row():
 
 
 class Counting(Policy):
-    """Prefers the action that it has met most, and notes how many rows it is shown."""
+    """Prefers the action that it has met most."""
 
     def _initial(self):
         return np.zeros((self.batch_size, self.num_actions))
@@ -77,21 +78,40 @@ class Counting(Policy):
         return (learned + 1.0) / (learned + 1.0).sum(axis=1, keepdims=True)
 
 
-def test_a_users_policy_is_replicated_with_what_it_knows():
-    policy = learn(Counting(num_actions=3), drawn(np.random.default_rng(0), 30))
+def test_a_replica_has_what_the_rows_know_and_learns_for_itself():
+    policy = learn_from_log(Counting(num_actions=3, batch_size=2), drawn_log(30))
     wide = policy.replicate(5)
     observation = np.zeros((5, 2))
-    expected = policy.probabilities(restart(observation[:1]))
-    np.testing.assert_array_equal(
-        wide.probabilities(restart(observation, 5)), expected.repeat(5, 0)
-    )
-    learned = policy.get_state().content.learned.copy()
+    expected = policy.probabilities(restart(observation[:2], 2))
+    found = wide.probabilities(restart(observation, 5))
+    np.testing.assert_array_equal(found, expected[[0, 1, 0, 1, 0]])
+    assert not np.array_equal(expected[0], expected[1])
     wide.learn(
         Trajectory.from_transition(restart(observation, 5), [0] * 5, termination((), np.ones(5)))
     )
-    np.testing.assert_array_equal(policy.get_state().content.learned, learned)
-    with pytest.raises(ValueError, match="batch_size 5"):
-        wide.replicate(2)
+    after = policy.probabilities(restart(observation[:2], 2))
+    np.testing.assert_array_equal(after, expected)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        UCBPolicy(1.0, num_actions=3, batch_size=4),
+        DisjointLinUCBPolicy(num_actions=3, batch_size=4, **FEATURES),
+        Counting(num_actions=3, batch_size=4),
+    ],
+    ids=lambda policy: type(policy).__name__,
+)
+@pytest.mark.parametrize("first_row", [0, 1, 2007])
+def test_rows_of_any_policy_are_shown_many_at_a_time(policy, first_row):
+    log = drawn_log(2100)
+    learned = learn_from_log(policy, log[:50])
+    part = log[first_row:]
+    table = probabilities_of(learned, part, first_row=first_row)
+    for row in range(first_row, len(log), 67):
+        time_step = restart(np.tile(log.observation[row], (4, 1)), 4)
+        expected = learned.probabilities(time_step)[row % 4]
+        np.testing.assert_allclose(table[row - first_row], expected, rtol=1e-12)
 
 
 def test_the_policy_that_made_a_log_has_weights_of_exactly_1():

@@ -41,6 +41,17 @@ def test_a_run_is_recorded(to_files, tmp_path):
             LogRecorder(3, folder=folder)
 
 
+def test_embeddings_of_actions_are_recorded(tmp_path):
+    kinds = np.array([[0, 1], [1, 1], [2, 0]])
+    for folder in (None, tmp_path / "log"):
+        env = KArmedTestbed(3, batch_size=4, seed=0)
+        recorder = LogRecorder(3, folder=folder, chunk_rows=50, embed=lambda t: kinds[t.action])
+        policy = RandomPolicy(num_actions=3, batch_size=4, seed=1)
+        StepDriver(env, policy, [recorder], 30, emit_log_probability=True).run()
+        log = recorder.log()
+        assert np.array_equal(log.embedding, kinds[log.action])
+
+
 def test_a_long_run_of_one_row_is_recorded_whole():
     env = KArmedTestbed(3, batch_size=1, seed=0)
     policy = RandomPolicy(3, 1, seed=1)

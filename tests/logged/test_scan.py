@@ -1,6 +1,7 @@
 """Logs in batches, from files and folders."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from bandit_envs.logged import (
     concatenate,
     estimate_batches,
     from_frame,
+    read_log,
     scan_log,
     write_log,
 )
+from bandit_envs.logged.missing import MissingValues
 from tests.logged.logs import drawn, logs, small_log
 
 pandas = pytest.importorskip("pandas")
@@ -48,6 +51,19 @@ def test_the_files_of_a_folder_follow_one_another_and_are_read_anew_in_every_loo
     scan = scan_log(tmp_path, batch_rows=30)
     assert [len(batch) for batch in scan] == [10, 30, 5, 30, 25]
     assert concatenate(list(scan)) == log
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_embeddings_are_read_from_the_columns_named(suffix, tmp_path):
+    frame = users_frame().assign(brand=np.arange(100) % 7, size=np.arange(100) % 3)
+    write = frame.to_csv if suffix == ".csv" else frame.to_parquet
+    write(tmp_path / f"table{suffix}", index=False)
+    scan = scan_log(tmp_path, 30, embedding=["brand", "size"], num_actions=3, **NAMES)
+    log = concatenate(list(scan))
+    assert log.embedding.tolist() == frame[["brand", "size"]].to_numpy().tolist()
+    halves = frame.assign(size=np.arange(100) / 2.0)
+    with pytest.raises(ValueError, match=r"'size' is 0\.5 in row 1; expected an integer"):
+        from_frame(halves, embedding="size", **NAMES)
 
 
 def users_frame(size=100):
@@ -85,6 +101,42 @@ def test_users_tables_become_batches_with_the_columns_asked_for(names, tmp_path)
     assert {batch.num_actions for batch in batches} == {5}
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_parts_may_be_empty_or_have_numbers_of_other_types(suffix, tmp_path):
+    frame = users_frame()
+    others = {"arm": np.int8, "age": np.float32, "paid": str}
+    parts = [frame[:50], frame[:0], frame[50:].astype(others)]
+    for number, part in enumerate(parts):
+        write_frame(part, tmp_path / f"{number}{suffix}")
+    (tmp_path / "README.md").write_text("what this is")
+    expected = from_frame(frame, *list(NAMES.values())[:3], features=NAMES["features"])
+    log = concatenate(list(scan_log(tmp_path, batch_rows=30, **NAMES)))
+    assert log == expected
+
+
+@pytest.mark.parametrize(("name", "bad"), [("visits", "-"), ("arm", 0.5)])
+def test_a_bad_value_has_its_line_in_the_file(name, bad, tmp_path):
+    frame = users_frame().astype({name: object})
+    frame.loc[77, name] = bad
+    write_frame(frame, tmp_path / "a.csv")
+    message = rf"a\.csv .*column '{name}' is '?{bad}'? in line 79; expected"
+    with pytest.raises(ValueError, match=message):
+        list(scan_log(tmp_path, batch_rows=30, **NAMES))
+
+
+def test_the_place_of_a_bad_decision_is_told_by_its_batch(tmp_path):
+    frame = users_frame()
+    frame.loc[77, "p"] = 0.0
+    write_frame(frame, tmp_path / "a.parquet")
+    for batch_rows, place in ((100, r"row 77; .*'p'\)$"), (30, r"row 17; .*row 0 is row 60\)$")):
+        with pytest.raises(ValueError, match=f"propensity is 0.0 in {place}"):
+            list(scan_log(tmp_path, batch_rows, **NAMES))
+    frame.loc[61, "age"] = None
+    write_frame(frame, tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"row 16; .*row 0 is row 60, and rows that miss values"):
+        list(scan_log(tmp_path, 30, drop_missing=True, **NAMES))
+
+
 def test_missing_values_are_counted_in_all_files_or_left_out(tmp_path):
     frame = users_frame()
     frame["age"] = frame["age"].astype(float)
@@ -94,7 +146,8 @@ def test_missing_values_are_counted_in_all_files_or_left_out(tmp_path):
     write_frame(frame[:50], tmp_path / "a.csv")
     write_frame(frame[50:], tmp_path / "b.parquet")
     message = (
-        r"'age' 3, first in line 5 of a\.csv; 'paid' 2, first in row 21 of b\.parquet; expected"
+        r"4 of 100 rows miss values: 'age' 3, first in line 5 of a\.csv; "
+        r"'paid' 2, first in row 21 of b\.parquet; --drop-missing"
     )
     with pytest.raises(ValueError, match=message):
         list(scan_log(tmp_path, batch_rows=20, **NAMES))
@@ -132,14 +185,31 @@ def test_a_bad_part_of_a_folder_is_named(columns, error, message, tmp_path):
         scan_of(tmp_path, **columns)()
 
 
-def test_files_that_do_not_fit_or_are_damaged_are_named(tmp_path):
-    write_log(tmp_path / "a.npz", small_log())
-    write_log(tmp_path / "b.npz", small_log(step=np.arange(6)))
-    with pytest.raises(ValueError, match=r"b\.npz .*logs differ in their columns"):
-        list(scan_log(tmp_path))
+def read_folder(folder):
+    return list(scan_log(folder))
+
+
+@pytest.mark.parametrize("read", [read_folder, read_log])
+def test_files_that_do_not_fit_or_are_damaged_are_named(tmp_path, read):
+    log = small_log()
+    write_log(tmp_path / "a.npz", log)
+    others = {
+        "step is numbers of shape (); expected missing": small_log(step=np.arange(6)),
+        "observation is numbers of shape (1,); expected numbers of shape (2,)": (
+            dataclasses.replace(log, observation=log.observation[:, :1])
+        ),
+        "observation is {'x': 'numbers of shape (2,)'}; expected numbers of shape (2,)": (
+            dataclasses.replace(log, observation={"x": log.observation})
+        ),
+        "logs differ in their number of actions": dataclasses.replace(log, num_actions=4),
+    }
+    for message, other in others.items():
+        write_log(tmp_path / "b.npz", other)
+        with pytest.raises(ValueError, match=r"b\.npz .*" + re.escape(message)):
+            read(tmp_path)
     (tmp_path / "b.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:-50])
-    with pytest.raises(ValueError, match=r"b\.npz cannot be read"):
-        list(scan_log(tmp_path))
+    with pytest.raises(ValueError, match=r"b\.npz (cannot be read|does not hold a log)"):
+        read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +219,7 @@ def test_files_that_do_not_fit_or_are_damaged_are_named(tmp_path):
         ({"path": "."}, ValueError, "no files that end in"),
         ({"path": ".", "features": "x"}, ValueError, r"no files that end in \.parquet, \.csv"),
         ({"path": ".", "batch_rows": 0}, ValueError, "batch_rows is 0"),
+        ({"path": "x.csv", "features": "reward"}, ValueError, "features has 'reward'"),
     ],
 )
 def test_there_must_be_a_log_to_scan(arguments, error, message, tmp_path, monkeypatch):
@@ -201,7 +272,46 @@ def test_batches_that_can_be_passed_over_once_only_are_refused():
         estimate_batches(DoublyRobust(), batches, np.eye)
 
 
+def test_a_log_needs_a_row_for_every_fold_of_its_models():
+    log = small_log()[:2]
+    with pytest.raises(ValueError, match="log has 2 rows; expected at least 3, one a fold"):
+        estimate_batches(DoublyRobust(), [log[:1], log[1:]], lambda batch: np.eye(3)[:1])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("read", [read_log, lambda file: list(scan_log(file))])
+def test_a_table_of_another_origin_needs_names_of_features(suffix, read, tmp_path):
+    write_frame(users_frame(), tmp_path / f"a{suffix}")
+    with pytest.raises(ValueError, match=r"write_log did not write it; .* features are named"):
+        read(tmp_path / f"a{suffix}")
+
+
 def test_a_log_without_rows_has_no_estimate(tmp_path):
     write_log(tmp_path / "a.csv", small_log()[:0])
     with pytest.raises(ValueError, match="log has 0 rows; expected at least two"):
         estimate_batches(InversePropensityScoring(), scan_log(tmp_path), lambda _: np.eye(3)[:0])
+
+
+@pytest.mark.parametrize("names", [["a.csv"], ["a.csv", "b.parquet"]])
+def test_a_scan_is_split_at_a_time(names, tmp_path):
+    frame = users_frame()
+    frame["day"] = np.arange(100) // 10
+    for name, part in zip(names, np.array_split(np.arange(100), len(names))):
+        write_frame(frame.iloc[part], tmp_path / name)
+    earlier, later = scan_log(tmp_path, batch_rows=33, time="day", **NAMES).split("6")
+    assert (len(earlier), len(later)) == (60, 40)
+    whole = concatenate(list(scan_log(tmp_path, **NAMES)))
+    assert concatenate(list(earlier)) == whole[:60]
+    assert concatenate(list(later)) == whole[60:]
+
+
+def test_a_scan_without_times_is_not_split(tmp_path):
+    write_frame(users_frame(), tmp_path / "a.csv")
+    with pytest.raises(ValueError, match="the scan has no column of times"):
+        scan_log(tmp_path, **NAMES).split("6")
+
+
+def test_a_message_of_missing_values_has_at_most_five_columns():
+    frame = pandas.DataFrame({name: [1.0, None] for name in "abcdefgh"})
+    with pytest.raises(ValueError, match="'e' 1, first in row 1; and 3 more columns; --drop-"):
+        MissingValues.from_frame(frame, list(frame)).check_none()

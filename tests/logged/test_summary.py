@@ -17,17 +17,28 @@ def test_a_summary_of_batches_is_that_of_the_log():
     assert (summary.size, summary.num_actions, summary.batch_size) == (6, 3, 1)
     assert float(summary.rewards.mean) == pytest.approx(log.reward.mean())
     assert str(summary) == "6 rows, 3 actions, mean reward 0.6667, propensities 0.1 to 0.5"
-    with pytest.raises(ValueError, match="the log has no rows"):
-        LogSummary.from_batches([])
+    assert LogSummary.from_batches([]).size == 0
+    with pytest.raises(ValueError, match="logs differ in their number of actions"):
+        summary.merge(LogSummary.from_batches([drawn(np.random.default_rng(0), 4, 2)]))
 
 
 @pytest.mark.parametrize(
     ("row", "batch_size"),
-    [(np.arange(100) % 4, 4), (np.arange(100) % 4 + 1, 1), (np.arange(100)[::-1] % 4, 1)],
+    [
+        (np.arange(100) % 4, 4),
+        (np.arange(100), 100),
+        (np.zeros(100, int), 1),
+        (np.arange(100) % 4 + 1, 1),
+        (np.arange(100)[::-1] % 4, 1),
+        (np.delete(np.arange(101) % 4, 7), 1),
+        (np.delete(np.arange(101) % 4, 6), 1),
+    ],
 )
 def test_the_rows_of_a_policy_that_made_a_log_are_counted_if_they_are_complete(row, batch_size):
     log = dataclasses.replace(drawn(np.random.default_rng(0), 100), row=row)
-    assert LogSummary.from_batches([log[:10], log[10:]]).batch_size == batch_size
+    for cut in (0, 1, 10, 97):
+        parts = [LogSummary.from_batches([part]) for part in (log[:cut], log[cut:])]
+        assert parts[0].merge(parts[1]).batch_size == batch_size
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 100), (0, 30), (30, 100), (25, 26), (40, 40)])

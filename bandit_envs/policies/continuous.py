@@ -1,0 +1,199 @@
+"""Policies whose actions are numbers within an interval; they know the densities of these."""
+
+from __future__ import annotations
+
+import abc
+import math
+import typing
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.arrays import Array, Floats, Rng, as_numbers, check_array
+from bandit_envs.base.checks import (
+    check_action,
+    check_positive,
+    check_rewards,
+    check_table,
+    short_repr,
+)
+from bandit_envs.nests import Nest
+from bandit_envs.policies.policy import BatchOptions, Policy
+from bandit_envs.specs import ArraySpec, BoundedArraySpec, is_continuous, value_range
+from bandit_envs.trajectories import PolicyInfo, TimeStep
+
+
+class ContinuousPolicy(Policy):
+    """Chooses a number within an interval for every row.
+
+    Actions are [B], float32, and have densities in place of probabilities; the `log_probability`
+    that `info_of` tells is the logarithm of the density. A subclass implements `_draw`,
+    `_densities`, and `_learn` if it learns. `num_actions` is 0: no action has a number.
+
+    Args:
+        action_spec: of the environment: one number with a lower and an upper bound.
+        **options: `batch_size` and `seed`, as in `Policy`.
+    """
+
+    knows_probabilities = True
+    _action_dtype = np.dtype(np.float32)
+
+    def __init__(self, *, action_spec: Nest, **options: typing.Unpack[BatchOptions]) -> None:
+        self._action_spec = _check_interval(action_spec)
+        self._low, self._high = value_range(self._action_spec)
+        super().__init__(0, **options)
+
+    @classmethod
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
+        return {"action_spec": env.action_spec(), "batch_size": env.batch_size}
+
+    def density_of(self, time_step: TimeStep, action: ArrayLike) -> Floats:
+        """Returns the densities with which `action` chooses actions [B]: [B]."""
+        self._check_batch("time_step", time_step, TimeStep)
+        checked = check_action(action, self._action_spec, self.batch_size)
+        densities = self._densities(self._state.learned, time_step, checked.astype(np.float64))
+        return check_array("_densities returned", densities, (self.batch_size,))
+
+    def info_of(self, time_step: TimeStep, action: ArrayLike) -> PolicyInfo:
+        return PolicyInfo(np.log(self.density_of(time_step, action)))
+
+    def estimated_probabilities(self, time_step: TimeStep, samples: int, rng: Rng) -> Floats:
+        raise self._without_probabilities()
+
+    @abc.abstractmethod
+    def _draw(self, rng: Rng, learned: Any, time_step: TimeStep) -> Floats:
+        """Draws an action within the interval for every row: [B]."""
+
+    @abc.abstractmethod
+    def _densities(self, learned: Any, time_step: TimeStep, action: Floats) -> Floats:
+        """Returns the densities of actions [B] within the interval: [B]."""
+
+    def _choose(self, rng: Rng, time_step: TimeStep) -> Floats:
+        drawn = self._draw(rng, self._state.learned, time_step)
+        return check_array(
+            "_draw returned", as_numbers("_draw returned", drawn), self._action_shape
+        )
+
+    def _known_probabilities(self, time_step: TimeStep) -> Floats:
+        raise self._without_probabilities()
+
+    def _without_probabilities(self) -> NotImplementedError:
+        name = type(self).__name__
+        return NotImplementedError(f"{name} chooses among all numbers; use density_of()")
+
+    def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
+        checked = check_action(action, self._action_spec, self.batch_size)
+        return checked, check_rewards(reward, self.batch_size, *self.reward_range)
+
+
+class RandomNumberPolicy(ContinuousPolicy):
+    """Chooses numbers uniformly at random.
+
+        p(a) = 1 / (high - low)
+
+    Args:
+        action_spec: of the environment: one number with a lower and an upper bound.
+        **options: `batch_size` and `seed`, as in `Policy`.
+
+    >>> from bandit_envs import ContinuousBandit
+    >>> env = ContinuousBandit(low=1.0, high=3.0, seed=0)
+    >>> policy = RandomNumberPolicy(action_spec=env.action_spec(), seed=0)
+    >>> policy.density_of(env.reset(), [1.5])
+    array([0.5])
+    """
+
+    def _draw(self, rng: Rng, learned: None, time_step: TimeStep) -> Floats:
+        return rng.uniform(self._low, self._high, self.batch_size)
+
+    def _densities(self, learned: None, time_step: TimeStep, action: Floats) -> Floats:
+        return np.full(self.batch_size, 1.0 / (self._high - self._low))
+
+
+class GaussianPolicy(ContinuousPolicy):
+    """Chooses numbers from a normal distribution around a linear function of the context.
+
+        a ~ N(m(x), std^2), given low <= a <= high,    m(x) = b + w . x, cut off at low and high
+
+    Args:
+        std: the standard deviation before the condition, at most the width of the interval.
+        coefficients: [1 + D], b and then w; or b alone, to ignore contexts. By default, b is the
+            middle of the interval.
+        observation_spec: of the environment: vectors [D], or anything if contexts are ignored.
+        action_spec: of the environment: one number with a lower and an upper bound.
+        **options: `batch_size` and `seed`, as in `Policy`.
+
+    >>> from bandit_envs import ContinuousBandit
+    >>> env = ContinuousBandit([0.5, 0.25], seed=0)
+    >>> policy = GaussianPolicy(
+    ...     0.1, [0.5, 0.25], seed=0, **GaussianPolicy.arguments_for(env))
+    >>> time_step = env.reset()
+    >>> bool(policy.density_of(time_step, env.optimal_action())[0] > 3.9)
+    True
+    """
+
+    def __init__(
+        self,
+        std: float = 0.1,
+        coefficients: ArrayLike | None = None,
+        *,
+        observation_spec: Nest,
+        action_spec: Nest,
+        **options: typing.Unpack[BatchOptions],
+    ) -> None:
+        super().__init__(action_spec=action_spec, **options)
+        # So at least a third of the draws is within the interval.
+        self._std = check_positive("std", std, maximum=self._high - self._low)
+        if coefficients is None:
+            coefficients = [0.5 * (self._low + self._high)]
+        table = check_table("coefficients", coefficients, ndim=1)
+        self._slope = table[1:]
+        self._intercept = float(table[0]) if len(table) else 0.0
+        shape = observation_spec.shape if isinstance(observation_spec, ArraySpec) else None
+        if len(table) != 1 and self._slope.shape != shape:
+            fits = f"1 + D for an observation [D], which is {short_repr(observation_spec)}"
+            raise ValueError(f"coefficients has {len(table)} numbers; expected 1, or {fits}")
+
+    @classmethod
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
+        return {**super().arguments_for(env), "observation_spec": env.observation_spec()}
+
+    def _draw(self, rng: Rng, learned: None, time_step: TimeStep) -> Floats:
+        means = self._means(time_step)
+        drawn = rng.normal(means, self._std)
+        while True:
+            outside = np.flatnonzero((drawn < self._low) | (drawn > self._high))
+            if not outside.size:
+                return drawn
+            drawn[outside] = rng.normal(means[outside], self._std)
+
+    def _densities(self, learned: None, time_step: TimeStep, action: Floats) -> Floats:
+        means = self._means(time_step)
+        distance = (action - means) / self._std
+        normal = np.exp(-0.5 * distance**2) / (math.sqrt(2.0 * math.pi) * self._std)
+        below = _normal_cdf((self._low - means) / self._std)
+        above = _normal_cdf((means - self._high) / self._std)
+        return np.asarray(normal / (1.0 - below - above))
+
+    def _means(self, time_step: TimeStep) -> Floats:
+        """Returns m(x): [B]."""
+        if not self._slope.size:
+            return np.full(self.batch_size, np.clip(self._intercept, self._low, self._high))
+        means = self._intercept + time_step.observation @ self._slope
+        return np.asarray(np.clip(means, self._low, self._high))
+
+
+def _normal_cdf(values: Floats) -> NDArray[np.float64]:
+    """Returns the probabilities that a standard normal number is at most `values` [B]."""
+    errors = [math.erfc(-value / math.sqrt(2.0)) for value in values.tolist()]
+    return 0.5 * np.array(errors)
+
+
+def _check_interval(spec: Nest) -> BoundedArraySpec:
+    """Returns the spec of one number with two bounds."""
+    if isinstance(spec, BoundedArraySpec) and is_continuous(spec) and not spec.shape:
+        low, high = value_range(spec)
+        if -math.inf < low < high < math.inf:
+            return spec
+    expected = "one floating-point number with two bounds that differ"
+    raise ValueError(f"action_spec is {short_repr(spec)}; expected {expected}")
