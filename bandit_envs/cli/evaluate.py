@@ -1,15 +1,28 @@
 """The subcommand `evaluate`: what policies would have earned, estimated from a log."""
 
 import argparse
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.cli.console import OUT, RowProgress, new_table
-from bandit_envs.cli.evaluation import Candidate, Evaluation, expand_policies
-from bandit_envs.cli.logs import check_fraction, open_log
+from bandit_envs.cli.console import ERR, OUT, new_table
+from bandit_envs.cli.evaluation import (
+    AnyPolicyChoice,
+    Evaluated,
+    Evaluation,
+    SavedChoice,
+    expand_policies,
+)
+from bandit_envs.cli.logs import (
+    OpenLog,
+    count_training_rows,
+    named_features,
+    open_log,
+    start_passes,
+)
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.logged import Estimator
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
@@ -46,26 +59,66 @@ class Row(NamedTuple):
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    """Estimates what policies would have earned; writes and shows a table and figures."""
+    """Estimates what policies would have earned; writes and shows a table and figures.
+
+    Returns 1 if an interval reaches below --fail-below.
+    """
     folder = _output_folder(options)
     confidence = check_confidence(options.confidence)
-    choices = [each for spec in options.policy for each in expand_policies(spec)]
-    with RowProgress() as progress:
-        log = open_log(options, progress)
+    choices = _choose_policies(options)
+    _check_features(options, choices)
+    with start_passes(options) as passes:
+        log = open_log(options, passes)
         evaluation = Evaluation(
-            batches=log.batches,
-            summary=log.summary,
+            log=log,
             choices=choices,
             estimators=_make_estimators(options),
-            train_fraction=check_fraction(options.train_fraction),
+            rows_to_learn_from=_count_rows_to_learn_from(options, log),
         )
-        candidates = evaluation.run()
-    found = [row for each in candidates for row in _make_rows(each, confidence)]
-    _write(folder, found, candidates, log.summary)
+        evaluated = evaluation.run()
+    found = [row for each in evaluated for row in _make_rows(each, confidence)]
+    _write(folder, found, evaluated, log.summary)
     _show(found, log.title, confidence)
-    _explain_parts(candidates, log.summary.size)
+    _explain_parts(evaluated, log.summary.size)
+    _explain_other_logs(evaluated)
     OUT.print(f"Results: {folder}", soft_wrap=True)
-    return 0
+    bound = -math.inf if options.fail_below is None else options.fail_below
+    low = [row for row in found if row.low < bound]
+    for row in low:
+        text = f"{row.policy}: the interval of {row.estimator} begins at {row.low:.4f}"
+        ERR.print(f"{text}, below {bound:g}", soft_wrap=True)
+    return 1 if low else 0
+
+
+def _check_features(options: argparse.Namespace, choices: Sequence[AnyPolicyChoice]) -> None:
+    """Raises ValueError if a policy in a file has learned from other features, or another order."""
+    given = named_features(options)
+    for choice in choices:
+        learned = list(choice.saved.features) if isinstance(choice, SavedChoice) else []
+        if learned and given and learned != given:
+            expected = f"expected {','.join(learned)}, from which {choice} has learned"
+            raise ValueError(f"--features is {','.join(given)}; {expected}")
+
+
+def _count_rows_to_learn_from(options: argparse.Namespace, log: OpenLog) -> int:
+    """Returns from how many rows policies learn; ValueError if none is left for estimates."""
+    if options.no_train:
+        return 0
+    rows = count_training_rows(options, log)
+    if rows == log.summary.size:
+        raise ValueError(f"policies would learn from all {rows} rows; expected some for estimates")
+    return rows
+
+
+def _choose_policies(options: argparse.Namespace) -> list[AnyPolicyChoice]:
+    """Returns the policies that the user has chosen; ValueError if one is chosen twice."""
+    choices: dict[str, AnyPolicyChoice] = {}
+    for spec in options.policy:
+        for choice in expand_policies(spec):
+            if str(choice) in choices:
+                raise ValueError(f"policy {choice} is listed twice")
+            choices[str(choice)] = choice
+    return list(choices.values())
 
 
 def _make_estimators(options: argparse.Namespace) -> dict[str, Estimator]:
@@ -89,12 +142,12 @@ def _output_folder(options: argparse.Namespace) -> Path:
     return folder
 
 
-def _make_rows(candidate: Candidate, confidence: float) -> Iterator[Row]:
+def _make_rows(evaluated: Evaluated, confidence: float) -> Iterator[Row]:
     """Yields the rows of a policy, one an estimator."""
-    for name, estimate, problems in candidate.estimates():
+    for name, estimate, problems in evaluated.estimates():
         low, high = estimate.normal_interval(confidence)
         yield Row(
-            policy=str(candidate.choice),
+            policy=str(evaluated.candidate.choice),
             estimator=name,
             rows=estimate.sums.size,
             value=estimate.value,
@@ -105,15 +158,15 @@ def _make_rows(candidate: Candidate, confidence: float) -> Iterator[Row]:
             max_weight=estimate.max_weight,
             share_of_large_weights=estimate.share_of_large_weights,
             warnings="; ".join(problems),
-            truth=candidate.truth(),
+            truth=evaluated.truth(),
         )
 
 
 def _write(
-    folder: Path, found: Sequence[Row], candidates: Sequence[Candidate], summary: LogSummary
+    folder: Path, found: Sequence[Row], evaluated: Sequence[Evaluated], summary: LogSummary
 ) -> None:
     """Writes the table and the figures."""
-    weights = {str(each.choice): each.weights for each in candidates}
+    weights = {str(each.candidate.choice): each.sums.weights for each in evaluated}
     values = {(row.policy, row.estimator): (row.value, row.low, row.high) for row in found}
     mean = float(summary.rewards.mean)
     folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +182,8 @@ def _show(found: Sequence[Row], title: str, confidence: float) -> None:
     headings = ["policy, estimator", interval, "rows", "effective\nrows"]
     if texts:
         headings.append("warning")
-    table = new_table(title, *headings)
+    OUT.print(title, soft_wrap=True)
+    table = new_table("", *headings)
     last = ""
     for row in found:
         if row.policy != last:
@@ -150,12 +204,21 @@ def _show(found: Sequence[Row], title: str, confidence: float) -> None:
         OUT.print(f"[{number}] {text}", soft_wrap=True)
 
 
-def _explain_parts(candidates: Sequence[Candidate], size: int) -> None:
+def _explain_parts(evaluated: Sequence[Evaluated], size: int) -> None:
     """Says from which rows policies have learned, if there are such."""
-    for start in sorted({each.part.rows.start for each in candidates} - {0}):
-        names = [str(each.choice) for each in candidates if each.part.rows.start == start]
+    candidates = [each.candidate for each in evaluated]
+    for start in sorted({each.start for each in candidates} - {0}):
+        names = [str(each.choice) for each in candidates if each.start == start]
         learned = f"Learned from the first {start} rows, and frozen then: {', '.join(names)}"
         text = f"{learned}. They are evaluated on the other {size - start} rows"
-        if any(each.part.rows.start == 0 for each in candidates):
+        if any(each.start == 0 for each in candidates):
             text += f", and the other policies on all {size}"
         OUT.print(f"{text}.", soft_wrap=True)
+
+
+def _explain_other_logs(evaluated: Sequence[Evaluated]) -> None:
+    """Says which policies have learned from another log, if there are such."""
+    names = [str(each.candidate.choice) for each in evaluated if each.candidate.is_of_another_log]
+    if names:
+        learned = f"Learned from another log: {', '.join(names)}"
+        OUT.print(f"{learned}. If it has rows of this one, estimates are too high.", soft_wrap=True)

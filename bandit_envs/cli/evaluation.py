@@ -1,27 +1,43 @@
-"""Policies, trained and estimated on a log in batches."""
+"""Policies, trained and estimated on a log, part by part."""
+
+from __future__ import annotations
 
 import contextlib
 import dataclasses
 import functools
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from bandit_envs import logged
 from bandit_envs.arrays import Floats
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.logged import BanditLog, CrossFittedRidge, Estimate, EstimateSums, Estimator
-from bandit_envs.logged.learning import align_batches
-from bandit_envs.logged.policy_files import read_policy
-from bandit_envs.logged.reward_sums import fit_batches
-from bandit_envs.logged.summary import LogRows, LogSummary
+from bandit_envs.cli.logs import OpenLog
+from bandit_envs.cli.passes import LogPart
+from bandit_envs.logged import (
+    BanditLog,
+    CrossFittedRidge,
+    Estimate,
+    EstimateSums,
+    Estimator,
+    RewardSums,
+)
+from bandit_envs.logged.policy_files import SUFFIX, SavedPolicy, read_policy
+from bandit_envs.logged.summary import LogSummary
 from bandit_envs.logged.weight_histogram import WeightHistogram
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import Policy
+from bandit_envs.policies.named_estimators import make_estimator
 from bandit_envs.studies.choice import PolicyChoice, printable
 
+Result = TypeVar("Result")
+
+Models: TypeAlias = Mapping[int, CrossFittedRidge]
+"""Models of the rewards of the rows from a start on, by this start."""
+
+FOLDS = 3  # of the models of rewards
 SAMPLES = 100  # choices counted of a policy that does not know its probabilities
 
 
@@ -29,96 +45,91 @@ class SavedChoice:
     """A policy in a file that `bandit-envs learn` wrote.
 
     Args:
-        path: of the file.
+        spec: the file; and if its estimators are a user's own, `:` and how to make one.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self.saved = read_policy(path)
+    def __init__(self, spec: str) -> None:
+        self._spec = spec
+        path, suffix, estimator = spec.partition(f"{SUFFIX}:")
+        given = make_estimator(estimator) if suffix else None
+        self.saved = read_policy(path + SUFFIX if suffix else path, given)
 
     def make(self, env: PyEnvironment, seed: int) -> Policy:
         """Returns the policy, which fits `env`."""
         return self.saved.make(env.observation_spec(), env.batch_size or 1, seed)
 
     def __str__(self) -> str:
-        return self._path
+        return self._spec
 
 
 AnyPolicyChoice: TypeAlias = PolicyChoice | SavedChoice
 
 
 def expand_policies(spec: str) -> Iterator[AnyPolicyChoice]:
-    """Yields the policies of a file, or of an id or class with parameters."""
-    if spec.endswith(".npz"):
+    """Yields the policies that an id or class with parameters names, or the one in a file."""
+    if spec.endswith(SUFFIX) or f"{SUFFIX}:" in spec:
         yield SavedChoice(spec)
     else:
         yield from PolicyChoice.expand(spec)
 
 
-class Part:
-    """The rows of a log on which policies are evaluated, and the model of their rewards."""
-
-    def __init__(self, rows: LogRows) -> None:
-        self.rows = rows
-
-    @functools.cached_property
-    def model(self) -> CrossFittedRidge:
-        """Predicts the rewards, for the estimators that need it."""
-        return fit_batches(self.rows)
-
-
+@dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A policy, and the sums of what it would have done in the rows on which it is evaluated.
+    """A policy that is evaluated.
 
     Args:
-        choice: names the policy.
+        choice: names the policy. It stands first, so that a worker finds the user's module of the
+            policy.
         policy: which learns no more.
-        part: of the log.
-        estimators: by name.
+        start: the first row of the log that the policy has not seen, and is evaluated on.
+        is_of_another_log: whether a learner made it from another log.
     """
 
-    def __init__(
-        self,
-        choice: AnyPolicyChoice,
-        policy: Policy,
-        part: Part,
-        estimators: Mapping[str, Estimator],
-    ) -> None:
-        self.choice = choice
-        self.part = part
-        self.weights = WeightHistogram.from_weights(np.zeros(0))
-        self._policy = policy
-        self._rng = np.random.default_rng(0)  # of the choices that are counted
-        self._estimators = estimators
-        self._sums: dict[str, EstimateSums] = {}
-        self._means = Statistics.from_values(np.zeros(0))  # of expected rewards
+    choice: AnyPolicyChoice
+    policy: Policy
+    start: int
+    is_of_another_log: bool = False
 
-    def add(self, batch: BanditLog, predicted: Floats | None) -> None:
-        """Adds a batch, and the rewards predicted for it."""
-        with name_in_errors(self.choice):
-            samples = None if self._policy.knows_probabilities else SAMPLES
-            table = logged.probabilities_of(self._policy, batch, samples, self._rng)
-            for name, estimator in self._estimators.items():
-                sums = estimator.sums(batch, table, predicted)
-                known = self._sums.get(name)
-                self._sums[name] = sums if known is None else known.merge(sums)
-        taken = table[np.arange(len(batch)), batch.action]
-        weights = WeightHistogram.from_weights(taken / batch.propensity)
-        self.weights = self.weights.merge(weights)
-        if batch.expected_rewards is not None:
-            # Those of actions that are not available may be infinite.
-            means = np.where(table > 0.0, batch.expected_rewards, 0.0)
-            values = (table * means).sum(axis=1)
-            self._means = self._means.merge(Statistics.from_values(values))
+
+@dataclasses.dataclass(frozen=True)
+class PolicySums:
+    """What a policy would have done in some rows of a log. Those of parts merge.
+
+    Args:
+        estimates: the sums of the estimates, by the names of the estimators.
+        weights: the weights of the rows.
+        means: the statistics of the expected rewards, if the log has them.
+    """
+
+    estimates: Mapping[str, EstimateSums]
+    weights: WeightHistogram
+    means: Statistics
+
+    def merge(self, other: PolicySums) -> PolicySums:
+        """Returns the sums of the rows of both."""
+        estimates = {
+            name: sums.merge(other.estimates[name]) for name, sums in self.estimates.items()
+        }
+        weights = self.weights.merge(other.weights)
+        return PolicySums(estimates, weights, self.means.merge(other.means))
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluated:
+    """A policy that was evaluated, and the sums of its rows."""
+
+    candidate: Candidate
+    sums: PolicySums
 
     def truth(self) -> float | str:
         """Returns the mean expected reward, or "" if the log does not know it."""
-        return float(self._means.mean) if self._means.count else ""
+        means = self.sums.means
+        return float(means.mean) if means.count else ""
 
     def estimates(self) -> Iterator[tuple[str, Estimate, list[str]]]:
         """Yields the names of the estimators, the estimates, and the reasons to distrust them."""
-        for name, sums in self._sums.items():
-            with warnings.catch_warnings(), name_in_errors(self.choice):
+        for name, sums in self.sums.estimates.items():
+            with warnings.catch_warnings(), name_in_errors(self.candidate.choice):
                 warnings.simplefilter("ignore", UserWarning)
                 yield name, sums.estimate(), sums.find_problems()
 
@@ -128,60 +139,158 @@ class Evaluation:
     """What is evaluated: some policies, by some estimators, on a log.
 
     Args:
-        batches: of the log, which are passed over several times.
-        summary: of the log.
+        log: which is passed over several times.
         choices: of policies.
         estimators: by name.
-        train_fraction: the share of the rows, from the first one, from which policies learn.
+        rows_to_learn_from: how many rows, the first of the log, policies learn from.
     """
 
-    batches: Iterable[BanditLog]
-    summary: LogSummary
+    log: OpenLog
     choices: Sequence[AnyPolicyChoice]
     estimators: Mapping[str, Estimator]
-    train_fraction: float
+    rows_to_learn_from: int
 
-    def run(self) -> list[Candidate]:
+    def run(self) -> list[Evaluated]:
         """Trains the policies that learn, and evaluates all on rows that they have not seen.
 
         A policy that does not learn is evaluated on all rows.
         """
-        size = self.summary.size
-        cut = self.summary.rows_of(self.train_fraction)
-        parts: dict[int, Part] = {}  # by their first rows
-        candidates = []
-        for choice in self.choices:
-            with name_in_errors(choice):
-                policy, start = self._make(choice, cut)
-                if start >= size:
-                    raise ValueError(f"it has learned from all {size} rows; none is left")
-            part = parts.setdefault(start, Part(LogRows(self.batches, start, size)))
-            candidates.append(Candidate(choice, policy, part, self.estimators))
-        for part in parts.values():
-            self._add_rows(part, [each for each in candidates if each.part is part])
-        return candidates
-
-    def _make(self, choice: AnyPolicyChoice, cut: int) -> tuple[Policy, int]:
-        """Returns a policy that has learned, and the first row that it has not seen."""
-        sample = next(iter(LogRows(self.batches, 0, self.summary.size)))
-        alone = logged.ReplayEnvironment(sample)
-        if isinstance(choice, SavedChoice):
-            is_same = choice.saved.log == str(self.summary)
-            return choice.make(alone, 0), choice.saved.rows_learned if is_same else 0
-        policy = choice.make(logged.ReplayEnvironment(sample, self.summary.batch_size), 0)
-        if policy.can_learn:
-            return logged.learn_from_log(policy, LogRows(self.batches, 0, cut)), cut
-        return choice.make(alone, 0), 0  # one row, which is shown many rows of the log at a time
-
-    def _add_rows(self, part: Part, candidates: Sequence[Candidate]) -> None:
-        """Shows the rows of a part to the policies that are evaluated on it."""
+        candidates = [self._make(choice) for choice in self.choices]
+        starts = sorted({candidate.start for candidate in candidates})
         needs_predictions = any(each.needs_predictions for each in self.estimators.values())
-        first_row = 0
-        for batch in align_batches(part.rows, self.summary.batch_size):
-            predicted = part.model.predict(batch, first_row) if needs_predictions else None
-            for candidate in candidates:
-                candidate.add(batch, predicted)
-            first_row += len(batch)
+        models = self._fit_models(starts) if needs_predictions else {}
+        visit = functools.partial(_sum_policies, candidates, self.estimators, models)
+        found = self._pass_over(starts, visit, "evaluating policies")
+        sums = [functools.reduce(PolicySums.merge, filter(None, parts)) for parts in zip(*found)]
+        return [Evaluated(each, merged) for each, merged in zip(candidates, sums)]
+
+    def _make(self, choice: AnyPolicyChoice) -> Candidate:
+        """Returns a policy with the first row that it has not seen; it learns before if it can."""
+        size = self.log.summary.size
+        with name_in_errors(choice):
+            sample = next(iter(self.log.rows(0, size)))
+            env = logged.ReplayEnvironment(sample, self.log.summary.batch_size)
+            policy = choice.make(env, 0)
+            start = 0
+            is_of_another_log = False
+            if isinstance(choice, SavedChoice):
+                start = self._count_rows_seen(choice.saved)
+                is_of_another_log = choice.saved.rows_learned > start
+            elif policy.can_learn and self.rows_to_learn_from:
+                start = self.rows_to_learn_from
+                with self.log.passes.watch(self.log.rows(0, start), f"{choice} learns") as rows:
+                    policy = logged.learn_from_log(policy, rows)
+            if start >= size:
+                raise ValueError(f"it has learned from all {size} rows; none is left")
+        return Candidate(choice, policy, start, is_of_another_log)
+
+    def _count_rows_seen(self, saved: SavedPolicy) -> int:
+        """Returns from how many of the first rows a policy has learned: 0 of another log."""
+        rows = saved.rows_learned
+        if not 0 < rows <= self.log.summary.size:
+            return 0
+        first = LogSummary.from_batches(self.log.rows(0, rows))
+        return rows if str(first) == saved.log else 0
+
+    def _fit_models(self, starts: Sequence[int]) -> Models:
+        """Returns models of the rewards of the rows from each start on."""
+        visit = functools.partial(_sum_rewards, starts)
+        found = self._pass_over(starts, visit, "predicting rewards")
+        return {
+            start: functools.reduce(RewardSums.merge, parts).fit()
+            for start, parts in zip(starts, zip(*found))
+        }
+
+    def _pass_over(
+        self, starts: Sequence[int], visit: Callable[[LogPart], Result], text: str
+    ) -> list[Result]:
+        """Returns what `visit` makes of each part that has rows from the first start on."""
+        parts = [part for part in self.log.parts if part.first_row + part.size > min(starts)]
+        return self.log.passes.over(parts, visit, text)
+
+
+def _sum_rewards(starts: Sequence[int], part: LogPart) -> list[RewardSums]:
+    """Returns the sums of models of the rewards in a part of a log, for the rows from each start.
+
+    Folds count the rows from this start.
+    """
+    sums = [RewardSums(FOLDS, {})] * len(starts)
+    for first_row, batch in part:
+        for place, start in enumerate(starts):
+            rows_before, rows = _rows_from(start, first_row, batch)
+            if len(rows):
+                sums[place] = sums[place].merge(RewardSums.from_log(rows, rows_before, FOLDS))
+    return sums
+
+
+def _sum_policies(
+    candidates: Sequence[Candidate],
+    estimators: Mapping[str, Estimator],
+    models: Models,
+    part: LogPart,
+) -> list[PolicySums | None]:
+    """Returns the sums of policies in a part of a log; None if it has no row for a policy."""
+    found: list[PolicySums | None] = [None] * len(candidates)
+    for first_row, batch in part:
+        predicted = {}
+        for place, candidate in enumerate(candidates):
+            start = candidate.start
+            rows_before, rows = _rows_from(start, first_row, batch)
+            if not len(rows):
+                continue
+            if start in models and start not in predicted:
+                predicted[start] = models[start].predict(rows, rows_before)
+            with name_in_errors(candidate.choice):
+                sums = _sum_rows(candidate, estimators, rows, rows_before, predicted.get(start))
+            known = found[place]
+            found[place] = sums if known is None else known.merge(sums)
+    return found
+
+
+def _rows_from(start: int, first_row: int, batch: BanditLog) -> tuple[int, BanditLog]:
+    """Returns the rows of a batch from a start on, and how many rows lie between both.
+
+    Args:
+        start: the number of a row of the log.
+        first_row: the number of the first row of the batch.
+        batch: of the log.
+    """
+    return max(first_row - start, 0), batch[max(start - first_row, 0) :]
+
+
+def _sum_rows(
+    candidate: Candidate,
+    estimators: Mapping[str, Estimator],
+    rows: BanditLog,
+    rows_before: int,
+    predicted: Floats | None,
+) -> PolicySums:
+    """Returns the sums of a policy in some rows.
+
+    Args:
+        candidate: the policy.
+        estimators: by name.
+        rows: a part of those that the policy has not seen.
+        rows_before: how many rows that it has not seen are before this part.
+        predicted: [n, K], rewards, if an estimator needs them.
+    """
+    policy = candidate.policy
+    samples = None if policy.knows_probabilities else SAMPLES
+    # The choices that are counted depend on the rows' place in the log, not on who reads them.
+    table = logged.probabilities_of(policy, rows, samples, seed=rows_before, first_row=rows_before)
+    taken = table[np.arange(len(rows)), rows.action]
+    values = np.zeros(0)
+    if rows.expected_rewards is not None:
+        # Those of actions that are not available may be infinite.
+        means = np.where(table > 0.0, rows.expected_rewards, 0.0)
+        values = (table * means).sum(axis=1)
+    return PolicySums(
+        estimates={
+            name: estimator.sums(rows, table, predicted) for name, estimator in estimators.items()
+        },
+        weights=WeightHistogram.from_weights(taken / rows.propensity),
+        means=Statistics.from_values(values),
+    )
 
 
 @contextlib.contextmanager

@@ -3,12 +3,14 @@
 import argparse
 from pathlib import Path
 
-from bandit_envs.cli.console import OUT, RowProgress
-from bandit_envs.cli.logs import check_fraction, open_log
-from bandit_envs.logged import concatenate
+from bandit_envs.cli.console import ERR, OUT, RowProgress
+from bandit_envs.cli.logs import IN_MEMORY, count_training_rows, named_features, open_log
+from bandit_envs.cli.passes import PassesHere
+from bandit_envs.logged import Learner
 from bandit_envs.logged.policy_files import write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
-from bandit_envs.logged.summary import LogRows
+from bandit_envs.logged.summary import LogRows, LogSummary
+from bandit_envs.nests import flatten
 from bandit_envs.studies.choice import Choice
 
 
@@ -24,18 +26,33 @@ def learn(options: argparse.Namespace) -> int:
     file = _output_file(options)
     (choice,) = LearnerChoice.expand(options.learner)
     learner = choice.entry.make(**choice.parameters)
-    fraction = check_fraction(options.train_fraction)
     with RowProgress() as progress:
-        log = open_log(options, progress)
-        rows = LogRows(log.batches, 0, log.summary.rows_of(fraction))
+        log = open_log(options, PassesHere(progress))
+        rows = log.rows(0, count_training_rows(options, log))
         if not len(rows):
-            raise ValueError(f"train-fraction is {fraction:g}; expected at least one row")
-        policy = learner.fit(concatenate(list(rows)))
-    write_policy(file, policy, len(rows), str(log.summary))
+            raise ValueError(f"the log has {log.summary.size} rows, too few to learn from a part")
+        _say_what_is_kept(choice, learner, rows)
+        with log.passes.watch(rows, f"{choice} learns") as batches:
+            policy = learner.fit_batches(batches)
+        learned_from = LogSummary.from_batches(rows)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_policy(file, policy, len(rows), str(learned_from), named_features(options))
     OUT.print(log.title, soft_wrap=True)
-    learned = f"{file}: learned by {choice} from the first {len(rows)} rows"
-    OUT.print(f"{learned}. `evaluate` evaluates it on the others.", soft_wrap=True)
+    text = f"{file}: learned by {choice} from the first {len(rows)} rows."
+    if len(rows) < log.summary.size:
+        text += " `evaluate` evaluates it on the others."
+    OUT.print(text, soft_wrap=True)
     return 0
+
+
+def _say_what_is_kept(choice: LearnerChoice, learner: Learner, rows: LogRows) -> None:
+    """Says how much memory rows take that a learner keeps, if they are many."""
+    batch = next(iter(rows))
+    columns = [*flatten(batch.observation), *batch.columns().values()]
+    size = len(rows) * sum(column.nbytes for column in columns) // len(batch)
+    if size > IN_MEMORY and not learner.streams:
+        text = f"{choice} keeps all {len(rows)} rows in memory, {size / 2**20:.0f} MB"
+        ERR.print(f"{text}, and needs several times as much", soft_wrap=True)
 
 
 def _output_file(options: argparse.Namespace) -> Path:

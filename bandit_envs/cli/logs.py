@@ -1,68 +1,158 @@
 """Logs as the command reads them: those that `write_log` wrote, and users' tables."""
 
 import argparse
-from collections.abc import Iterable
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from bandit_envs.base.checks import check_number
 from bandit_envs.cli.console import RowProgress
+from bandit_envs.cli.passes import FileBatches, LogPart, Passes, PassesByWorkers, PassesHere
+from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.scan import TableScan, WrittenScan
-from bandit_envs.logged.summary import LogSummary
+from bandit_envs.logged.summary import LogRows, LogSummary
+from bandit_envs.studies.backends import backend
 
 IN_MEMORY = 2**27
 """The most bytes of files that are kept in memory; larger logs are read anew in every pass."""
 
+BATCH_ROWS = 2**15
+"""The most rows of a batch. Twice as many take 40 MB more with ten actions, and save no time."""
 
-class OpenLog(NamedTuple):
-    """A log that can be passed over more than once."""
 
-    batches: Iterable[BanditLog]
+@dataclasses.dataclass(frozen=True)
+class OpenLog:
+    """A log that can be passed over more than once.
+
+    Args:
+        parts: its files, in order.
+        summary: what it holds.
+        title: which describes it.
+        scan: reads it.
+        passes: reads its parts.
+    """
+
+    parts: Sequence[LogPart]
     summary: LogSummary
-    title: str  # which describes it
+    title: str
+    scan: WrittenScan | TableScan
+    passes: Passes
+
+    def rows(self, start: int, stop: int) -> LogRows:
+        """Returns some rows, which this process reads."""
+        return LogRows(self, start, stop)
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        """Yields the batches."""
+        for part in self.parts:
+            yield from part.batches
 
 
-def open_log(options: argparse.Namespace, progress: RowProgress) -> OpenLog:
+@contextlib.contextmanager
+def start_passes(options: argparse.Namespace) -> Iterator[Passes]:
+    """Starts workers, or joins a cluster, if the options say so; yields what reads logs."""
+    progress = RowProgress()
+    needs_workers = options.backend != "loky" or options.workers != 1
+    if needs_workers or options.address is not None:
+        with backend(options.backend, options.workers, options.address) as apply, progress:
+            yield PassesByWorkers(apply, progress)
+        return
+    with progress:
+        yield PassesHere(progress)
+
+
+def named_features(options: argparse.Namespace) -> list[str]:
+    """Returns the columns that --features names, in its order."""
+    names = options.features or ""
+    return [name for name in names.split(",") if name]
+
+
+def open_log(options: argparse.Namespace, passes: Passes) -> OpenLog:
+    """Opens a log of numbered actions; ValueError if they are real numbers."""
+    log = _open_any_log(options, passes)
+    if log.summary.num_actions == 0:
+        hint = "in Python, KernelIPS and KernelDR estimate from it"
+        raise ValueError(f"the actions of {options.log} are real numbers; {hint}")
+    return log
+
+
+def _open_any_log(options: argparse.Namespace, passes: Passes) -> OpenLog:
     """Opens a log that `write_log` wrote, or a table with the user's columns."""
+    time, _ = parse_time(options)
+    path = options.log.absolute()  # workers may be in other folders
     if options.features is None:
         if options.drop_missing:
             raise ValueError("--drop-missing is for a table of your own; name its --features")
         try:
-            return _summarize(options.log, scan_log(options.log), progress)
+            return _summarize(options.log, scan_log(path, BATCH_ROWS, time=time), passes)
         except ValueError as error:
+            if path.suffix == ".npz" or any(path.glob("*.npz")):  # which no user's table is
+                raise
             advice = 'for a table of your own, name its columns with --features ("" for none)'
             raise ValueError(f"{error}; {advice}") from error
     scan = scan_log(
-        options.log,
+        path,
+        BATCH_ROWS,
         action=options.action,
         reward=options.reward,
         propensity=options.propensity,
-        features=[name for name in options.features.split(",") if name],
+        features=named_features(options),
         num_actions=options.num_actions,
         drop_missing=options.drop_missing,
+        time=time,
     )
-    return _summarize(options.log, scan, progress)
+    return _summarize(options.log, scan, passes)
 
 
-def _summarize(path: Path, scan: WrittenScan | TableScan, progress: RowProgress) -> OpenLog:
-    """Reads a log once; keeps it in memory if it is small."""
-    batches: Iterable[BanditLog] = scan
-    if sum(file.stat().st_size for file in scan.files) <= IN_MEMORY:
-        batches = list(scan)
-    else:
-        batches = progress.watch(scan)
-    summary = LogSummary.from_batches(batches)
+def _summarize(path: Path, scan: WrittenScan | TableScan, passes: Passes) -> OpenLog:
+    """Reads a log once; keeps it in memory if it is small, and this process reads it."""
+    parts = [LogPart(FileBatches(scan, file)) for file in scan.files]
+    is_small = sum(file.stat().st_size for file in scan.files) <= IN_MEMORY
+    if is_small and not passes.reads_files:
+        parts = [LogPart(list(part.batches)) for part in parts]
+    summary = LogSummary.from_batches([])
+    numbered = []
+    found = passes.over(parts, _summarize_part, "reading the log")
+    for file, part, more in zip(scan.files, parts, found):
+        numbered.append(LogPart(part.batches, summary.size, more.size))
+        with errors_that_name(file):
+            summary = summary.merge(more)  # an error if their columns differ
+    if not summary.size:
+        raise ValueError(f"{path} has no rows")
     title = f"{path}\n{summary}"
     if isinstance(scan, TableScan) and scan.drop_missing:
         missing = scan.find_missing()
         title += f"\n{missing.rows} of {missing.size} rows miss values, and are left out"
-    return OpenLog(batches, summary, title)
+    return OpenLog(numbered, summary, title, scan, passes)
 
 
-def check_fraction(value: float) -> float:
-    """Returns the fraction of a log from which policies learn."""
-    fraction = check_number("train-fraction", value, 0.0, 1.0)
-    if fraction == 1.0:
-        raise ValueError("train-fraction is 1; expected less, as the other rows are for estimates")
-    return fraction
+def _summarize_part(part: LogPart) -> LogSummary:
+    return LogSummary.from_batches(part.batches)
+
+
+def parse_time(options: argparse.Namespace) -> tuple[str | None, str]:
+    """Returns the column and the limit of --train-until; None and "" without it."""
+    if options.train_until is None:
+        return None, ""
+    column, equals, limit = options.train_until.partition("=")
+    if not (column and equals and limit):
+        raise ValueError(f"train-until is {options.train_until!r}; expected COLUMN=VALUE")
+    return column, limit
+
+
+def count_training_rows(options: argparse.Namespace, log: OpenLog) -> int:
+    """Returns from how many rows, the first of a log, policies learn."""
+    time, limit = parse_time(options)
+    if time is None:
+        fraction = check_number("train-fraction", options.train_fraction, 0.0, 1.0)
+        if not fraction:
+            raise ValueError(
+                "train-fraction is 0; expected more, as policies learn from these rows"
+            )
+        return log.summary.round_rows(log.summary.size * fraction)
+    earlier, _ = log.scan.split(limit)
+    if not len(earlier):
+        raise ValueError(f"train-until is {options.train_until}, but no row is below")
+    return log.summary.round_rows(len(earlier))

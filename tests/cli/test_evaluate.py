@@ -125,6 +125,16 @@ def test_every_policy_meets_every_estimator(evaluate, recorded):
     assert "frozen" not in outcome.out
 
 
+def test_an_interval_below_a_bound_fails(recorded, tmp_path):
+    write_log(tmp_path / "log.npz", recorded)
+    arguments = ["evaluate", tmp_path / "log.npz", "--policy", "random", "--estimator", "snips"]
+    output = ["--output", tmp_path / "out", "--overwrite"]
+    assert run(*arguments, *output, "--fail-below", "-100").code == 0
+    outcome = run(*arguments, *output, "--fail-below", "100")
+    assert outcome.code == 1
+    assert "random: the interval of snips begins at" in outcome.err
+
+
 def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded):
     specs = ["--policy", "ucb:c=1", "--policy", "disjoint_lin_ucb", "--policy", "random"]
     outcome, found = evaluate(recorded, *specs, "--estimator", "ips")
@@ -271,23 +281,72 @@ SPECS = ["random", "ucb:c=1", "disjoint_lin_ucb", f"{MINE}:Always:action=1"]
 POLICIES = [item for spec in SPECS for item in ("--policy", spec)]
 
 
-@pytest.mark.parametrize("large", [False, True])
-def test_a_log_in_a_folder_has_the_estimates_of_one_file(
-    evaluate, recorded, tmp_path, monkeypatch, large
-):
+@pytest.fixture
+def parts(recorded, tmp_path):
+    """The log in a folder, whose parts do not end with complete batches."""
     folder = tmp_path / "parts"
     folder.mkdir()
     for part, rows_of_part in enumerate(np.array_split(np.arange(1200), 7)):
         write_log(folder / f"{part}.npz", recorded[rows_of_part])
-    _, expected = evaluate(recorded, *POLICIES)
-    if large:
-        monkeypatch.setattr("bandit_envs.cli.logs.IN_MEMORY", 0)
-    _, found = evaluate(folder, *POLICIES)
+    return folder
+
+
+def check_same_estimates(found, expected, rel):
+    """Checks that two tables are of the same estimates."""
     for row, same in zip(found, expected, strict=True):
         for name in ("policy", "estimator", "rows", "warnings"):
             assert row[name] == same[name]
-        for name in ("value", "standard_error", "effective_sample_size", "truth"):
-            assert float(row[name]) == pytest.approx(float(same[name]), rel=1e-9)
+        for name in ("value", "low", "standard_error", "effective_sample_size", "truth"):
+            assert float(row[name]) == pytest.approx(float(same[name]), rel=rel)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_log_in_a_folder_has_the_estimates_of_one_file(
+    evaluate, recorded, parts, monkeypatch, large
+):
+    _, expected = evaluate(recorded, *POLICIES)
+    if large:
+        monkeypatch.setattr("bandit_envs.cli.logs.IN_MEMORY", 0)
+    _, found = evaluate(parts, *POLICIES)
+    check_same_estimates(found, expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "threading",
+        pytest.param("loky", marks=pytest.mark.slow),
+        pytest.param("dask", marks=pytest.mark.slow),
+        pytest.param("ray", marks=pytest.mark.slow),
+    ],
+)
+def test_workers_find_the_same_estimates(evaluate, parts, backend):
+    if backend in ("dask", "ray"):
+        pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
+    options = [*POLICIES, "--policy", "thompson:prior_std=1", "--estimator", "dr"]
+    _, expected = evaluate(parts, *options)
+    _, found = evaluate(parts, *options, "--workers", "2", "--backend", backend)
+    check_same_estimates(found, expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
+        (["--policy", "random", "--workers", "0"], "workers is 0"),
+        (["--policy", "random", "--workers", "1", "--address", "x"], "address is x"),
+        (["--policy", "random", "--damage"], r"3\.npz [^;]*$"),
+    ],
+)
+def test_mistakes_that_workers_find_end_with_one_line(parts, tmp_path, arguments, message):
+    if "--damage" in arguments:
+        arguments.remove("--damage")
+        (parts / "3.npz").write_bytes(b"damaged")
+    workers = ["--workers", "2", "--backend", "threading"]
+    code, out, err = run("evaluate", parts, *workers, *arguments, "--output", tmp_path / "out")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert re.search(message, err)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
@@ -297,15 +356,77 @@ def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
     expected = SelfNormalizedIPS().estimate(table[300:], probabilities_of(policy, table[300:]))
     assert (int(row["rows"]), float(row["value"])) == (900, pytest.approx(expected.value))
     assert "first 300 rows" in outcome.out
-    outcome, (row,) = evaluate(table, *options, "0")
-    assert int(row["rows"]) == 1200
+
+
+def test_no_train_evaluates_all_policies_on_all_rows(evaluate, table):
+    options = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips", "--no-train")
+    outcome, found = evaluate(table, *options)
+    assert [int(row["rows"]) for row in found] == [1200, 1200]
+    assert found[0]["value"] == found[1]["value"]  # UCB knows nothing, so it draws uniformly
     assert "frozen" not in outcome.out
+
+
+def as_dated_frame(log):
+    """The log as a data frame with two columns of times, 40 rows a day."""
+    frame = as_users_frame(log)
+    day = np.datetime64("2024-01-01") + np.arange(len(log)) // 40
+    frame["day"] = day.astype("datetime64[s]")
+    frame["number"] = np.arange(len(log))
+    return frame
+
+
+@pytest.mark.parametrize("name", ["clicks.csv", "clicks.parquet"])
+@pytest.mark.parametrize("limit", ["day=2024-01-11", "number=400"])
+def test_policies_learn_from_the_rows_before_a_time(evaluate, table, tmp_path, name, limit):
+    pytest.importorskip("pyarrow")
+    frame = as_dated_frame(table)
+    file = tmp_path / name
+    frame.to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
+    specs = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips")
+    outcome, (learned, fixed) = evaluate(file, *NAMES, *FEATURES, *specs, "--train-until", limit)
+    policy = teach(UCBPolicy(1.0, num_actions=3), table[:400])
+    rest = table[400:]
+    expected = SelfNormalizedIPS().estimate(rest, probabilities_of(policy, rest))
+    assert (int(learned["rows"]), int(fixed["rows"])) == (800, 1200)
+    assert float(learned["value"]) == pytest.approx(expected.value)
+    assert "first 400 rows" in outcome.out
+
+
+def test_a_recorded_log_is_cut_at_a_step(evaluate, recorded):
+    options = ("--policy", "ucb:c=1", "--estimator", "snips", "--train-until", "step=15")
+    _, (row,) = evaluate(recorded, *options)
+    assert int(row["rows"]) == 900
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("day=2024-01-11", "day is 2024-01-02 in line 1022 of clicks.csv, after .* sort the log"),
+        ("number=-1", "number=-1, but no row is below"),
+        ("number=1e9", "learn from all 1200 rows"),
+        ("number=soon", "number is 0 in the first row, and cannot be compared with 'soon'"),
+        ("hour=3", "no column 'hour'"),
+        ("number", "expected COLUMN=VALUE"),
+    ],
+)
+def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, message):
+    frame = as_dated_frame(table)
+    frame.loc[1020, "day"] = np.datetime64("2024-01-02")
+    frame.to_csv(tmp_path / "clicks.csv")
+    options = (*NAMES, *FEATURES, "--policy", "random", "--train-until", limit)
+    code, out, err = run(
+        "evaluate", tmp_path / "clicks.csv", *options, "--output", tmp_path / "out"
+    )
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert re.search(message, err)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--policy", "thomson"], "did you mean thompson"),
+        (["--policy", "random", "--policy", "random"], "policy random is listed twice"),
         (["--policy", "mine/yours.py:Always"], "did you mean mine.yours:Always"),
         (["--policy", "lin_ucb"], "policy lin_ucb: observation_spec"),
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
@@ -314,7 +435,8 @@ def test_a_fraction_of_the_rows_trains_the_policies_that_learn(evaluate, table):
         (["--policy", "random", "--estimator", f"{MINE}:Always:num_actions=3"], "Estimator"),
         (["--policy", "random", "--estimator", "replay"], "policy random: probabilities"),
         (["--policy", "random", "--confidence", "1"], "confidence is 1"),
-        (["--policy", "random", "--train-fraction", "1"], "train-fraction is 1"),
+        (["--policy", "random", "--train-fraction", "1"], "learn from all 1200 rows"),
+        (["--policy", "random", "--train-fraction", "0"], "train-fraction is 0"),
         (["--policy", "random", "--train-fraction", "-1"], "train-fraction is -1"),
         (["--policy", "random", "--drop-missing"], "--drop-missing is for a table of your own"),
     ],
@@ -324,6 +446,18 @@ def test_mistakes_end_with_one_line_and_no_file(table, tmp_path, arguments, mess
     code, out, err = run("evaluate", tmp_path / "log.npz", *arguments, "--output", tmp_path / "out")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert re.search(message, err)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupted_evaluation_writes_nothing(table, tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    write_log(tmp_path / "log.npz", table)
+    monkeypatch.setattr(evaluation, "open_log", interrupt)
+    output = ("--output", tmp_path / "out")
+    outcome = run("evaluate", tmp_path / "log.npz", "--policy", "random", *output)
+    assert outcome == (130, "", "interrupted: nothing was written\n")
     assert not (tmp_path / "out").exists()
 
 

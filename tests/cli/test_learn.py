@@ -1,5 +1,6 @@
 """Policies that the command learns from logs, and estimates of them."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -9,7 +10,9 @@ from bandit_envs import ArraySpec, RandomPolicy, StepDriver
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.logged import (
     DirectMethodLearner,
+    DoublyRobust,
     DoublyRobustLearner,
+    IPSLearner,
     LogRecorder,
     PolicyGradientLearner,
     SelfNormalizedIPS,
@@ -18,6 +21,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.policy_files import read_policy, write_policy
 from bandit_envs.policies.linear_scores import LinearGreedyPolicy
+from bandit_envs.policies.named_estimators import make_estimator
 from tests.command_line import rows, run
 
 for package in ("joblib", "filelock", "matplotlib", "rich"):
@@ -57,7 +61,10 @@ def evaluate(folder, *arguments, log="log.npz"):
     [
         ("direct_method", DirectMethodLearner()),
         ("doubly_robust", DoublyRobustLearner()),
-        ("policy_gradient:num_steps=20", PolicyGradientLearner(num_steps=20)),
+        (
+            "policy_gradient:objective=dr,num_steps=20",
+            PolicyGradientLearner(DoublyRobust(), num_steps=20),
+        ),
     ],
 )
 def test_a_learned_policy_is_evaluated_on_the_rows_that_it_has_not_seen(folder, log, spec, learner):
@@ -74,11 +81,71 @@ def test_a_learned_policy_is_evaluated_on_the_rows_that_it_has_not_seen(folder, 
     assert "Learned from the first 1500 rows" in found.out
 
 
+@pytest.mark.parametrize(
+    ("learner", "says"),
+    [("policy_gradient:num_steps=2", "keeps all 1000 rows in memory, "), ("doubly_robust", "")],
+)
+def test_a_learner_that_keeps_a_large_log_in_memory_says_so(folder, monkeypatch, learner, says):
+    monkeypatch.setattr("bandit_envs.cli.learn.IN_MEMORY", 1000)
+    monkeypatch.setattr("bandit_envs.cli.logs.IN_MEMORY", 1000)
+    outcome = learn(folder, "--learner", learner)
+    assert outcome.code == 0
+    assert says in outcome.err
+    assert bool(outcome.err) == bool(says)
+
+
+@pytest.fixture
+def with_scikit_learn():
+    pytest.importorskip("sklearn")
+    pytest.importorskip("skops")
+
+
+def test_a_policy_with_a_classifier_is_learned_and_evaluated(folder, log, with_scikit_learn):
+    spec = 'ips:classifier="LogisticRegression(C=10)"'
+    assert learn(folder, "--learner", spec).code == 0
+    _, (row,) = evaluate(folder, "--policy", folder / "policy.npz")
+    learner = IPSLearner(make_estimator("LogisticRegression(C=10)"))
+    table = probabilities_of(learner.fit(log[:1000]), log[1000:])
+    assert float(row["value"]) == SelfNormalizedIPS().estimate(log[1000:], table).value
+
+
+def test_a_users_own_regressor_is_read_only_if_it_is_named(folder, with_scikit_learn):
+    nearest = "tests.logged.test_scikit_learn_learners:Nearest"
+    assert learn(folder, "--learner", f'direct_method:regressor="{nearest}"').code == 0
+    policy = str(folder / "policy.npz")
+    code, _, err = run("evaluate", folder / "log.npz", "--policy", policy)
+    assert (code, "or an estimator of that package" in err) == (2, True)
+    _, (row,) = evaluate(folder, "--policy", f"{policy}:{nearest}")
+    assert int(row["rows"]) == 1000
+
+
 def test_a_learned_policy_is_evaluated_on_all_rows_of_another_log(folder, log):
     assert learn(folder).code == 0
     write_log(folder / "later.npz", log[300:])
-    _, (row,) = evaluate(folder, "--policy", folder / "policy.npz", log="later.npz")
+    outcome, (row,) = evaluate(folder, "--policy", folder / "policy.npz", log="later.npz")
     assert int(row["rows"]) == 1700
+    assert re.search(r"Learned from another log: .*policy\.npz\. If", outcome.out)
+
+
+def test_rows_that_a_policy_has_seen_are_left_out_of_a_log_that_has_grown(folder, log):
+    write_log(folder / "log.npz", log[:1200])
+    assert learn(folder, "--train-fraction", "1").code == 0
+    write_log(folder / "log.npz", log)
+    outcome, (row,) = evaluate(folder, "--policy", folder / "policy.npz")
+    assert int(row["rows"]) == 800
+    assert "another log" not in outcome.out
+
+
+def test_a_policy_learns_from_the_rows_before_a_time(folder, log):
+    write_log(folder / "log.npz", dataclasses.replace(log, step=np.arange(2000) // 100))
+    outcome = learn(folder, "--train-until", "step=13")
+    assert "first 1300 rows" in outcome.out, outcome.err
+    assert read_policy(folder / "policy.npz").rows_learned == 1300
+
+
+def test_the_folder_of_a_policy_is_made(folder):
+    assert learn(folder, output="new/policy.npz").code == 0
+    assert read_policy(folder / "new" / "policy.npz").rows_learned == 1000
 
 
 def test_a_policy_is_replaced_only_on_demand(folder):
@@ -95,7 +162,7 @@ def test_a_policy_is_replaced_only_on_demand(folder):
     [
         (["--learner", "doubly_robus"], "policy.npz", "did you mean doubly_robust"),
         (["--learner", "policy_gradient:num_steps=0"], "policy.npz", "num_steps is 0"),
-        (["--train-fraction", "0"], "policy.npz", "train-fraction is 0; expected at least one row"),
+        (["--train-fraction", "0"], "policy.npz", "train-fraction is 0"),
         ([], "policy.pkl", "output is .*policy.pkl; expected a name that ends in .npz"),
     ],
 )
@@ -119,3 +186,24 @@ def test_a_file_gives_back_the_policy_and_is_checked(folder):
         write_policy(file, RandomPolicy(3))
     with pytest.raises(ValueError, match="does not hold a learned policy"):
         read_policy(folder / "log.npz")
+
+
+def test_a_policy_is_evaluated_on_the_features_that_it_has_learned_from(folder, log):
+    pytest.importorskip("pandas")
+    frame = {
+        "x": log.observation[:, 0],
+        "y": log.observation[:, 1],
+        "action": log.action,
+        "reward": log.reward,
+        "propensity": log.propensity,
+    }
+    table = folder / "table.csv"
+    header = ",".join(frame)
+    np.savetxt(table, np.column_stack(list(frame.values())), "%g", ",", header=header, comments="")
+    file = folder / "policy.npz"
+    assert run("learn", table, "--features", "x,y", "--output", file).code == 0
+    options = ("--policy", file, "--output", folder / "out", "--overwrite")
+    assert run("evaluate", table, "--features", "x,y", *options).code == 0
+    outcome = run("evaluate", table, "--features", "y,x", *options)
+    assert outcome.code == 2
+    assert "--features is y,x; expected x,y" in outcome.err
