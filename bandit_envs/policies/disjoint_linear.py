@@ -83,12 +83,8 @@ class DisjointLinearPolicy(Policy):
         self, learned: RidgeModels, time_step: TimeStep
     ) -> tuple[Floats, Floats]:
         """Returns theta[a] . x and sqrt(x . A[a]^-1 x) of every action: [B, K] each."""
-        # With W^T W = A^-1, x . A^-1 x is the squared length of W x.
         context = self._context.read(time_step.observation, self.batch_size)
-        whitened = context @ learned.whitening.reshape(-1, self._context.dim).T
-        whitened = whitened.reshape(self.batch_size, self.num_actions, self._context.dim)
-        deviations = np.sqrt(np.einsum("bkd,bkd->bk", whitened, whitened))
-        return np.asarray(context @ learned.theta.T), deviations
+        return learned.means_and_deviations(context)
 
 
 class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):

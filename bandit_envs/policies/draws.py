@@ -49,25 +49,42 @@ def largest_random_ties(rng: Rng, values: Array, size: int) -> Indices:
 
     Equal values of a row [K] stand in random order. The `values` [B, K] have no NaN.
     """
+    num_rows, num_actions = values.shape
     ties = rng.random(values.shape)
-    if values.shape[1] < MANY:
+    if num_actions < MANY:
         return np.lexsort((ties, -values))[:, :size]
-    found = _unsorted_largest(values, ties, size)
-    found_ties = np.take_along_axis(ties, found, axis=1)
-    found_values = np.take_along_axis(values, found, axis=1)
-    order = np.lexsort((found_ties, -found_values))
-    return np.take_along_axis(found, order, axis=1)
+    places = np.flatnonzero(_may_be_largest(values, ties, size))
+    rows = places // num_actions
+    order = np.lexsort((ties.reshape(-1)[places], -values.reshape(-1)[places], rows))
+    first = np.searchsorted(rows, np.arange(num_rows))[:, np.newaxis]
+    return np.asarray(places[order[first + np.arange(size)]] % num_actions)
 
 
-def _unsorted_largest(values: Array, ties: Floats, size: int) -> Indices:
-    """Returns the indices of each row's largest values; of equal ones, those of the least `ties`.
+def _may_be_largest(values: Array, ties: Floats, size: int) -> Mask:
+    """Returns which values may be among the largest of their rows, or of equals of least `ties`.
 
-    The `ties` [B, K] are from 0 to 1.
+    Among them are all that are, and few others: [B, K]. The `ties` [B, K] are from 0 to 1.
     """
-    smallest = np.partition(values, -size, axis=1)[:, -size, np.newaxis]
-    ranks = np.where(values > smallest, -1.0, ties)
-    ranks[values < smallest] = 2.0
-    return np.argpartition(ranks, size - 1, axis=1)[:, :size]
+    bound = _bound_of_largest(values, size)
+    found = values >= bound
+    if np.count_nonzero(found) < 4 * size * len(values):
+        return found
+    ranks = 1.0 - ties
+    ranks *= found
+    ranks[values > bound] = 2.0
+    return np.asarray(ranks >= _bound_of_largest(ranks, size))
+
+
+def _bound_of_largest(values: Array, size: int) -> Array:
+    """Returns a number of each row, [B, 1], that its `size` largest values [B, K] reach.
+
+    It is the smallest of the largest values of `size` of some groups of columns.
+    """
+    num_rows, num_actions = values.shape
+    num_groups = max(size, math.isqrt(size * num_actions))
+    height = num_actions // num_groups
+    groups = values[:, : height * num_groups].reshape(num_rows, height, num_groups)
+    return np.asarray(np.partition(groups.max(axis=1), -size, axis=1)[:, -size, np.newaxis])
 
 
 def draw_indices(rng: Rng, weights: Array) -> Indices:

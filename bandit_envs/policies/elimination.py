@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask
-from bandit_envs.base.checks import check_integer, check_positive
+from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
+from bandit_envs.policies.best_arm import BestArmPolicy, Search, scores_in_turn
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.policies.stopping import check_delta
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -59,25 +61,25 @@ class ExploreThenCommitPolicy(IndexPolicy):
 
 
 class Candidates(NamedTuple):
-    """The candidates and what was seen of them, [B, K] and updated in place."""
+    """The actions that may still be the best, and their bounds; [B, K] and updated in place."""
 
-    values: Floats  # the mean reward
-    counts: Floats  # N, how often the action was chosen
+    active: Mask
     widths: Floats  # alpha, infinite for an action never chosen
-    active: Mask  # whether the action may still be the best
 
 
-class SuccessiveEliminationPolicy(IndexPolicy):
+class SuccessiveEliminationPolicy(BestArmPolicy):
     """Chooses in turn among the actions that may still be the best.
 
-        alpha(a) = sqrt(ln(5 K N(a)^2 / delta) / N(a))
+        alpha(a) = s sqrt(2 ln(5 K N(a)^2 / delta) / N(a))
 
-    It drops action a permanently once Q(a) + alpha(a) < max_b Q(b) - alpha(b). For rewards from 0
-    to 1, it never drops the best action, with a probability of at least 1 - delta. A row whose
-    available actions are all dropped takes these in turn.
+    It drops action a permanently once Q(a) + alpha(a) < max_b Q(b) - alpha(b), over the actions b
+    that are left, and stops when one is left. With a probability of at least 1 - delta, it never
+    drops the best action. A row whose available actions are all dropped takes these in turn.
 
     Args:
-        delta: the probability of dropping the best action, above 0 and at most 1.
+        delta: the largest probability of dropping the best action, from 1e-100 to 1.
+        reward_std: s, the standard deviation of normal rewards; None for rewards from 0 to 1,
+            for which the paper has s = sqrt(1/2).
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
     Source: Even-Dar, Mannor & Mansour (2006).
@@ -87,30 +89,41 @@ class SuccessiveEliminationPolicy(IndexPolicy):
     array([[0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, delta: float, **options: typing.Unpack[PolicyOptions]) -> None:
-        self._delta = check_positive("delta", delta, 1e-100, 1.0)
+    def __init__(
+        self,
+        delta: float,
+        reward_std: float | None = None,
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._delta = check_delta(delta)
+        self._scale = 1.0
+        if reward_std is not None:
+            std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
+            self._scale = np.sqrt(2.0) * std
         super().__init__(**options)
 
-    def _initial(self) -> Candidates:
-        return Candidates(
-            values=np.zeros(self._table_shape),
-            counts=np.zeros(self._table_shape),
-            widths=np.full(self._table_shape, np.inf),
-            active=np.ones(self._table_shape, np.bool_),
-        )
+    def _initial_plan(self) -> Candidates:
+        return Candidates(np.ones(self._table_shape, np.bool_), np.full(self._table_shape, np.inf))
 
-    def _scores(self, learned: Candidates, time_step: TimeStep) -> Floats:
-        return np.where(learned.active, 0.0, -1e12) - learned.counts
+    def _exploration_scores(self, search: Search) -> Floats:
+        return scores_in_turn(search.plan.active, search.pulls)
 
-    def _learn(self, learned: Candidates, trajectory: Trajectory) -> Candidates:
-        chosen = self._row_offsets + trajectory.action
-        n = learned.counts.take(chosen) + 1.0
-        value = learned.values.take(chosen)
-        width = np.sqrt(np.log(5.0 * self.num_actions / self._delta * n * n) / n)
-        learned.values.reshape(-1)[chosen] = value + (trajectory.reward - value) / n
-        learned.counts.reshape(-1)[chosen] = n
-        learned.widths.reshape(-1)[chosen] = width
-        lower = (learned.values - learned.widths).max(axis=1, keepdims=True)
-        upper = learned.values + learned.widths
-        np.logical_and(learned.active, upper >= lower, out=learned.active)
-        return learned
+    def _update(self, search: Search, rows: Indices) -> None:
+        pulls = search.pulls.take(rows)
+        plan: Candidates = search.plan
+        chosen = pulls.latest.argmax(axis=1)
+        at = np.arange(len(rows))
+        n = pulls.counts[at, chosen]
+        level = np.log(5.0 * self.num_actions / self._delta * n * n)
+        plan.widths[rows, chosen] = self._scale * np.sqrt(level / n)
+        widths = plan.widths[rows]
+        active = plan.active[rows]
+        # A mask may leave only actions that were dropped; these drop no others.
+        lower = np.where(active, pulls.values - widths, -np.inf).max(axis=1, keepdims=True)
+        active &= pulls.values + widths >= lower
+        plan.active[rows] = active
+        search.stopped[rows] = np.count_nonzero(active, axis=1) == 1
+
+    def _candidates(self, search: Search) -> Mask:
+        active: Mask = search.plan.active
+        return active

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bandit_envs.arrays import NUMBERS, Array, Floats, as_numbers
+from bandit_envs.arrays import NUMBERS, Array, Floats, Indices, as_numbers
 from bandit_envs.base.checks import MAX_REWARD
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.rewards.contextual import join_features
@@ -78,6 +78,61 @@ class ContextReader:
     def read(self, observation: Nest, size: int) -> Floats:
         """Returns the context of `size` rows, [size, D]; ValueError if it does not fit the spec."""
         return as_finite(self._reader.read(_context_of(observation), size))
+
+
+class ItemReader:
+    """Reads features x = [global, per_arm] of the actions that an observation describes.
+
+    The observation has the keys `global` [B, G] and `per_arm` [B, K, P], or nests of arrays
+    [B, ...] and [B, K, ...], which are flattened and joined in their order.
+
+    Raises:
+        ValueError: the spec has no such keys, or they are not of numbers.
+    """
+
+    def __init__(self, observation_spec: Nest) -> None:
+        try:
+            self._context = FeatureReader(observation_spec["global"])
+            self._actions = FeatureReader(observation_spec["per_arm"], leading=1)
+        except (LookupError, TypeError, ValueError):
+            found = f"observation_spec is {observation_spec}"
+            expected = "expected global (G,) and per_arm (K, P)"
+            raise ValueError(f"{found}; {expected}; disjoint policies take vectors (d,)") from None
+        (self.global_dim,) = self._context.shape  #: G
+        self.num_actions, self.arm_dim = self._actions.shape  #: K and P
+
+    def read(self, observation: Nest, size: int) -> tuple[Floats, Floats]:
+        """Returns the features of the context [size, G] and of the actions [size, K, P]."""
+        context, actions = self._read(observation, size)
+        return as_finite(context), as_finite(actions)
+
+    def read_chosen(self, observation: Nest, action: Indices) -> Floats:
+        """Returns x of actions [n], or of slates [n, S], one below the other: [n * S, G + P]."""
+        size = len(action)
+        slates = action.reshape(size, -1, 1)  # [n, S, 1]
+        context, actions = self._read(observation, size)
+        chosen = np.take_along_axis(actions, slates, axis=1)
+        shared = np.repeat(context[:, np.newaxis], slates.shape[1], axis=1)
+        features = as_finite(np.concatenate((shared, chosen), axis=2))
+        return features.reshape(slates.size, -1)
+
+    def _read(self, observation: Nest, size: int) -> tuple[Array, Array]:
+        found = observation if isinstance(observation, Mapping) else {}
+        context = self._context.read(found.get("global"), size)
+        return context, self._actions.read(found.get("per_arm"), size)
+
+
+def item_products(weights: Floats, context: Floats, actions: Floats) -> Floats:
+    """Returns w . [context, action] of every action: [B, K].
+
+    Args:
+        weights: [1, G + P], or different ones for each row, [B, G + P].
+        context: [B, G].
+        actions: [B, K, P].
+    """
+    dim = context.shape[1]
+    shared = np.sum(context * weights[:, :dim], axis=-1, keepdims=True)
+    return np.asarray(shared + (actions @ weights[:, dim:, np.newaxis])[..., 0])
 
 
 def as_finite(features: Array) -> Floats:

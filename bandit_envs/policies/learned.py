@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Mask
+from bandit_envs.arrays import Indices, Mask
 from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest, map_structure
 
@@ -28,9 +28,13 @@ def merge_rows(before: Nest, after: Nest, rows: Mask) -> Nest:
     return map_structure(functools.partial(_merge, rows), before, after)
 
 
-def repeat_row(nest: Nest, batch_size: int) -> Nest:
-    """Returns arrays [1, ...] as [batch_size, ...]; numbers and all else are shared by all rows."""
-    return map_structure(functools.partial(_repeat, batch_size), nest)
+def repeat_rows(nest: Nest, batch_size: int, new_size: int) -> Nest:
+    """Returns arrays [batch_size, ...] as [new_size, ...], whose row i is their row i mod B.
+
+    Numbers and all else are shared by all rows.
+    """
+    rows = np.arange(new_size) % batch_size
+    return map_structure(functools.partial(_repeat, rows, batch_size), nest)
 
 
 def check_layout(what: str, found: Nest, initial: Nest) -> None:
@@ -74,9 +78,9 @@ def _merge(rows: Mask, before: Any, after: Any) -> Any:
     raise ValueError(f"policy {problem}; expected {expected}")
 
 
-def _repeat(batch_size: int, leaf: Any) -> Any:
-    if isinstance(leaf, np.ndarray) and leaf.shape[:1] == (1,):
-        return leaf.repeat(batch_size, axis=0)
+def _repeat(rows: Indices, batch_size: int, leaf: Any) -> Any:
+    if isinstance(leaf, np.ndarray) and leaf.shape[:1] == (batch_size,):
+        return leaf[rows]
     return leaf
 
 

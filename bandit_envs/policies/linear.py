@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Rng
+from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_number
 from bandit_envs.nests import Nest
-from bandit_envs.policies.features import FeatureReader, as_finite
+from bandit_envs.policies.features import ItemReader, item_products
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import BatchOptions, Policy
 from bandit_envs.policies.ridge import RidgeModels, check_ridge
@@ -52,16 +51,8 @@ class LinearPolicy(Policy):
         **options: typing.Unpack[BatchOptions],
     ) -> None:
         self._gamma, self._tikhonov_weight = check_ridge(gamma, tikhonov_weight)
-        try:
-            self._context = FeatureReader(observation_spec["global"])
-            self._actions = FeatureReader(observation_spec["per_arm"], leading=1)
-        except (LookupError, TypeError, ValueError):
-            found = f"observation_spec is {observation_spec}"
-            expected = "expected global (G,) and per_arm (K, P)"
-            raise ValueError(f"{found}; {expected}; disjoint policies take vectors (d,)") from None
-        (self._global_dim,) = self._context.shape
-        num_actions, self._arm_dim = self._actions.shape
-        super().__init__(num_actions=num_actions, **options)
+        self._items = ItemReader(observation_spec)
+        super().__init__(num_actions=self._items.num_actions, **options)
 
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
@@ -70,23 +61,19 @@ class LinearPolicy(Policy):
     def _state_key(self) -> dict[str, int | None]:
         return {
             **super()._state_key(),
-            "global_dim": self._global_dim,
-            "arm_dim": self._arm_dim,
+            "global_dim": self._items.global_dim,
+            "arm_dim": self._items.arm_dim,
         }
 
     def _initial(self) -> RidgeModels:
-        return RidgeModels.initial(1, self._global_dim + self._arm_dim, self._tikhonov_weight)
+        dim = self._items.global_dim + self._items.arm_dim
+        return RidgeModels.initial(1, dim, self._tikhonov_weight)
 
     def _learn(self, learned: RidgeModels, trajectory: Trajectory) -> RidgeModels:
-        size = len(trajectory.action)
-        slates = trajectory.action.reshape(size, -1, 1)  # [n, S, 1]
-        context, actions = self._read(trajectory.observation, size)
-        chosen = np.take_along_axis(actions, slates, axis=1)
-        shared = np.repeat(context[:, np.newaxis], slates.shape[1], axis=1)
-        features = as_finite(np.concatenate((shared, chosen), axis=2))
+        features = self._items.read_chosen(trajectory.observation, trajectory.action)
         learned.update(
-            model=np.zeros(slates.size, np.intp),
-            features=features.reshape(slates.size, -1),
+            model=np.zeros(len(features), np.intp),
+            features=features,
             rewards=trajectory.reward.reshape(-1),
             gamma=self._gamma,
             tikhonov_weight=self._tikhonov_weight,
@@ -95,42 +82,22 @@ class LinearPolicy(Policy):
 
     def _means(self, learned: RidgeModels, time_step: TimeStep) -> Floats:
         """Returns theta . x of every action: [B, K]."""
-        context, actions = self._features(time_step)
-        return self._products(learned.theta, context, actions)
+        context, actions = self._items.read(time_step.observation, self.batch_size)
+        return item_products(learned.theta, context, actions)
 
     def _means_and_deviations(
         self, learned: RidgeModels, time_step: TimeStep
     ) -> tuple[Floats, Floats]:
         """Returns theta . x and sqrt(x . A^-1 x) of every action: [B, K] each."""
-        # W is lower triangular: the first G components of W x are the same for all actions of a
-        # row.
-        context, actions = self._features(time_step)
-        dim = self._global_dim
+        context, actions = self._items.read(time_step.observation, self.batch_size)
+        dim = self._items.global_dim
         (whitening,) = learned.whitening
         of_context = context @ whitening[:, :dim].T
-        flat = actions.reshape(self.batch_size * self.num_actions, self._arm_dim)
-        of_actions = (flat @ whitening[dim:, dim:].T).reshape(actions.shape)
-        of_actions += of_context[:, np.newaxis, dim:]
-        squares = np.einsum("bkd,bkd->bk", of_actions, of_actions)
-        squares += np.square(of_context[:, :dim]).sum(axis=1, keepdims=True)
-        return self._products(learned.theta, context, actions), np.sqrt(squares)
-
-    def _products(self, theta: Floats, context: Floats, actions: Floats) -> Floats:
-        """Returns theta . x of every action, with one theta [1, D], or one for each row [B, D]."""
-        of_context = theta[:, : self._global_dim]
-        of_actions = theta[:, self._global_dim :]
-        shared = np.sum(context * of_context, axis=-1, keepdims=True)
-        return np.asarray(shared + (actions @ of_actions[..., np.newaxis])[..., 0])
-
-    def _features(self, time_step: TimeStep) -> tuple[Floats, Floats]:
-        context, actions = self._read(time_step.observation, self.batch_size)
-        return as_finite(context), as_finite(actions)
-
-    def _read(self, observation: Nest, size: int) -> tuple[Array, Array]:
-        """Returns the features of the context [size, G] and of the actions [size, K, P]."""
-        found = observation if isinstance(observation, Mapping) else {}
-        context = self._context.read(found.get("global"), size)
-        return context, self._actions.read(found.get("per_arm"), size)
+        flat = actions.reshape(self.batch_size * self.num_actions, self._items.arm_dim)
+        whitened = (flat @ whitening[:, dim:].T).reshape(*self._table_shape, len(whitening))
+        whitened += of_context[:, np.newaxis]
+        deviations = np.sqrt(np.einsum("bkd,bkd->bk", whitened, whitened))
+        return item_products(learned.theta, context, actions), deviations
 
 
 class LinUCBPolicy(IndexPolicy, LinearPolicy):
@@ -205,10 +172,10 @@ class LinearThompsonSamplingPolicy(ThompsonSamplingPolicy, LinearPolicy):
         super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
     def _draw_values(self, rng: Rng, learned: RidgeModels, time_step: TimeStep) -> Floats:
-        context, actions = self._features(time_step)
+        context, actions = self._items.read(time_step.observation, self.batch_size)
         (whitening,) = learned.whitening
         noise = rng.standard_normal((self.batch_size, len(whitening))) @ whitening
-        return self._products(learned.theta + self._alpha * noise, context, actions)
+        return item_products(learned.theta + self._alpha * noise, context, actions)
 
 
 class LinearEpsilonGreedyPolicy(IndexPolicy, LinearPolicy):

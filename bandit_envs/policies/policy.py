@@ -19,10 +19,10 @@ from bandit_envs.base.checks import (
     short_repr,
 )
 from bandit_envs.base.memo import Memo
-from bandit_envs.base.state import Stateful
+from bandit_envs.base.state import Stateful, decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.draws import draw_indices, normalized, row_sums
-from bandit_envs.policies.learned import check_layout, layout, merge_rows, repeat_row, take_rows
+from bandit_envs.policies.learned import check_layout, layout, merge_rows, repeat_rows, take_rows
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
@@ -85,14 +85,16 @@ class Policy(Stateful, abc.ABC):
     trajectory of these n rows.
     """
 
-    reward_range: ClassVar[tuple[float, float]] = (-MAX_REWARD, MAX_REWARD)
-    """The smallest and the largest reward that it takes; subclasses inherit it."""
+    reward_range: tuple[float, float] = (-MAX_REWARD, MAX_REWARD)
+    """The smallest and the largest reward that it takes; subclasses inherit it, and may set it."""
 
     can_learn: ClassVar[bool] = False
     """Whether it learns from trajectories: whether the class, or one above it, defines `_learn`."""
 
     knows_probabilities: ClassVar[bool] = False
     """Whether the probabilities of actions have a closed form."""
+
+    _action_dtype: ClassVar[np.dtype[Any]] = np.dtype(np.int32)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Sees which hooks a class defines.
@@ -111,7 +113,8 @@ class Policy(Stateful, abc.ABC):
             cls._probabilities = Policy._probabilities  # type: ignore[method-assign]
 
     def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
-        self.num_actions = check_integer("num_actions", num_actions, minimum=1)  #: K
+        smallest = 1 if self._action_dtype.kind == "i" else 0
+        self.num_actions = check_integer("num_actions", num_actions, smallest)  #: K
         self._set_batch_size(batch_size)
         self._state = PolicyState(generator(seed), self._initial(), False)
 
@@ -125,10 +128,10 @@ class Policy(Stateful, abc.ABC):
         """Returns the arguments of the constructor that make a policy fit `env`."""
         return {"num_actions": env.num_actions, "batch_size": env.batch_size}
 
-    def action(self, time_step: TimeStep) -> NDArray[np.int32]:
+    def action(self, time_step: TimeStep) -> NDArray[Any]:
         """Chooses an action for every row of `time_step`: [B]."""
         self._check_batch("time_step", time_step, TimeStep)
-        return self._choose(self._state.rng, time_step).astype(np.int32)
+        return self._choose(self._state.rng, time_step).astype(self._action_dtype)
 
     def probabilities(self, time_step: TimeStep) -> Floats:
         """Returns the probability with which `action` chooses each action, if known: [B, K]."""
@@ -184,20 +187,15 @@ class Policy(Stateful, abc.ABC):
         self._state = PolicyState(self._state.rng, self._initial(), False)
 
     def replicate(self, batch_size: int) -> Policy:
-        """Returns a copy for `batch_size` rows, which all know what this policy's only row knows.
+        """Returns a copy for `batch_size` rows, whose row i knows what row i modulo B knows.
 
         Hooks that depend on the batch size read it from `self.batch_size` each time.
-
-        Raises:
-            ValueError: the policy has several rows, which may know different things.
         """
-        if self.batch_size > 1 and self.learns_by_row and self.can_learn:
-            raise ValueError(f"policy has batch_size {self.batch_size}; expected 1")
         copied = copy.copy(self)
         copied._set_batch_size(batch_size)
         rng, learned, is_trained = copy.deepcopy(self._state)
         if self.learns_by_row:
-            learned = repeat_row(learned, copied.batch_size)
+            learned = repeat_rows(learned, self.batch_size, copied.batch_size)
         copied._state = PolicyState(rng, learned, is_trained)
         return copied
 
@@ -278,7 +276,7 @@ class Policy(Stateful, abc.ABC):
         """The shape of the actions of all rows."""
         return (self.batch_size,)
 
-    def _choose(self, rng: Rng, time_step: TimeStep) -> Actions:
+    def _choose(self, rng: Rng, time_step: TimeStep) -> NDArray[Any]:
         """Returns what `_select` chose; the environment refuses actions that it does not have.
 
         Raises:
@@ -349,6 +347,9 @@ class Policy(Stateful, abc.ABC):
 
     def _state_key(self) -> dict[str, int | None]:
         return {"num_actions": self.num_actions, "batch_size": self.batch_size}
+
+    def _decoded(self, content: Any) -> Any:
+        return content._replace(learned=decode_models(content.learned, self._initial()))
 
     def _check_content(self, content: Any) -> None:
         self._check_learned("learned is", content.learned, self._initial())

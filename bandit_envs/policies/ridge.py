@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
+
+LARGE = 48
+"""Features from which on a model is so large that models are updated one after the other."""
+
+SCRATCH = 2**21
+"""How many numbers W x may have of several models at a time."""
+
+SURPRISE = 1e8
+"""The x . A^-1 x from which on a difference in W would lose more than four digits."""
 
 
 class RidgeModels(NamedTuple):
@@ -17,35 +27,47 @@ class RidgeModels(NamedTuple):
         A     = sum_i gamma^(n-i) x_i x_i^T + tikhonov_weight I
         theta = A^-1 sum_i gamma^(n-i) r_i x_i
 
-    for batches i = 1..n. Each keeps the square root R of A = R^T R and z = R theta, by QR:
+    for batches i = 1..n. Each keeps a square root W of the inverse, W^T W = A^-1. One row costs
+    O(D^2):
 
-        [sqrt(gamma) R                          sqrt(gamma) z]
-        [x_i                                    r_i          ]   =   Q [R' z']
-        [sqrt((1 - gamma) tikhonov_weight) I    0            ]         [0  . ]
+        v = W x,    s = 1 + v . v,    e = r - theta . x
+        theta += W^T v e / s
+        W     -= v (W^T v)^T / (sqrt(s) (sqrt(s) + 1))
 
-    A is never formed, so errors do not accumulate and collinear features are harmless.
+    A root has half the digits of the inverse to lose, and is found by QR where a difference would
+    lose more than four. So neither A nor a new factorisation is needed, for features of all scales
+    and collinear ones too.
 
-    Source: Golub & Van Loan, Matrix Computations, 4th ed., sections 5.3 and 6.5.
+    Source: Potter's and Andrews' square-root forms of the Kalman filter, as in Kaminski, Bryson &
+    Schmidt, Discrete square root filtering: a survey of current techniques (1971).
     """
 
-    factor: Floats  # [M, D, D + 1], [R z] of each model; R is upper triangular
     theta: Floats  # [M, D], the estimates
-    whitening: Floats  # [M, D, D], W = R^-T of each model, lower triangular: W^T W = A^-1
+    whitening: Floats  # [M, D, D], W of each model: W^T W = A^-1
 
     @classmethod
     def initial(cls, num_models: int, dim: int, tikhonov_weight: float) -> RidgeModels:
         """Returns models of nothing, whose estimates are zero; warns if they take gigabytes."""
-        gigabytes = 16e-9 * num_models * dim**2  # `factor` and `whitening`, 8 bytes a number
+        gigabytes = 8e-9 * num_models * dim**2  # of `whitening`, 8 bytes a number
         if gigabytes > 1.0:
             found = f"{num_models} linear models of {dim} features take {gigabytes:.1f} GB"
             warnings.warn(f"{found}; for features of arms, lin_ucb has one model", stacklevel=2)
-        root = np.sqrt(tikhonov_weight) * np.eye(dim, dim + 1)
-        whitening = np.eye(dim) / np.sqrt(tikhonov_weight)
-        return cls(
-            factor=np.tile(root, (num_models, 1, 1)),
-            theta=np.zeros((num_models, dim)),
-            whitening=np.tile(whitening, (num_models, 1, 1)),
-        )
+        whitening = np.zeros((num_models, dim, dim))
+        _set_diagonal(whitening, tikhonov_weight)
+        return cls(np.zeros((num_models, dim)), whitening)
+
+    def means_and_deviations(self, context: Floats) -> tuple[Floats, Floats]:
+        """Returns theta . x and sqrt(x . A^-1 x) of every model and context [B, D]: [B, M] each."""
+        # x . A^-1 x is the squared length of W x.
+        num_models, dim = self.theta.shape
+        squares = np.empty((len(context), num_models))
+        size = max(1, SCRATCH // max(1, context.size))
+        for start in range(0, num_models, size):
+            several = self.whitening[start : start + size]
+            whitened = context @ several.reshape(len(several) * dim, dim).T
+            whitened = whitened.reshape(len(context), len(several), dim)
+            squares[:, start : start + size] = np.einsum("bmd,bmd->bm", whitened, whitened)
+        return context @ self.theta.T, np.sqrt(squares)
 
     def update(
         self,
@@ -54,22 +76,42 @@ class RidgeModels(NamedTuple):
         rewards: Array,
         gamma: float,
         tikhonov_weight: float,
-    ) -> None:
-        """Adds a batch of features [n, D] and rewards [n], each to the model in `model` [n]."""
-        factor, theta, whitening = self
+    ) -> Floats:
+        """Adds a batch of features [n, D] and rewards [n], each to the model in `model` [n].
+
+        Returns:
+            [M], how much the loss of each model grew: the sum of its squared errors, plus
+            tikhonov_weight |theta|^2; what it was before counts gamma times.
+        """
+        theta, whitening = self
         num_models, dim = theta.shape
-        rows = np.column_stack((features, rewards))
-        changed = np.unique(model)
-        if gamma < 1.0:  # every model forgets
-            again = np.sqrt((1.0 - gamma) * tikhonov_weight) * np.eye(dim, dim + 1)
-            changed = np.arange(num_models)
-            model = np.concatenate((model, changed.repeat(dim)))
-            rows = np.concatenate((rows, np.tile(again, (num_models, 1))))
-            factor *= np.sqrt(gamma)
-        add_rows(factor, model, rows)
-        inverse = np.linalg.inv(factor[changed, :, :dim])
-        theta[changed] = (inverse @ factor[changed, :, dim:])[..., 0]
-        whitening[changed] = inverse.transpose(0, 2, 1)
+        growth = np.zeros(num_models)
+        if gamma == 0.0:
+            theta[...] = 0.0
+            whitening[...] = 0.0
+            _set_diagonal(whitening, tikhonov_weight)
+        elif gamma < 1.0:  # the regularisation does not decay: it is added again, as rows
+            whitening /= np.sqrt(gamma)
+            again = np.sqrt((1.0 - gamma) * tikhonov_weight) * np.eye(dim)
+            model = np.concatenate((model, np.arange(num_models).repeat(dim)))
+            features = np.concatenate((features, np.tile(again, (num_models, 1))))
+            rewards = np.concatenate((rewards, np.zeros(num_models * dim)))
+        if len(model) == 1:
+            (one,) = model
+            growth[one] = _add_row(theta[one], whitening[one], features[0], float(rewards[0]))
+        elif num_models == 1 or dim >= LARGE:
+            for one in np.unique(model):
+                of_model = model == one
+                growth[one] = _add(
+                    theta[one], whitening[one], features[of_model], rewards[of_model]
+                )
+        else:
+            for models, rows in _blocks(model, np.column_stack((features, rewards))):
+                part = RidgeModels(theta[models], whitening[models])
+                growth[models] += _add(*part, rows[..., :dim], rows[..., dim])
+                theta[models] = part.theta
+                whitening[models] = part.whitening
+        return growth
 
 
 def check_ridge(gamma: float, tikhonov_weight: float) -> tuple[float, float]:
@@ -86,12 +128,23 @@ def add_rows(factor: Floats, model: Indices, rows: Floats) -> None:
     columns of `factor` [M, D, N], D <= N, become upper triangular. Row i of `rows` [n, N] is of the
     model `model[i]`.
     """
-    triangle: Any
-    dim, width = factor.shape[1:]
-    if len(factor) == 1:  # nothing to sort
-        triangle = np.linalg.qr(np.concatenate((factor[0], rows)), mode="r")
-        factor[0] = triangle[:dim]
-        return
+    dim = factor.shape[1]
+    for models, block in _blocks(model, rows):
+        problem = np.concatenate((factor[models], block), axis=1)
+        factor[models] = _triangle(problem)[:, :dim]
+
+
+def _set_diagonal(whitening: Floats, tikhonov_weight: float) -> None:
+    """Writes the root of (tikhonov_weight I)^-1 into matrices of zeros [M, D, D]."""
+    places = np.arange(whitening.shape[1])
+    whitening[:, places, places] = 1.0 / np.sqrt(tikhonov_weight)
+
+
+def _blocks(model: Indices, rows: Floats) -> Iterator[tuple[Indices, Floats]]:
+    """Yields models [m] and their rows [m, k, N], until all rows [n, N] of `model` [n] were there.
+
+    Models that have fewer than k rows get rows of zeros.
+    """
     order = model.argsort(kind="stable")
     model = model[order]
     rows = rows[order]
@@ -102,13 +155,89 @@ def add_rows(factor: Floats, model: Indices, rows: Floats) -> None:
         first = rank == 0
         models = model[first]
         place = first.cumsum() - 1
-        block = min(rank.max() + 1, -(-2 * len(model) // len(models)))
-        now = rank < block
-        problem = np.zeros((len(models), dim + block, width))
-        problem[:, :dim] = factor[models]
-        problem[place[now], dim + rank[now]] = rows[now]
-        triangle = np.linalg.qr(problem, mode="r")
-        factor[models] = triangle[:, :dim]
+        size = min(rank.max() + 1, -(-2 * len(model) // len(models)))
+        now = rank < size
+        block = np.zeros((len(models), size, rows.shape[1]))
+        block[place[now], rank[now]] = rows[now]
+        yield models, block
         model = model[~now]
         rows = rows[~now]
-        rank = rank[~now] - block
+        rank = rank[~now] - size
+
+
+def _add_row(theta: Floats, whitening: Floats, x: Floats, reward: float) -> float:
+    """Adds one row to one model in place; returns how much its loss grew."""
+    white = whitening @ x
+    error = reward - float(x @ theta)
+    spread = 1.0 + float(white @ white)
+    if spread > SURPRISE:
+        return float(_add_many(theta, whitening, white[np.newaxis], np.array([error])))
+    root = spread**0.5
+    gain = white @ whitening
+    theta += gain * (error / spread)
+    white /= root * (root + 1.0)
+    whitening -= np.multiply.outer(white, gain)
+    return error * error / spread
+
+
+def _add(theta: Floats, whitening: Floats, x: Floats, rewards: Array) -> Floats:
+    """Adds rows x [..., n, D] to models in place; returns how much their losses grew: [...]."""
+    errors = rewards - _times(x, theta)
+    white = x @ _transposed(whitening)
+    num_rows, dim = x.shape[-2:]
+    if 2 * num_rows <= dim and np.vdot(white, white) < SURPRISE:
+        return _add_few(theta, whitening, white, errors)
+    return _add_many(theta, whitening, white, errors)
+
+
+def _add_few(theta: Floats, whitening: Floats, white: Floats, errors: Floats) -> Floats:
+    """Adds rows by a triangle of their number, in O(n D^2), with V [..., n, D] = x W^T.
+
+    With R^T R = I + V V^T and R of a positive diagonal:
+
+        theta += (V W)^T R^-1 R^-T e
+        W     -= V^T (R + I)^-1 R^-T V W
+    """
+    num_rows = white.shape[-2]
+    eye = np.broadcast_to(np.eye(num_rows), (*white.shape[:-1], num_rows))
+    root = _triangle(np.concatenate((_transposed(white), eye), axis=-2))
+    diagonal = np.diagonal(root, axis1=-2, axis2=-1)
+    root *= np.sign(diagonal)[..., np.newaxis]
+    inverse = _transposed(np.linalg.inv(root))
+    gains = inverse @ (white @ whitening)
+    surprises = _times(inverse, errors)
+    theta += _times(_transposed(gains), surprises)
+    whitening -= _transposed(white) @ np.linalg.solve(root + eye, gains)
+    return np.asarray(np.square(surprises).sum(axis=-1))
+
+
+def _add_many(theta: Floats, whitening: Floats, white: Floats, errors: Floats) -> Floats:
+    """Adds rows by a triangle of the number of features, with V [..., n, D] = x W^T.
+
+    [I  0]       [T  z  ]
+    [V  e] = Q   [0  rho],    theta += W^T T^-1 z,    W = T^-T W
+    """
+    dim = white.shape[-1]
+    problem = np.zeros((*white.shape[:-2], dim + white.shape[-2], dim + 1))
+    problem[..., :dim, :dim] = np.eye(dim)
+    problem[..., dim:, :dim] = white
+    problem[..., dim:, dim] = errors
+    triangle = _triangle(problem)
+    inverse = np.linalg.inv(triangle[..., :dim, :dim])
+    theta += _times(_transposed(whitening), _times(inverse, triangle[..., :dim, dim]))
+    whitening[...] = _transposed(inverse) @ whitening
+    return np.asarray(np.square(triangle[..., dim, dim]))
+
+
+def _triangle(matrices: Floats) -> Any:
+    """Returns R of matrices = Q R."""
+    return np.linalg.qr(matrices, mode="r")
+
+
+def _transposed(matrices: Floats) -> Floats:
+    return np.swapaxes(matrices, -1, -2)
+
+
+def _times(matrices: Floats, vectors: Floats) -> Floats:
+    """Returns products of matrices [..., n, k] and vectors [..., k]: [..., n]."""
+    return np.asarray((matrices @ vectors[..., np.newaxis])[..., 0])

@@ -122,9 +122,12 @@ class Clicks(NamedTuple):
     def upper_bounds(self, c: float) -> Floats:
         """Returns (clicks + sqrt(c ln t shown)) / looks, infinite for items never seen: [B, K]."""
         log_t = np.log(np.maximum(self.steps, 1))[:, np.newaxis]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bounds = (self.clicks + np.sqrt(c * log_t * self.shown)) / self.looks
-        return np.where(self.shown > 0.0, bounds, np.inf)
+        bounds = c * log_t * self.shown
+        np.sqrt(bounds, out=bounds)
+        bounds += self.clicks
+        with np.errstate(invalid="ignore"):
+            bounds /= self.looks
+        return np.asarray(np.fmin(bounds, np.inf, out=bounds))  # NaN, 0 / 0, becomes infinite
 
     def add(self, places: Slates, is_click: Mask, is_seen: Mask, looks: Array) -> Clicks:
         """Returns what is known after slates, whose items are at `places` [B, S] of flat tables."""

@@ -1,4 +1,4 @@
-"""What policies of arms cost for a step of 2000 rows and 10 actions, beside UCB."""
+"""What policies cost: those of arms beside UCB, linear ones beside bare products of matrices."""
 
 import inspect
 import itertools
@@ -6,15 +6,19 @@ import itertools
 import numpy as np
 import pytest
 
+from bandit_envs import CascadeUCBPolicy, DisjointLinUCBPolicy
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 K, B = 10, 2000
 ARGUMENTS = {
+    "a": 2.0,
     "alpha": 0.001,
+    "budget": 100_000,
     "c": 2.0,
     "d": 0.5,
-    "delta": 0.1,
+    "delta": 1e-9,
     "epsilon": 0.1,
     "gamma": 0.5,
     "m": 100,
@@ -56,3 +60,64 @@ def stepping(name):
 def test_choosing_and_learning_beside_ucb(compare, name):
     title = f"{name} step, [{B}, {K}] / UCB's"
     compare(title, stepping(name), stepping("ucb"), rounds=40, number=5)
+
+
+def teaching(dim):
+    """Returns a function that teaches a disjoint LinUCB of 10 actions one row."""
+    policy = DisjointLinUCBPolicy(
+        observation_spec=ArraySpec((dim,), np.float64), num_actions=K, seed=0
+    )
+    rng = np.random.default_rng(1)
+    seen = []
+    for action in range(K):
+        context = rng.normal(size=(1, dim)) / np.sqrt(dim)
+        after = termination(context, np.ones(1, np.float32))
+        seen.append(Trajectory.from_transition(restart(context, 1), np.array([action]), after))
+    trajectories = itertools.cycle(seen)
+    return lambda: policy.learn(next(trajectories))
+
+
+def bare_update(dim):
+    """Returns a function that updates one inverse by the formula of Sherman and Morrison."""
+    x = np.random.default_rng(1).normal(size=dim) / np.sqrt(dim)
+    inverse = np.eye(dim)
+    theta = np.zeros(dim)
+
+    def update():
+        gain = inverse @ x
+        spread = 1.0 + x @ gain
+        theta[...] += gain * ((1.0 - theta @ x) / spread)
+        inverse[...] -= np.outer(gain, gain / spread)
+
+    return update
+
+
+@pytest.mark.parametrize("dim", [50, 200, 768])
+def test_learning_a_row_beside_a_bare_rank_one_update(compare, dim):
+    title = f"disjoint LinUCB learns a row of {dim} features / bare rank-one update"
+    number = max(5, 20_000 // dim)
+    compare(title, teaching(dim), bare_update(dim), goal=3.0, rounds=20, number=number)
+
+
+@pytest.mark.parametrize("dim", [50, 200, 768])
+def test_choosing_for_1000_rows_beside_bare_products(compare, dim):
+    policy = DisjointLinUCBPolicy(
+        observation_spec=ArraySpec((dim,), np.float64), num_actions=K, batch_size=1000, seed=0
+    )
+    before = restart(np.random.default_rng(1).normal(size=(1000, dim)), 1000)
+    matrix = np.eye(dim)
+
+    def products():
+        for _ in range(K):
+            np.einsum("bd,bd->b", before.observation @ matrix, before.observation)
+
+    title = f"disjoint LinUCB chooses, 1000 rows of {dim} features / bare x . (x A^-1)"
+    compare(title, lambda: policy.action(before), products, rounds=11)
+
+
+def test_choosing_slates_of_10_of_10000_items_beside_drawing_numbers(compare):
+    policy = CascadeUCBPolicy(10, num_actions=10_000, batch_size=100, seed=0)
+    before = restart(np.ones((100, 1), np.float32), 100)
+    rng = np.random.default_rng(1)
+    title = "CascadeUCB chooses 10 of 10,000 items, 100 rows / a uniform number an item"
+    compare(title, lambda: policy.action(before), lambda: rng.random((100, 10_000)), rounds=20)

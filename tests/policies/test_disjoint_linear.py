@@ -49,7 +49,7 @@ def models_of(policy):
 def test_models_that_fill_the_memory_are_announced_with_their_size():
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # so that the memory is not taken
-        with pytest.raises(UserWarning, match=r"14\.0 GB"):
+        with pytest.raises(UserWarning, match=r"7\.0 GB"):
             make(observation_spec=ArraySpec((3540,), np.float32), num_actions=70)
 
 

@@ -10,21 +10,16 @@ from bandit_envs.policies.draws import softmax
 from bandit_envs.testing import PolicyContract
 
 
-class SquareCB(DisjointLinearPolicy):
-    """Chooses the less often, the further an action's prediction is below the largest."""
+class MostlyGreedy(DisjointLinearPolicy):
+    """Chooses an action in proportion to the square of its prediction, from 0 upwards."""
 
-    def __init__(self, learning_rate=20.0, **options):
-        self._learning_rate = learning_rate
+    def __init__(self, smallest=0.01, **options):
+        self._smallest = smallest
         super().__init__(**options)
 
     def _probabilities(self, learned, time_step):
-        means = self._means(learned, time_step)
-        best = means.argmax(axis=1)[:, np.newaxis]
-        gaps = np.take_along_axis(means, best, axis=1) - means
-        table = 1.0 / (self.num_actions + self._learning_rate * gaps)
-        np.put_along_axis(table, best, 0.0, axis=1)
-        np.put_along_axis(table, best, 1.0 - table.sum(axis=1, keepdims=True), axis=1)
-        return table
+        weights = np.maximum(self._means(learned, time_step), self._smallest) ** 2
+        return weights / weights.sum(axis=1, keepdims=True)
 
 
 class LinearBoltzmann(LinearPolicy):
@@ -34,13 +29,13 @@ class LinearBoltzmann(LinearPolicy):
         return softmax(self._means(learned, time_step), scale=5.0)
 
 
-class TestSquareCB(PolicyContract):
+class TestMostlyGreedy(PolicyContract):
     def make_environment(self, batch_size, seed):
         make = ENVIRONMENTS["logistic_context"].make
         return make(num_actions=4, batch_size=batch_size, seed=seed)
 
     def make_policy(self, env, seed):
-        return SquareCB(**SquareCB.arguments_for(env), seed=seed)
+        return MostlyGreedy(**MostlyGreedy.arguments_for(env), seed=seed)
 
 
 class TestLinearBoltzmann(PolicyContract):
@@ -52,7 +47,7 @@ class TestLinearBoltzmann(PolicyContract):
         return LinearBoltzmann(**LinearBoltzmann.arguments_for(env), seed=seed)
 
 
-@pytest.mark.parametrize("contract", [TestSquareCB, TestLinearBoltzmann])
+@pytest.mark.parametrize("contract", [TestMostlyGreedy, TestLinearBoltzmann])
 def test_a_linear_policy_of_ones_own_earns_more_than_chance(contract):
     env = contract().make_environment(100, 0)
     policy = contract().make_policy(env, 0)

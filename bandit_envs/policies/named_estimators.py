@@ -1,0 +1,66 @@
+"""Estimators of scikit-learn by name, as users of the command write them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from typing import Any
+
+from bandit_envs.base.checks import short_repr
+from bandit_envs.base.registry import Entry
+from bandit_envs.datasets.tables import import_extra
+from bandit_envs.policies.scikit_learn_model import check_estimator
+
+
+class EstimatorEntry(Entry):
+    """A class of estimators, or a function that makes one."""
+
+    what = "estimator"
+    kinds = (object,)
+
+    @classmethod
+    def of_users(cls, name: str, found: Any) -> EstimatorEntry:
+        """Returns the entry of what a user's `module:name` is, or raises TypeError."""
+        if not callable(found):
+            raise TypeError("it is neither a class nor a function")
+        return cls(id=name, title=name, make=found)
+
+
+def make_estimator(text: str) -> Any:
+    """Returns the estimator that a text names, such as "LogisticRegression(C=100)".
+
+    The name is that of a class of scikit-learn; or, as `module:name`, that of a class or of a
+    function that makes an estimator. The module may be in the current folder. Values are numbers,
+    strings, and tuples and lists of these.
+
+    Raises:
+        ModuleNotFoundError: scikit-learn is not installed.
+        ValueError: there is no such estimator, or it cannot be made with these values.
+    """
+    name, arguments = _parse(text)
+    table: dict[str, EstimatorEntry] = {}
+    if ":" in name:
+        if sys.path[:1] != [os.getcwd()]:
+            sys.path.insert(0, os.getcwd())
+    else:
+        known = import_extra("sklearn.utils", "scikit-learn").all_estimators()
+        table = {each: EstimatorEntry(id=each, title=each, make=made) for each, made in known}
+    entry = EstimatorEntry.find(name, table)
+    try:
+        return check_estimator(name, entry.make(**arguments))
+    except Exception as error:  # users' functions raise any
+        raise ValueError(f"estimator {short_repr(text)} cannot be made: {error}") from error
+
+
+def _parse(text: str) -> tuple[str, dict[str, object]]:
+    """Returns the name and the values in `name(key=value)` or `name`."""
+    name, parenthesis, rest = text.partition("(")
+    try:
+        call = ast.parse(f"make({rest}" if parenthesis else "make()", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError("it is not a call with keywords")
+        return name, {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+    except (SyntaxError, ValueError) as error:
+        expected = "a name, or name(key=value, key=value)"
+        raise ValueError(f"estimator is {short_repr(text)}; expected {expected}") from error
