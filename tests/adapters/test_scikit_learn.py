@@ -1,0 +1,301 @@
+"""Policies around estimators of scikit-learn."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    ArraySpec,
+    DelayedRewards,
+    StepDriver,
+    TimeStep,
+    Trajectory,
+    load_state,
+    save_state,
+)
+from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies.delayed import learner
+from bandit_envs.testing import PolicyContract
+from bandit_envs.testing.comparison import assert_identical
+
+pytest.importorskip("sklearn")
+pytest.importorskip("skops")
+
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from bandit_envs.adapters.scikit_learn import (
+    SklearnAdaptiveGreedyPolicy,
+    SklearnEpsilonGreedyPolicy,
+    SklearnSoftmaxPolicy,
+    SklearnSquareCBPolicy,
+    SklearnThompsonSamplingPolicy,
+    SklearnUCBPolicy,
+)
+
+ONLINE = SGDClassifier(loss="log_loss")
+SCALED = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))
+
+
+class EstimatorContract(PolicyContract):
+    """The contract of a policy, whose class and arguments a subclass names."""
+
+    __test__ = False
+    num_steps = 8
+    num_choices = 500
+    kind = SklearnThompsonSamplingPolicy
+    options: ClassVar[dict] = {}
+
+    def make_environment(self, batch_size, seed):
+        return ENVIRONMENTS["logistic_context"].make(
+            num_actions=4, batch_size=batch_size, seed=seed
+        )
+
+    def make_policy(self, env, seed):
+        return self.kind(**self.options, **self.kind.arguments_for(env), seed=seed)
+
+
+CASES = {
+    "SGDClassifier, online": (
+        SklearnThompsonSamplingPolicy,
+        {"estimator": ONLINE, "num_replicas": 2, "memory_size": 0},
+    ),
+    "SGDClassifier": (SklearnUCBPolicy, {"estimator": ONLINE, "num_replicas": 2}),
+    "neighbours": (
+        SklearnThompsonSamplingPolicy,
+        {"estimator": KNeighborsClassifier(1, algorithm="brute"), "num_replicas": 3},
+    ),
+    "LinearSVC": (SklearnAdaptiveGreedyPolicy, {"estimator": LinearSVC(), "window": 7}),
+    "RandomForestClassifier": (
+        SklearnSoftmaxPolicy,
+        {"estimator": RandomForestClassifier(3, max_depth=3), "memory_size": 20},
+    ),
+    "Pipeline": (
+        SklearnEpsilonGreedyPolicy,
+        {"estimator": make_pipeline(StandardScaler(), LogisticRegression()), "epsilon": 0.2},
+    ),
+    "Pipeline, online": (
+        SklearnUCBPolicy,
+        {"estimator": SCALED, "num_replicas": 2, "memory_size": 0},
+    ),
+    "SGDRegressor, online": (
+        SklearnSquareCBPolicy,
+        {"estimator": SGDRegressor(), "memory_size": 0},
+    ),
+}
+
+for name, (kind, options) in CASES.items():
+    members = {"kind": kind, "options": options, "__test__": True, "__module__": __name__}
+    globals()[f"Test {name}"] = type(f"Test {name}", (EstimatorContract,), members)
+
+
+class TestRegressorOfActions(EstimatorContract):
+    """One model for all actions, from their features."""
+
+    __test__ = True
+    kind = SklearnThompsonSamplingPolicy
+    options: ClassVar[dict] = {
+        "estimator": RandomForestRegressor(2, max_depth=2),
+        "num_replicas": 2,
+    }
+
+    def make_environment(self, batch_size, seed):
+        return ENVIRONMENTS["per_arm"].make(
+            global_dim=2, arm_dim=3, max_num_actions=4, batch_size=batch_size, seed=seed
+        )
+
+
+SPEC = ArraySpec((2,), np.float64)
+
+
+def policy_of(kind, estimator, batch_size=4, num_actions=2, **options):
+    return kind(
+        estimator,
+        observation_spec=SPEC,
+        num_actions=num_actions,
+        batch_size=batch_size,
+        seed=0,
+        **options,
+    )
+
+
+def trajectory(contexts, actions, rewards):
+    """A trajectory of one step of each row."""
+    size = len(contexts)
+    return Trajectory(
+        step_type=np.zeros(size, np.int32),
+        observation=np.asarray(contexts, np.float64),
+        action=np.asarray(actions),
+        policy_info=(),
+        next_step_type=np.zeros(size, np.int32),
+        reward=np.asarray(rewards, np.float32),
+        discount=np.ones(size, np.float32),
+    )
+
+
+def time_step(contexts):
+    size = len(contexts)
+    zeros = np.zeros(size, np.float32)
+    return TimeStep(np.zeros(size, np.int32), zeros, zeros, np.asarray(contexts, np.float64))
+
+
+CONTEXTS = np.array([[1.0, 0.0], [-1.0, 0.5], [2.0, 1.0], [-2.0, 0.1]])
+SHOWN = time_step(CONTEXTS)
+
+
+class Known:
+    """A classifier whose probability of a reward is known: logistic in the first feature."""
+
+    def fit(self, features, labels, sample_weight=None):
+        self.scale = 1.0 if labels.mean() > 0.5 else -1.0
+        return self
+
+    def predict_proba(self, features):
+        chance = 1.0 / (1.0 + np.exp(-self.scale * features[:, 0]))
+        return np.stack((1.0 - chance, chance), axis=1)
+
+
+def trained(kind, **options):
+    """A policy of two actions, whose chances are sigmoid(-x[0]) and sigmoid(x[0])."""
+    policy = policy_of(kind, Known(), **options)
+    policy(trajectory(CONTEXTS, [0, 0, 0, 1], [1, 0, 0, 1]))
+    policy(trajectory(CONTEXTS, [1, 1, 0, 1], [1, 0, 0, 1]))
+    return policy
+
+
+CHANCES = 1.0 / (1.0 + np.exp(CONTEXTS[:, :1] * [1.0, -1.0]))
+
+
+def test_softmax_is_that_of_the_logits_of_predictions():
+    policy = trained(SklearnSoftmaxPolicy, temperature=0.5, cooling=0.9)
+    temperature = 0.5 * 0.9**8
+    weights = np.exp((np.log(CHANCES) - np.log(1.0 - CHANCES)) / temperature)
+    expected = weights / weights.sum(axis=1, keepdims=True)
+    assert np.allclose(policy.probabilities(SHOWN), expected)
+
+
+def test_epsilon_greedy_chooses_the_largest_prediction():
+    table = trained(SklearnEpsilonGreedyPolicy, epsilon=0.2).probabilities(SHOWN)
+    assert np.allclose(table, np.where(CHANCES > 0.5, 0.9, 0.1))
+
+
+def test_square_cb_weighs_gaps_of_predictions():
+    table = trained(SklearnSquareCBPolicy, gamma_scale=3.0).probabilities(SHOWN)
+    gaps = CHANCES.max(axis=1) - CHANCES.min(axis=1)
+    others = 1.0 / (2.0 + 3.0 * np.sqrt(8.0) * gaps)
+    assert np.allclose(table.min(axis=1), others)
+
+
+def test_adaptive_greedy_explores_below_a_percentile_of_its_largest_predictions():
+    policy = trained(SklearnAdaptiveGreedyPolicy, percentile=50.0, decay=1.0, window=4)
+    policy(trajectory(CONTEXTS, [0, 1, 0, 1], [1, 1, 0, 1]))
+    # Before that trajectory, its largest chances were those of the contexts: their median.
+    largest = CHANCES.max(axis=1)
+    assert np.isclose(policy.get_state().content.learned.threshold, np.median(largest))
+    is_low = np.abs(CONTEXTS[:, 0]) < 1.5
+    assert np.allclose((policy.probabilities(SHOWN) == 0.5).all(axis=1), is_low)
+
+
+def test_ucb_is_the_percentile_over_replicas_and_predicting_changes_nothing():
+    policy = trained(SklearnUCBPolicy, num_replicas=3)
+    before = policy.get_state()
+    assert np.allclose(policy.probabilities(SHOWN), CHANCES > 0.5)
+    assert_identical(policy.get_state(), before)
+
+
+def test_before_a_model_has_seen_both_labels_a_prior_explores():
+    policy = policy_of(SklearnEpsilonGreedyPolicy, LogisticRegression(), epsilon=0.0)
+    assert np.allclose(policy.probabilities(SHOWN), 0.5)
+    policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0, 0, 0, 0]))
+    assert np.allclose(policy.probabilities(SHOWN), [0.0, 1.0])
+
+
+def test_a_classifier_learns_rewards_between_0_and_1_as_labels_with_weights():
+    policy = policy_of(SklearnEpsilonGreedyPolicy, LogisticRegression(), epsilon=0.0)
+    policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0.25, 0.5, 1.0, 0.75]))
+    expected = LogisticRegression().fit(
+        np.concatenate((CONTEXTS, CONTEXTS[[0, 1, 3]])),
+        [1, 1, 1, 1, 0, 0, 0],
+        sample_weight=[0.25, 0.5, 1.0, 0.75, 0.75, 0.5, 0.25],
+    )
+    found = policy.get_state().content.learned.estimators[0].estimator
+    assert np.allclose(found.coef_, expected.coef_)
+
+
+def test_a_memory_keeps_the_last_rows():
+    policy = policy_of(SklearnEpsilonGreedyPolicy, Known(), epsilon=0.0, memory_size=6)
+    for step in range(3):
+        policy(trajectory(CONTEXTS + step, [step % 2] * 4, [1, 0, 1, 0]))
+    memory = policy.get_state().content.learned.memory
+    assert sorted(memory.features[:, 0]) == sorted([3.0, -1.0, *(CONTEXTS[:, 0] + 2.0)])
+    assert sorted(memory.models) == [0, 0, 0, 0, 1, 1]
+
+
+def test_models_are_fitted_anew_when_enough_rows_are_new():
+    policy = policy_of(SklearnEpsilonGreedyPolicy, Known(), epsilon=0.0, refit_after=0.5)
+    fitted = []
+    for _ in range(5):
+        policy(trajectory(CONTEXTS, [0, 0, 0, 0], [1, 0, 1, 0]))
+        fitted.append(int(policy.get_state().content.learned.memory.fitted_rows[0]))
+    assert fitted == [4, 8, 12, 12, 20]
+
+
+def test_it_learns_which_action_fits_a_context():
+    rng = np.random.default_rng(0)
+    for estimator in (LogisticRegression(), make_pipeline(StandardScaler(), GaussianNB())):
+        policy = policy_of(SklearnThompsonSamplingPolicy, estimator, batch_size=50)
+        for _ in range(10):
+            contexts = rng.normal(size=(50, 2))
+            action = policy.action(time_step(contexts))
+            policy(trajectory(contexts, action, action == (contexts[:, 0] > 0.0)))
+        contexts = rng.normal(size=(50, 2))
+        assert np.mean(policy.action(time_step(contexts)) == (contexts[:, 0] > 0.0)) > 0.8
+
+
+def test_it_learns_from_delayed_rewards_and_its_files_go_on(tmp_path):
+    env = DelayedRewards(EstimatorContract().make_environment(5, 0), delay=2)
+    made = [
+        SklearnThompsonSamplingPolicy(
+            "LogisticRegression(C=0.5)", **SklearnThompsonSamplingPolicy.arguments_for(env), seed=1
+        )
+        for _ in range(2)
+    ]
+    StepDriver(env, made[0], [learner(env, made[0])], num_steps=8).run()
+    save_state(tmp_path / "state.npz", made[0].get_state())
+    made[1].set_state(load_state(tmp_path / "state.npz"))
+    shown = env.reset()
+    assert np.array_equal(made[0].action(shown), made[1].action(shown))
+
+
+REFUSED = [
+    ("NoSuch", {}, ValueError, "estimator is 'NoSuch'"),
+    ("LogisticRegression(c=1)", {}, ValueError, "cannot be made"),
+    (LogisticRegression, {}, TypeError, "expected an estimator"),
+    (LogisticRegression(), {"memory_size": 0}, TypeError, "LogisticRegression has no partial_fit"),
+    (LogisticRegression(), {"memory_size": -1}, ValueError, "memory_size is -1"),
+    (LogisticRegression(), {"min_rewards": 0}, ValueError, "min_rewards is 0"),
+    (LogisticRegression(), {"prior": [1.0]}, ValueError, "expected two numbers above 0"),
+    (LogisticRegression(), {"refit_after": -0.1}, ValueError, "refit_after is -0.1"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "options", "error", "message"), REFUSED)
+def test_bad_arguments_are_refused(estimator, options, error, message):
+    with pytest.raises(error, match=message):
+        policy_of(SklearnSoftmaxPolicy, estimator, **options)
+
+
+def test_rewards_that_a_classifier_cannot_learn_are_refused():
+    policy = policy_of(SklearnSoftmaxPolicy, LogisticRegression())
+    with pytest.raises(ValueError, match="reward"):
+        policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0, 1, 2, 0]))
+    policy = policy_of(SklearnSoftmaxPolicy, KNeighborsClassifier())
+    with pytest.raises(ValueError, match="expected 0 or 1, as KNeighborsClassifier takes no"):
+        policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0, 1, 0.5, 0]))
+    assert policy.is_untrained
