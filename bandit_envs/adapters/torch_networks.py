@@ -1,0 +1,394 @@
+"""Networks of PyTorch with their optimizer, as a leaf of the state of a policy."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import nn
+
+from bandit_envs.arrays import Array, Floats, Indices
+from bandit_envs.base.checks import short_repr
+from bandit_envs.base.state import ForeignModel
+from bandit_envs.nests import Nest, map_structure
+
+MAX_GRADIENTS = 2**24
+"""How many derivatives are in memory at once."""
+
+FEW_PRODUCTS = 2**26
+"""Of fewer, a second thread of the processor is slower than none."""
+
+DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
+MAX_SEED = 2**63
+
+
+class Minibatch(NamedTuple):
+    """What one step of the optimizer learns from.
+
+    Fields:
+        inputs: [n, D].
+        output: [n], which of the network's outputs each reward is of.
+        reward: [n].
+        weight: [n, Q], of each row for each of Q networks.
+    """
+
+    inputs: Array
+    output: Array
+    reward: Array
+    weight: Array
+
+
+class Networks(ForeignModel):
+    """Q networks of one kind, from inputs [n, D] to outputs [n, O], and their optimizer.
+
+    Args:
+        networks: modules with different parameters, on the `device`.
+        optimizer: of the parameters of all of them.
+        device: where they are.
+        num_inputs: the number of inputs, D.
+    """
+
+    def __init__(
+        self,
+        networks: Sequence[nn.Module],
+        optimizer: torch.optim.Optimizer,
+        device: str,
+        num_inputs: int,
+    ) -> None:
+        self.modules = nn.ModuleList(networks).eval()
+        self._optimizer = optimizer
+        self._rates = [float(group["lr"]) for group in optimizer.param_groups]
+        self._device = torch.device(device)
+        self._dtype = next(networks[0].parameters()).dtype
+        self._num_inputs = num_inputs
+        self._sizes = [each.numel() for each in self._learned().values()]
+
+    def predict(self, inputs: Array, network: int = 0) -> Floats:
+        """Returns the outputs of a network for inputs [..., D]: [..., O]."""
+        rows = self._tensor(inputs).reshape(-1, self._num_inputs)
+        with torch.no_grad(), self._threads_for(len(rows)):
+            found = self.modules[network](rows)
+        return _floats(found).reshape(*inputs.shape[:-1], -1)
+
+    def predict_with_dropout(self, rng: np.random.Generator, inputs: Array) -> Floats:
+        """Returns outputs [..., O], with other units dropped for each of the inputs [..., D]."""
+        layers = self._dropout_layers()
+        for layer in layers:
+            layer.train()
+        try:
+            with self._seeded(int(rng.integers(MAX_SEED))):
+                return self.predict(inputs)
+        finally:
+            for layer in layers:
+                layer.eval()
+
+    def represent(self, inputs: Array) -> Floats:
+        """Returns what the first network's last linear layer gets for inputs [..., D]: [..., H].
+
+        Raises:
+            ValueError: the network does not end in a linear layer.
+        """
+        layers = [each for each in self.modules[0].modules() if isinstance(each, nn.Linear)]
+        seen: list[torch.Tensor] = []
+
+        def remember(_: nn.Module, given: tuple[torch.Tensor, ...], found: torch.Tensor) -> None:
+            seen.extend((given[0], found))
+
+        if not layers:
+            raise ValueError("network has no torch.nn.Linear; expected one that ends in it")
+        rows = self._tensor(inputs).reshape(-1, self._num_inputs)
+        hook = layers[-1].register_forward_hook(remember)
+        with torch.no_grad(), self._threads_for(len(rows)), hook:
+            outputs = self.modules[0](rows)
+        if len(seen) != 2 or not torch.equal(seen[1], outputs):
+            raise ValueError("network does not end in a torch.nn.Linear; expected one that does")
+        return _floats(seen[0]).reshape(*inputs.shape[:-1], -1)
+
+    def train(
+        self,
+        minibatches: Sequence[Minibatch],
+        decay: float,
+        max_gradient_norm: float,
+        seed: int,
+    ) -> None:
+        """Takes a step of the optimizer for each minibatch: a smaller mean squared error.
+
+        Args:
+            minibatches: what to learn from, in order.
+            decay: the learning rate of step i = 0, 1, ... is divided by 1 + decay * i.
+            max_gradient_norm: gradients of a network that are longer are shortened to it.
+            seed: of the units that dropout layers drop.
+        """
+        self.modules.train()
+        size = max(len(minibatch.reward) for minibatch in minibatches)
+        with self._seeded(seed), self._threads_for(size):
+            for index, minibatch in enumerate(minibatches):
+                self._set_rates(1.0 / (1.0 + decay * index))
+                self._optimizer.zero_grad()
+                self._loss(minibatch).backward()
+                for network in self.modules:
+                    nn.utils.clip_grad_norm_(network.parameters(), max_gradient_norm)
+                self._optimizer.step()
+        self._optimizer.zero_grad()
+        self._set_rates(1.0)
+        self.modules.eval()
+
+    def has_dropout(self) -> bool:
+        """Returns whether a network has layers that drop units."""
+        return bool(self._dropout_layers())
+
+    def num_parameters(self) -> int:
+        """Returns how many numbers the first network learns."""
+        return sum(self._sizes)
+
+    def squared_gradients(self, inputs: Array, output: Indices) -> Floats:
+        """Returns the sum over rows of squared derivatives by each of P parameters: [P].
+
+        Args:
+            inputs: [n, D].
+            output: [n], which output of the first network is differentiated in each row.
+        """
+        one_hot = nn.functional.one_hot(torch.tensor(output), self._num_outputs())
+
+        def chosen(learned: Any, row: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
+            return (self._outputs(learned, row) * which).sum()
+
+        gradients = torch.func.vmap(torch.func.grad(chosen), in_dims=(None, 0, 0))
+        total = np.zeros(self.num_parameters())
+        for part in self._parts(len(inputs), 1):
+            which = one_hot[part].to(self._device)
+            rows = self._tensor(inputs[part])
+            with self._threads_for(len(rows)):
+                found = gradients(self._learned(), rows, which)
+                sums = [torch.square(each).sum(dim=0).reshape(-1) for each in found.values()]
+            total += _floats(torch.cat(sums))
+        return total
+
+    def variances(self, inputs: Array, precision: Floats) -> Floats:
+        """Returns sum_p g_p^2 / precision_p of every output, g its derivatives: [..., O].
+
+        Args:
+            inputs: [..., D].
+            precision: [P], of the parameters of the first network.
+        """
+        learned = self._learned()
+        scales = self._tensor(1.0 / precision).split(self._sizes)
+        jacobian = torch.func.vmap(torch.func.jacrev(self._outputs), in_dims=(None, 0))
+        flat = inputs.reshape(-1, self._num_inputs)
+        num_outputs = self._num_outputs()
+        variances = np.zeros((len(flat), num_outputs))
+        for part in self._parts(len(flat), num_outputs):
+            rows = self._tensor(flat[part])
+            with self._threads_for(len(rows) * num_outputs):
+                found = jacobian(learned, rows)
+                terms = [
+                    torch.square(each).flatten(start_dim=2) @ scale
+                    for each, scale in zip(found.values(), scales)
+                ]
+            variances[part] = _floats(torch.stack(terms).sum(dim=0))
+        return variances.reshape(*inputs.shape[:-1], num_outputs)
+
+    def encode(self) -> Nest:
+        content = self._optimizer.state_dict()
+        state = {str(index): values for index, values in content["state"].items()}
+        written = {
+            "networks": dict(self.modules.state_dict()),
+            "optimizer": state,
+            "groups": [
+                {key: value for key, value in group.items() if key != "params"}
+                for group in content["param_groups"]
+            ],
+        }
+        return map_structure(_as_array, written)
+
+    def decode(self, content: Any) -> Networks:
+        decoded = copy.deepcopy(self)
+        read = map_structure(_as_tensor, content)
+        decoded.modules.load_state_dict(read["networks"])
+        groups = decoded._optimizer.state_dict()["param_groups"]
+        for group, found in zip(groups, read["groups"], strict=True):
+            group.update(found)
+        state = {int(index): values for index, values in read["optimizer"].items()}
+        decoded._optimizer.load_state_dict({"state": state, "param_groups": groups})
+        return decoded
+
+    def _loss(self, minibatch: Minibatch) -> torch.Tensor:
+        """Returns the sum of the mean squared errors of all networks."""
+        inputs = self._tensor(minibatch.inputs)
+        output = torch.tensor(minibatch.output, dtype=torch.int64, device=self._device)
+        reward = self._tensor(minibatch.reward)
+        weight = self._tensor(minibatch.weight)
+        loss = torch.zeros((), dtype=self._dtype, device=self._device)
+        for index, network in enumerate(self.modules):
+            predicted = network(inputs).gather(1, output[:, None])[:, 0]
+            loss = loss + (weight[:, index] * torch.square(predicted - reward)).mean()
+        return loss
+
+    def _dropout_layers(self) -> list[nn.Module]:
+        return [layer for layer in self.modules.modules() if isinstance(layer, DROPOUT)]
+
+    def _set_rates(self, factor: float) -> None:
+        for group, rate in zip(self._optimizer.param_groups, self._rates):
+            group["lr"] = rate * factor
+
+    def _learned(self) -> dict[str, torch.Tensor]:
+        """Returns what the first network learns, by name."""
+        named = self.modules[0].named_parameters()
+        return {name: value.detach() for name, value in named if value.requires_grad}
+
+    def _outputs(self, learned: dict[str, torch.Tensor], row: torch.Tensor) -> torch.Tensor:
+        """Returns the outputs [O] of the first network for one row [D]."""
+        found = torch.func.functional_call(self.modules[0], learned, (row[None],))
+        return torch.as_tensor(found)[0]
+
+    def _num_outputs(self) -> int:
+        return int(self.predict(np.zeros((1, self._num_inputs))).shape[1])
+
+    def _parts(self, size: int, num_outputs: int) -> Iterator[slice]:
+        """Yields slices of `size` rows, of as many as have their derivatives in memory at once."""
+        step = max(1, MAX_GRADIENTS // (num_outputs * self.num_parameters()))
+        for start in range(0, size, step):
+            yield slice(start, start + step)
+
+    def _tensor(self, values: ArrayLike) -> torch.Tensor:
+        """Returns a new tensor: one that shares a read-only array makes PyTorch warn."""
+        # NumPy rounds to float32 in a tenth of the time that `torch.tensor` takes.
+        floats = np.float64 if self._dtype == torch.float64 else np.float32
+        copied = torch.from_numpy(np.array(values, floats))
+        return copied.to(device=self._device, dtype=self._dtype)
+
+    @contextlib.contextmanager
+    def _threads_for(self, num_rows: int) -> Iterator[None]:
+        """Lets PyTorch use one thread where more would only wait for each other."""
+        before = torch.get_num_threads()
+        if before == 1 or num_rows * self.num_parameters() > FEW_PRODUCTS:
+            yield
+            return
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+    @contextlib.contextmanager
+    def _seeded(self, seed: int) -> Iterator[None]:
+        """Draws by a seed what layers such as dropout draw, and leaves PyTorch's generators be."""
+        if self._device.type == "cpu":
+            with torch.random.fork_rng(devices=[]):
+                torch.default_generator.manual_seed(seed)
+                yield
+            return
+        with torch.random.fork_rng(device_type=self._device.type):
+            torch.manual_seed(seed)
+            yield
+
+
+def make_networks(
+    *,
+    network: nn.Module | Callable[[int, int], nn.Module],
+    num_networks: int,
+    num_inputs: int,
+    num_outputs: int,
+    optimizer: Callable[..., torch.optim.Optimizer] | None,
+    learning_rate: float,
+    device: str,
+    seed: int,
+) -> Networks:
+    """Returns new networks, whose first parameters are drawn by a seed.
+
+    Args:
+        network: a module, which is copied, or a function of the numbers of inputs and outputs that
+            returns a new one. Its parameters are drawn with PyTorch's global generator, which gets
+            the seed, and then returns to where it was.
+        num_networks: how many.
+        num_inputs: D.
+        num_outputs: O.
+        optimizer: called with parameters and `lr`; None for RMSProp with a decay of 0.9.
+        learning_rate: of the optimizer.
+        device: for the networks.
+        seed: of the first parameters.
+
+    Raises:
+        TypeError, ValueError: a network is no module, or does not map [n, D] to [n, O].
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        made = [_make_network(network, num_inputs, num_outputs) for _ in range(num_networks)]
+    if num_networks > 1 and isinstance(network, nn.Module):
+        expected = "a function that makes modules, as several networks must differ"
+        raise TypeError(f"network is a {type(network).__name__}; expected {expected}")
+    networks = [_check_network(each.to(device), num_inputs, num_outputs, device) for each in made]
+    parameters = list(itertools.chain.from_iterable(each.parameters() for each in networks))
+    if optimizer is None:
+        steps = torch.optim.RMSprop(parameters, lr=learning_rate, alpha=0.9)
+        return Networks(networks, steps, device, num_inputs)
+    return Networks(networks, optimizer(parameters, lr=learning_rate), device, num_inputs)
+
+
+def make_perceptron(
+    num_inputs: int, num_outputs: int, width: int, depth: int, dropout: float = 0.0
+) -> nn.Module:
+    """Returns a network with `depth` hidden layers of `width` rectified linear units."""
+    layers: list[nn.Module] = []
+    size = num_inputs
+    for _ in range(depth):
+        layers.append(nn.Linear(size, width))
+        layers.append(nn.ReLU())
+        if dropout > 0.0:
+            layers.append(nn.Dropout(dropout))
+        size = width
+    layers.append(nn.Linear(size, num_outputs))
+    return nn.Sequential(*layers)
+
+
+def _make_network(
+    network: nn.Module | Callable[[int, int], nn.Module], num_inputs: int, num_outputs: int
+) -> nn.Module:
+    """Returns a copy of a module, or a new one of a function that makes them."""
+    made = copy.deepcopy(network) if isinstance(network, nn.Module) else None
+    if made is None and callable(network):
+        made = network(num_inputs, num_outputs)
+    if isinstance(made, nn.Module):
+        return made
+    expected = (
+        "a torch.nn.Module, or a function of the numbers of inputs and outputs that makes one"
+    )
+    raise TypeError(f"network is {short_repr(network)}; expected {expected}")
+
+
+def _check_network(network: nn.Module, num_inputs: int, num_outputs: int, device: str) -> nn.Module:
+    """Returns a network in evaluation mode; ValueError if it does not map [n, D] to [n, O]."""
+    network.eval()
+    parameters = [each for each in network.parameters() if each.requires_grad]
+    if not parameters:
+        raise ValueError("network has no parameters to learn; expected some")
+    inputs = torch.zeros((2, num_inputs), dtype=parameters[0].dtype, device=device)
+    expected = f"{(2, num_outputs)} for inputs of shape {(2, num_inputs)}"
+    try:
+        with torch.no_grad():
+            found = tuple(network(inputs).shape)
+    except RuntimeError as error:
+        raise ValueError(
+            f"network failed: {error}; expected outputs of shape {expected}"
+        ) from error
+    if found != (2, num_outputs):
+        raise ValueError(f"network returned shape {found}; expected {expected}")
+    return network
+
+
+def _floats(values: torch.Tensor) -> Floats:
+    return np.asarray(values.detach().cpu().numpy(), np.float64)
+
+
+def _as_array(value: Any) -> Any:
+    return value.detach().cpu().numpy().copy() if isinstance(value, torch.Tensor) else value
+
+
+def _as_tensor(value: Any) -> Any:
+    return torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value
