@@ -1,0 +1,120 @@
+"""Metrics of policies that look for the best action: how good it is, and when they stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.arrays import Floats
+from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.metrics.metric import LevelMetric
+from bandit_envs.policies import BestArmPolicy, Policy
+from bandit_envs.trajectories import Trajectory
+
+
+class BestArmMetric(LevelMetric):
+    """A number of a policy that looks for the best action, as it is after every step.
+
+    Among a driver's observers, it stands after the policy. A subclass implements `_levels`.
+
+    Args:
+        env: the environment that the trajectories come from.
+        policy: which recommends actions.
+    """
+
+    ends_when_stopped = True
+
+    def __init__(self, env: PyEnvironment, policy: Policy) -> None:
+        super().__init__()
+        if not isinstance(policy, BestArmPolicy):
+            raise NotImplementedError(f"{type(policy).__name__} recommends no action")
+        self._env = env
+        self._policy = policy
+
+
+class SimpleRegretMetric(BestArmMetric):
+    """How much less than the best action the recommended one is expected to bring.
+
+        simple regret_t = max_a q(a) - q(J_t)
+
+    Here, J_t is what the policy recommends after t steps.
+
+    Args:
+        env: the environment that the trajectories come from. It must know its expected rewards.
+        policy: which recommends actions.
+
+    Source: Bubeck, Munos & Stoltz, Pure Exploration in Multi-armed Bandits Problems (2009).
+
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=50, seed=0)
+    >>> policy = UniformAllocationPolicy(40, num_actions=2, batch_size=50, seed=1)
+    >>> regret = SimpleRegretMetric(env, policy)
+    >>> time_step = StepDriver(env, policy, [policy, regret], num_steps=40).run()
+    >>> round(float(regret.result().cumulative.at(-1).mean), 3)
+    0.0
+    """
+
+    def __init__(self, env: PyEnvironment, policy: Policy) -> None:
+        super().__init__(env, policy)
+        if not is_bandit(env):
+            raise NotImplementedError(f"{env.name} does not know its expected rewards")
+        self._bandit = env
+
+    def _levels(self, trajectory: Trajectory) -> Floats:
+        recommended = self._policy.recommend(self._env.current_time_step())
+        means = self._bandit._means_now()
+        return np.asarray(means.optimum.reward - means.of(recommended), np.float64)
+
+
+class ErrorMetric(SimpleRegretMetric):
+    """Whether the recommended action is not a best one: 1 for a row where it is not, else 0.
+
+    Its mean over rows is the probability of error.
+
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=50, seed=0)
+    >>> policy = UniformAllocationPolicy(40, num_actions=2, batch_size=50, seed=1)
+    >>> error = ErrorMetric(env, policy)
+    >>> time_step = StepDriver(env, policy, [policy, error], num_steps=40).run()
+    >>> low, high = error.result().cumulative.at(-1).wilson_interval()
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.0, 0.071)
+    """
+
+    def _levels(self, trajectory: Trajectory) -> Floats:
+        return np.where(super()._levels(trajectory) > 0.0, 1.0, 0.0)
+
+
+class StoppingTimeMetric(BestArmMetric):
+    """The number of steps that a row has taken until it stopped, or until now.
+
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=3, seed=0)
+    >>> policy = UniformAllocationPolicy(40, num_actions=2, batch_size=3, seed=1)
+    >>> steps = StoppingTimeMetric(env, policy)
+    >>> time_step = StepDriver(env, policy, [policy, steps], num_steps=100).run()
+    >>> steps.totals
+    array([40., 40., 40.])
+    """
+
+    def _levels(self, trajectory: Trajectory) -> NDArray[Any]:
+        return self._policy.steps
+
+
+class StoppedMetric(BestArmMetric):
+    """Percent of rows that have stopped: 0 to 100.
+
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=3, seed=0)
+    >>> policy = UniformAllocationPolicy(2, num_actions=2, batch_size=3, seed=1)
+    >>> stopped = StoppedMetric(env, policy)
+    >>> time_step = StepDriver(env, policy, [policy, stopped], num_steps=3).run()
+    >>> stopped.result().cumulative.mean
+    array([  0., 100., 100.])
+    """
+
+    def _levels(self, trajectory: Trajectory) -> NDArray[Any]:
+        return 100.0 * self._policy.stopped

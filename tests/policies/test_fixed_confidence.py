@@ -1,0 +1,300 @@
+"""Policies that stop with confidence, held to rules written out with loops, and to their delta."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    BernoulliPyEnvironment,
+    CTrackingPolicy,
+    ErrorMetric,
+    KArmedBandit,
+    KLLUCBPolicy,
+    LikelihoodRatioTestPolicy,
+    LUCBPolicy,
+    StepDriver,
+    SuccessiveEliminationPolicy,
+    TopTwoThompsonSamplingPolicy,
+    TrackAndStopPolicy,
+    characteristic_time,
+    rewards,
+)
+from bandit_envs.policies.track_and_stop import with_floor
+from tests.policies.rows import B, assert_follows
+
+K = 3
+CONFIDENT = (
+    SuccessiveEliminationPolicy,
+    LUCBPolicy,
+    KLLUCBPolicy,
+    LikelihoodRatioTestPolicy,
+    TrackAndStopPolicy,
+    CTrackingPolicy,
+    TopTwoThompsonSamplingPolicy,
+)
+
+
+def bernoulli(p, q):
+    """Returns the divergence of Bernoulli laws."""
+    q = min(max(q, 1e-15), 1 - 1e-15)
+    left = p * math.log(p / q) if p > 0 else 0.0
+    return left + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
+def normal(std):
+    return lambda p, q: (p - q) ** 2 / (2 * std**2)
+
+
+def bisect(function, low, high):
+    """Returns where an increasing function is 0."""
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if function(middle) > 0 else (middle, high)
+    return low
+
+
+def practical(t, delta):
+    return math.log((math.log(t) + 1) / delta)
+
+
+def untried(row):
+    return [a for a in range(K) if not row.seen[a]]
+
+
+def in_pairs(row, upper, lower):
+    """Yields the leader and its rival in turn."""
+    while untried(row):
+        yield untried(row)
+    while True:
+        leader = row.best(range(K))[0]
+        bounds = {a: upper(a, len(row.order)) for a in range(K) if a != leader}
+        rival = max(bounds, key=bounds.get)
+        if bounds[rival] < lower(leader, len(row.order)):
+            return leader
+        yield [leader]
+        yield [a for a in bounds if bounds[a] >= bounds[rival] - 1e-9]
+
+
+def lucb(row, delta, reward_std=0.5):
+    def radius(a, t):
+        return reward_std * math.sqrt(2 * math.log(5 * K * t**4 / 4 / delta) / len(row.seen[a]))
+
+    yield from ()
+    return (
+        yield from in_pairs(
+            row,
+            lambda a, t: row.mean(a) + radius(a, t),
+            lambda a, t: row.mean(a) - radius(a, t),
+        )
+    )
+
+
+def kl_lucb(row, delta, reward_std=None):
+    def bound(a, t, end):
+        level, mean = practical(t, delta) / len(row.seen[a]), row.mean(a)
+        if reward_std is not None:
+            return mean + math.copysign(reward_std * math.sqrt(2 * level), end - 0.5)
+        if end == 1:
+            return bisect(lambda q: bernoulli(mean, q) - level, mean, 1.0)
+        return bisect(lambda q: level - bernoulli(mean, q), 0.0, mean)
+
+    return (yield from in_pairs(row, lambda a, t: bound(a, t, 1), lambda a, t: bound(a, t, 0)))
+
+
+def has_evidence(row, delta, divergence):
+    """Whether Chernoff's rule stops."""
+    if untried(row):
+        return False
+    leader = row.best(range(K))[0]
+    ratios = []
+    for other in set(range(K)) - {leader}:
+        pair = [row.seen[leader], row.seen[other]]
+        mean = sum(map(sum, pair)) / sum(map(len, pair))
+        ratios.append(sum(len(seen) * divergence(sum(seen) / len(seen), mean) for seen in pair))
+    return min(ratios) > practical(len(row.order), delta)
+
+
+def likelihood_ratio_test(row, delta, divergence):
+    while not has_evidence(row, delta, divergence):
+        fewest = min(map(len, row.seen))
+        yield [a for a in range(K) if len(row.seen[a]) == fewest]
+    return row.best(range(K))[0]
+
+
+def proportions(means, leader, divergence):
+    """Returns the optimal proportions, by nested bisection; others are worse by a small gap."""
+    others = [a for a in range(K) if a != leader]
+    if divergence is bernoulli:
+        means = [min(max(mean, 1e-9), 1 - 1e-9) for mean in means]
+    p = means[leader]
+    gap = 1e-6 * (1 + abs(p))
+    means = [means[a] if a == leader else min(means[a], p - gap) for a in range(K)]
+
+    def between(a, x):
+        return (p + x * means[a]) / (1 + x)
+
+    def cost(a, x):
+        m = between(a, x)
+        return divergence(p, m) + x * divergence(means[a], m)
+
+    def ratios(y):
+        return {
+            a: math.exp(bisect(lambda u, a=a: cost(a, math.exp(u)) - y, -40, 9)) for a in others
+        }
+
+    def excess(y):
+        shares = []
+        for a, x in ratios(y).items():
+            m = between(a, x)
+            shares.append(divergence(p, m) / max(divergence(means[a], m), 1e-300))
+        return sum(shares) - 1
+
+    best = ratios(bisect(excess, 0.0, min(divergence(p, means[a]) for a in others)))
+    best[leader] = 1.0
+    return [best[a] / sum(best.values()) for a in range(K)]
+
+
+def track(row, delta, divergence, cumulative=False):
+    sums = [0.0] * K
+    weights = [1 / K] * K
+    while not has_evidence(row, delta, divergence):
+        t = len(row.order)
+        counts = [len(seen) for seen in row.seen]
+        if untried(row):
+            yield untried(row)
+        elif not cumulative and min(counts) < math.sqrt(t) - K / 2:
+            yield [a for a in range(K) if counts[a] == min(counts)]
+        else:
+            due = sums if cumulative else [t * weight for weight in weights]
+            scores = [due[a] - counts[a] for a in range(K)]
+            yield [a for a in range(K) if scores[a] >= max(scores) - 1e-3]
+        if untried(row):
+            sums = [each + 1 / K for each in sums]
+        else:
+            means = [row.mean(a) for a in range(K)]
+            weights = proportions(means, row.best(range(K))[0], divergence)
+            sums = [each + more for each, more in zip(sums, floored(weights, len(row.order)))]
+    return row.best(range(K))[0]
+
+
+def floored(weights, t):
+    eps = 0.5 / math.sqrt(K**2 + t)
+    above = [max(weight - eps, 0.0) for weight in weights]
+    return [eps + each * (1 - K * eps) / sum(above) for each in above]
+
+
+RULES = {
+    "lucb": (LUCBPolicy, lucb, {}),
+    "lucb, normal": (LUCBPolicy, lucb, {"reward_std": 0.3}),
+    "kl_lucb": (KLLUCBPolicy, kl_lucb, {}),
+    "kl_lucb, normal": (KLLUCBPolicy, kl_lucb, {"reward_std": 0.3}),
+    "test": (LikelihoodRatioTestPolicy, likelihood_ratio_test, {"divergence": bernoulli}),
+    "test, normal": (LikelihoodRatioTestPolicy, likelihood_ratio_test, {"divergence": normal(0.3)}),
+    "d": (TrackAndStopPolicy, track, {"divergence": bernoulli}),
+    "d, normal": (TrackAndStopPolicy, track, {"divergence": normal(0.3)}),
+    "c": (CTrackingPolicy, partial(track, cumulative=True), {"divergence": bernoulli}),
+    "c, normal": (
+        CTrackingPolicy,
+        partial(track, cumulative=True),
+        {"divergence": normal(0.3)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_choices_stops_and_recommendations_are_those_of_the_rule(name):
+    make, rule, parameters = RULES[name]
+    rng = np.random.default_rng(5)
+    options = {"reward_std": 0.3} if "normal" in name else {}
+    means = np.array([0.3, 0.5, 0.8])
+    values = rng.random((60, B, K)) < means
+    if options:
+        values = rng.normal(means, 0.3, (60, B, K))
+    policy = make(0.6, **options, num_actions=K, batch_size=B, seed=0)
+    assert_follows(policy, partial(rule, delta=0.6, **parameters), values.astype(float))
+    assert policy.stopped.any() or "lucb" in name
+
+
+def test_top_two_thompson_sampling_chooses_challengers_as_often_as_the_posterior_says(
+    teach, time_step, chi_square
+):
+    size, beta = 40_000, 0.3
+    policy = TopTwoThompsonSamplingPolicy(1e-9, beta, num_actions=K, batch_size=size, seed=0)
+    lesson = [(0, 1), (0, 1), (0, 1), (1, 1), (1, 0), (2, 0), (2, 0)]
+    teach(policy, *[np.tile(np.array(part)[:, np.newaxis], size) for part in zip(*lesson)])
+    draws = np.random.default_rng(1).beta([4, 2, 1], [1, 2, 3], (500_000, K))
+    best = np.bincount(draws.argmax(axis=1)) / len(draws)
+    odds = best / (1 - best)
+    expected = [best[a] * (beta + (1 - beta) * (odds.sum() - odds[a])) for a in range(K)]
+    found = np.bincount(policy.action(time_step(size)))
+    # Two degrees of freedom: 4 standard deviations above the mean.
+    assert chi_square(found, expected) < 2 + 4 * 2
+
+
+@pytest.mark.parametrize("std", [None, 1.0])
+def test_the_characteristic_time_is_the_least_that_any_proportions_reach(std):
+    rng = np.random.default_rng(2)
+    means = rng.uniform(0.05, 0.95, (6, 4))
+    found = characteristic_time(means, std)
+    divergence = np.vectorize(bernoulli if std is None else normal(std))
+    for row, time, best in zip(means, found.time, found.proportions):
+
+        def speed(w, row=row):
+            a = row.argmax()
+            others = np.arange(4) != a
+            m = (w[a] * row[a] + w[others] * row[others]) / (w[a] + w[others])
+            return min(w[a] * divergence(row[a], m) + w[others] * divergence(row[others], m))
+
+        assert speed(best) == pytest.approx(1 / time, rel=1e-9)
+        for _ in range(50):
+            other = best * np.exp(rng.normal(0, 0.1, 4))
+            assert speed(other / other.sum()) < 1 / time
+
+
+def test_the_characteristic_time_of_the_paper():
+    best = characteristic_time([0.3, 0.21, 0.2, 0.19, 0.18]).proportions
+    np.testing.assert_allclose(best, [0.336, 0.251, 0.177, 0.132, 0.104], atol=6e-4)
+    assert characteristic_time([[0.5, 0.45, 0.43, 0.4]]).time == pytest.approx([989.79], abs=0.01)
+    assert characteristic_time([0.5, 0.5, 0.1]).time == math.inf
+    with pytest.raises(ValueError, match=r"expected numbers above 0\.0 and below 1\.0"):
+        characteristic_time([0.5, 1.0])
+
+
+def test_a_floor_leaves_a_sum_of_one():
+    found = with_floor(np.array([[0.9, 0.1, 0.0]]), np.array([7]))
+    assert found.sum() == pytest.approx(1.0)
+    assert found.min() == pytest.approx(0.125)
+
+
+def test_an_unknown_threshold_is_refused():
+    with pytest.raises(ValueError, match="expected one of practical, chernoff, kl_lucb"):
+        TrackAndStopPolicy(0.1, threshold="proven", num_actions=3)
+
+
+@pytest.mark.parametrize("make", CONFIDENT)
+def test_normal_rewards_need_their_standard_deviation_and_are_learned_from(make):
+    law = rewards.NormalReward([-4.0, 6.0], [2.0, 2.0])
+    env = KArmedBandit(law, 40, seed=0)
+    policy = make(0.1, reward_std=2.0, num_actions=2, batch_size=40, seed=1)
+    error = ErrorMetric(env, policy)
+    StepDriver(env, policy, [policy, error], 500).run_until_stopped()
+    assert policy.has_stopped
+    assert error.totals.mean() <= 0.1
+
+
+PROBLEMS = ([0.8, 0.5], [0.6, 0.3, 0.2], [0.1, 0.3, 0.2, 0.5])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("means", PROBLEMS, ids=str)
+@pytest.mark.parametrize("make", CONFIDENT)
+def test_errors_are_at_most_delta_in_2_000_runs(make, means):
+    size, delta = 2_000, 0.1
+    env = BernoulliPyEnvironment(means, batch_size=size, seed=0)
+    policy = make(delta, num_actions=len(means), batch_size=size, seed=1)
+    error = ErrorMetric(env, policy)
+    StepDriver(env, policy, [policy, error], 60_000).run_until_stopped()
+    assert policy.has_stopped
+    assert error.totals.mean() <= delta
