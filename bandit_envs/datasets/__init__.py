@@ -1,4 +1,4 @@
-"""Data sets of labelled examples, ratings and decisions; most need the extra `datasets`."""
+"""Data sets: labelled examples, ratings, decisions, outcomes. Most need the extra `datasets`."""
 
 from bandit_envs.datasets.dataset import Dataset as Dataset
 from bandit_envs.datasets.dataset import from_bunch as from_bunch
@@ -16,3 +16,8 @@ from bandit_envs.datasets.files import load_statlog_shuttle as load_statlog_shut
 from bandit_envs.datasets.files import mushroom_rewards as mushroom_rewards
 from bandit_envs.datasets.files import ratings_matrix as ratings_matrix
 from bandit_envs.datasets.open_bandit import load_open_bandit as load_open_bandit
+from bandit_envs.datasets.outcomes import Outcomes as Outcomes
+from bandit_envs.datasets.outcomes import hash_texts as hash_texts
+from bandit_envs.datasets.outcomes import outcomes_from_frame as outcomes_from_frame
+from bandit_envs.datasets.outcomes import read_outcomes as read_outcomes
+from bandit_envs.datasets.outcomes import read_routerbench as read_routerbench

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_numbers, check_table, short_repr
+from bandit_envs.environments.examples import Examples, ExampleSampler
 from bandit_envs.rewards import RewardDistribution, as_distribution
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
     from bandit_envs.datasets import Dataset
 
 
-class ClassificationState(NamedTuple):
-    """The examples [B] that the rows see, and the rest of the epoch in its order."""
-
-    examples: Indices
-    rest: Indices
-
-
-class ClassificationBandit(BanditPyEnvironment[ClassificationState]):
+class ClassificationBandit(BanditPyEnvironment[Examples]):
     """A data set as a contextual bandit: see features, and guess the label.
 
         (x_t, y_t) ~ the data set,    R_t = 1 if A_t = y_t, else 0
@@ -70,7 +64,7 @@ class ClassificationBandit(BanditPyEnvironment[ClassificationState]):
         num_labels = int(classes.max()) + 1
         self._contexts = features
         self._labels: Indices = classes.astype(np.intp)
-        self._replace = bool(replace)
+        self._sampler = ExampleSampler(len(features), batch_size, replace)
         self._distribution: RewardDistribution | None = None
         self._means: Array = np.eye(num_labels, dtype=np.float32)
         reward_spec: ArraySpec = CLICK_SPEC
@@ -86,40 +80,26 @@ class ClassificationBandit(BanditPyEnvironment[ClassificationState]):
             **options,
         )
 
-    def _initial_state(self, rng: Rng) -> ClassificationState:
-        return self._draw_examples(rng, np.empty(0, np.intp))
+    def _initial_state(self, rng: Rng) -> Examples:
+        return self._sampler.draw(rng)
 
-    def _observe(self, state: ClassificationState) -> NDArray[np.float32]:
-        return self._contexts.take(state.examples, axis=0)
+    def _observe(self, state: Examples) -> NDArray[np.float32]:
+        return self._contexts.take(state.now, axis=0)
 
-    def _expected_rewards(self, state: ClassificationState) -> Array:
-        return np.asarray(self._means.take(self._labels.take(state.examples), axis=0))
+    def _expected_rewards(self, state: Examples) -> Array:
+        return np.asarray(self._means.take(self._labels.take(state.now), axis=0))
 
-    def _draw_rewards(self, rng: Rng, state: ClassificationState, action: Indices) -> Array:
-        labels = self._labels.take(state.examples)
+    def _draw_rewards(self, rng: Rng, state: Examples, action: Indices) -> Array:
+        labels = self._labels.take(state.now)
         if self._distribution is None:
             return np.asarray(labels == action)
         return self._distribution.draw(rng, action, row=labels)
 
-    def _next_state(
-        self, rng: Rng, state: ClassificationState, action: Indices
-    ) -> ClassificationState:
-        return self._draw_examples(rng, state.rest)
+    def _next_state(self, rng: Rng, state: Examples, action: Indices) -> Examples:
+        return self._sampler.draw(rng, state.rest)
 
-    def _next_episode(self, rng: Rng, state: ClassificationState) -> ClassificationState:
-        return self._draw_examples(rng, state.rest)
-
-    def _draw_examples(self, rng: Rng, rest: Indices) -> ClassificationState:
-        """Draws the examples of the next step; `rest` is what the epoch has left."""
-        size = self._batch_size
-        count = len(self._labels)
-        if self._replace:
-            return ClassificationState(rng.integers(count, size=size), rest)
-        if len(rest) < size:
-            missing = size - len(rest)
-            epochs = [rng.permutation(count) for _ in range(-(-missing // count))]
-            rest = np.concatenate([rest, *epochs])
-        return ClassificationState(rest[:size], rest[size:])
+    def _next_episode(self, rng: Rng, state: Examples) -> Examples:
+        return self._sampler.draw(rng, state.rest)
 
 
 def _check_distribution(distribution: Any, num_labels: int) -> RewardDistribution:

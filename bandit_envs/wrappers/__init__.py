@@ -1,5 +1,6 @@
 """Environment wrappers. Each changes one thing: observations, rewards or the available actions."""
 
+from bandit_envs.wrappers.budget import Budget as Budget
 from bandit_envs.wrappers.delays import DelayedRewards as DelayedRewards
 from bandit_envs.wrappers.masks import ExtraDisabledActions as ExtraDisabledActions
 from bandit_envs.wrappers.masks import RandomActionMask as RandomActionMask

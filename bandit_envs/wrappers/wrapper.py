@@ -198,7 +198,7 @@ class Wrapper(KnownMeans, PyEnvironment):
         return action  # the wrapped environment checks it before anything changes
 
     def _is_over(self) -> bool:
-        return self._innermost._is_over()
+        return self._state.time_step is not None and self._env._is_over()
 
     def _bandit(self) -> KnownMeans:
         if not is_bandit(self._env):

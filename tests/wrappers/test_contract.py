@@ -2,13 +2,15 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
-from bandit_envs import KArmedTestbed
+from bandit_envs import KArmedTestbed, OutcomeStream
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import (
     AddActionMask,
     AffineReward,
+    Budget,
     ClipReward,
     RescaleReward,
     TransformObservation,
@@ -50,6 +52,12 @@ class TestRescaleReward(WrapperContract):
 class TestClipReward(WrapperContract):
     def make_environment(self, seed):
         return ClipReward(KArmedTestbed(k=4, seed=seed, horizon=2), (0.5, 1.0))
+
+
+class TestBudget(WrapperContract):
+    def make_environment(self, seed):
+        ones = np.ones((12, 3))
+        return Budget(OutcomeStream(ones, ones, costs=ones, seed=seed), budget=13.0)
 
 
 class TestTransformObservation(WrapperContract):

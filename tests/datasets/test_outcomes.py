@@ -1,0 +1,122 @@
+"""Tables of outcomes in files: wide and long, numbers and texts, RouterBench's columns."""
+
+import numpy as np
+import pytest
+
+from bandit_envs import OutcomeTableBandit, datasets
+from bandit_envs.environments.registry import ENVIRONMENTS
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("sklearn")
+
+WIDE = [
+    "prompt,length,small,large,small_cost,large_cost",
+    "add one and two,15,1,1,0.1,0.9",
+    "prove the theorem,17,0,1,0.2,1.1",
+    "write a poem,12,0.5,0.25,0.3,1.2",
+]
+LONG = [
+    "id,length,model,score,dollars",
+    "a,15,small,1,0.1",
+    "a,15,large,1,0.9",
+    "b,17,small,0,0.2",
+]
+
+
+def write(path, lines):
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_wide_table_has_a_column_for_each_action(tmp_path):
+    table = datasets.read_outcomes(
+        write(tmp_path / "wide.csv", WIDE), "length", ["small", "large"], "{}_cost"
+    )
+    assert table.contexts.tolist() == [[15], [17], [12]]
+    assert table.rewards.tolist() == [[1, 1], [0, 1], [0.5, 0.25]]
+    assert table.costs.tolist() == [[0.1, 0.9], [0.2, 1.1], [0.3, 1.2]]
+    assert table.actions == ["small", "large"]
+
+
+def test_a_long_table_may_lack_outcomes(tmp_path):
+    table = datasets.read_outcomes(
+        write(tmp_path / "long.csv", LONG),
+        "length",
+        "score",
+        "dollars",
+        example="id",
+        action="model",
+    )
+    assert table.actions == ["large", "small"]
+    assert table.rewards.tolist() == [[1, 1], [0, 0]]
+    assert table.costs.tolist() == [[0.9, 0.1], [0, 0.2]]
+    assert table.available.tolist() == [[True, True], [False, True]]
+    env = OutcomeTableBandit(*table[:3], available=table.available)
+    assert env.reset().observation["mask"].any()
+
+
+def test_texts_become_features(tmp_path):
+    path = write(tmp_path / "wide.csv", WIDE)
+    hashed = datasets.read_outcomes(path, "prompt", ["small", "large"]).contexts
+    assert hashed.shape == (3, 64)
+    assert np.linalg.norm(hashed, axis=1) == pytest.approx(1.0)
+
+    def lengths(texts):
+        return [[len(text)] for text in texts]
+
+    own = datasets.read_outcomes(path, "prompt", ["small", "large"], text_features=lengths)
+    assert own.contexts.tolist() == [[15], [17], [12]]
+
+
+def test_the_command_reads_a_table(tmp_path):
+    path = write(tmp_path / "wide.csv", WIDE)
+    env = ENVIRONMENTS["outcomes"].make(
+        path=str(path),
+        context="length",
+        rewards="small,large",
+        costs="small_cost,large_cost",
+        price=1.0,
+        batch_size=3,
+    )
+    env.reset()
+    assert sorted(env.expected_rewards()[:, 0]) == pytest.approx([-0.2, 0.2, 0.9])
+
+
+def test_routerbench_names_its_models_by_their_costs(tmp_path):
+    frame = pandas.DataFrame(
+        {
+            "prompt": ["['say yes', 'or no']", "say no"],
+            "a/model": [1.0, 0.0],
+            "b": [0.25, 1.0],
+            "a/model|total_cost": [0.1, 0.2],
+            "b|total_cost": [0.3, 0.4],
+        }
+    )
+    frame.to_csv(tmp_path / "bench.csv", index=False)
+    table = datasets.read_routerbench(tmp_path / "bench.csv")
+    assert table.actions == ["a/model", "b"]
+    assert table.rewards.tolist() == [[1.0, 0.25], [0.0, 1.0]]
+    with pytest.raises(ValueError, match="pickle"):
+        datasets.read_routerbench(tmp_path / "bench.pkl")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda lines: [lines[0]], "no rows"),
+        (lambda lines: [*lines[:2], lines[2].replace(",0,1,", ",,1,")], "line 3, column small"),
+        (lambda lines: [*lines[:2], lines[2].replace(",0,1,", ",bad,1,")], "line 3, column small"),
+        (lambda lines: [lines[0].replace("large,", "huge,"), *lines[1:]], "'large'"),
+        (lambda lines: [*lines, ",1,1,1,1,1"], "line 5, column prompt"),
+    ],
+)
+def test_bad_tables_are_told_by_line_and_column(tmp_path, edit, message):
+    path = write(tmp_path / "bad.csv", edit(WIDE))
+    with pytest.raises(ValueError, match=message):
+        datasets.read_outcomes(path, "prompt", ["small", "large"])
+
+
+def test_two_outcomes_of_one_example_and_action_are_refused(tmp_path):
+    path = write(tmp_path / "twice.csv", [*LONG, "a,15,small,0,0.1"])
+    with pytest.raises(ValueError, match="two outcomes"):
+        datasets.read_outcomes(path, "length", "score", example="id", action="model")
