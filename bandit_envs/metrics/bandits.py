@@ -12,7 +12,7 @@ from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import check_rewards
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.metrics.metric import Metric
-from bandit_envs.specs import ArraySpec, SlateSpec
+from bandit_envs.specs import ArraySpec, SlateSpec, is_continuous
 from bandit_envs.trajectories import Trajectory
 
 
@@ -83,6 +83,8 @@ class RegretMetric(Metric):
 class OptimalActionMetric(RegretMetric):
     """Percent of rows without regret, whose action had the largest expected reward: 0 to 100.
 
+    Where actions are real numbers, hardly one is optimal, and NotImplementedError says so.
+
     Source: Sutton & Barto, 2nd ed., Figure 2.2, lower panel.
 
     >>> from bandit_envs import KArmedTestbed
@@ -93,6 +95,14 @@ class OptimalActionMetric(RegretMetric):
     >>> metric.result().per_step.mean
     array([100.])
     """
+
+    def __init__(self, env: PyEnvironment) -> None:
+        super().__init__(env)
+        spec = env.action_spec()
+        if isinstance(spec, ArraySpec) and is_continuous(spec):
+            raise NotImplementedError(
+                f"{env.name} has real actions, of which hardly one is optimal"
+            )
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
         return np.asarray(100.0 * (super()._values(trajectory) <= 0.0))

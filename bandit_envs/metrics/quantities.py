@@ -21,12 +21,24 @@ from bandit_envs.metrics.bandits import (
     ParetoRegretMetric,
     RegretMetric,
 )
+from bandit_envs.metrics.best_arm import (
+    ErrorMetric,
+    SimpleRegretMetric,
+    StoppedMetric,
+    StoppingTimeMetric,
+)
+from bandit_envs.metrics.exploration import (
+    GreedyChoiceMetric,
+    MinimalFractionMetric,
+    SuffixFailureMetric,
+)
 from bandit_envs.metrics.metric import Metric
 from bandit_envs.metrics.statistics import MetricResult, Statistics
+from bandit_envs.policies import Policy
 from bandit_envs.specs import ArraySpec, SlateSpec
 
 
-def _make_reward_metric(env: PyEnvironment) -> AverageRewardMetric:
+def _make_reward_metric(env: PyEnvironment, policy: Policy) -> AverageRewardMetric:
     """Returns the metric of the rewards of an environment, where these are numbers."""
     spec = env.reward_spec()
     if isinstance(env.action_spec(), SlateSpec):
@@ -38,14 +50,24 @@ def _make_reward_metric(env: PyEnvironment) -> AverageRewardMetric:
     raise NotImplementedError(f"{env.name} has rewards that are not numbers")
 
 
-METRICS: dict[str, Callable[[PyEnvironment], Metric]] = {
+METRICS: dict[str, Callable[[PyEnvironment, Policy], Metric]] = {
     "reward": _make_reward_metric,
-    "percent_optimal": OptimalActionMetric,
-    "regret": RegretMetric,
-    "pareto_regret": ParetoRegretMetric,
-    "violations": ConstraintViolationMetric,
+    "percent_optimal": lambda env, policy: OptimalActionMetric(env),
+    "regret": lambda env, policy: RegretMetric(env),
+    "pareto_regret": lambda env, policy: ParetoRegretMetric(env),
+    "violations": lambda env, policy: ConstraintViolationMetric(env),
+    "simple_regret": SimpleRegretMetric,
+    "error": ErrorMetric,
+    "stopping_time": StoppingTimeMetric,
+    "stopped": StoppedMetric,
+    "suffix_failure": lambda env, policy: SuffixFailureMetric(env),
+    "minimal_fraction": lambda env, policy: MinimalFractionMetric(env),
+    "greedy": lambda env, policy: GreedyChoiceMetric(env),
 }
-"""The metrics of studies, by name: each is made for an environment."""
+"""The metrics of studies, by name: each is made for an environment and a policy."""
+
+ON_REQUEST = frozenset({"suffix_failure", "minimal_fraction", "greedy"})
+"""The metrics that a study measures only if it names them; of others, all that are known."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,18 +95,35 @@ class Quantity:
     is_share: bool = False
     """Whether its mean over steps is a share, as each row's value is one of two numbers."""
 
+    is_probability: bool = False
+    """Whether it is 0 or 1 in each run, so that its mean has Wilson's interval."""
+
+    quantiles: tuple[float, ...] = ()
+    """The quantiles over runs that the summary has beside the mean."""
+
     def statistics(self, result: MetricResult) -> Statistics:
         """Returns the statistics [T], or of the mean over all T steps."""
         if self.kind == "per_step":
             return result.per_step
         return result.cumulative if self.kind == "cumulative" else result.mean
 
+    def interval(self, statistics: Statistics) -> tuple[Floats, Floats]:
+        """Returns means less and plus one standard error; of probabilities, Wilson's interval.
+
+        That is the interval of the same confidence, 68.3%.
+        """
+        if self.is_probability:
+            return statistics.wilson_interval(math.erf(math.sqrt(0.5)))
+        error = np.nan_to_num(statistics.standard_error)  # one run has none
+        return statistics.mean - error, statistics.mean + error
+
     def texts(self, *numbers: float, error: float) -> list[str]:
         """Returns numbers as the summary writes them: with two digits of their error, if any."""
         decimals = self.decimals
         if 1e-9 < error < 1.0:
             decimals = max(decimals, 1 - math.floor(math.log10(error)))
-        return [f"{number:.{decimals}f}" for number in numbers]
+        rounded = [round(number, decimals) + 0.0 for number in numbers]  # 0, where it would be -0
+        return [f"{number:.{decimals}f}" for number in rounded]
 
     def of_runs(self, sums: ArrayLike, steps: Iterable[int]) -> Floats:
         """Returns the quantity of each run [n, B], of the sums [n, B] of its first `steps` [n].
@@ -141,6 +180,51 @@ QUANTITIES = {
         decimals=1,
     ),
     "mean_violations": Quantity(metric="violations", kind="mean"),
+    "simple_regret": Quantity(
+        metric="simple_regret",
+        kind="cumulative",
+        axis="Simple regret",
+        heading="simple regret",
+        decimals=4,
+    ),
+    "error": Quantity(
+        metric="error",
+        kind="cumulative",
+        axis="Probability of error",
+        heading="errors",
+        is_probability=True,
+    ),
+    "stopping_time": Quantity(
+        metric="stopping_time",
+        kind="cumulative",
+        axis="Steps until the stop",
+        heading="steps until the stop",
+        decimals=0,
+        quantiles=(0.05, 0.5, 0.95),
+    ),
+    "stopped": Quantity(
+        metric="stopped",
+        kind="cumulative",
+        axis="% Stopped",
+        heading="% stopped",
+        decimals=1,
+        limits=(0, 100),
+    ),
+    "suffix_failure": Quantity(
+        metric="suffix_failure",
+        kind="cumulative",
+        axis="Suffix failure frequency",
+        heading="suffix failures",
+        is_probability=True,
+    ),
+    "minimal_fraction": Quantity(
+        metric="minimal_fraction",
+        kind="cumulative",
+        axis="Minimal fraction, times K",
+        heading="minimal fraction",
+    ),
+    "greedy": Quantity(metric="greedy", kind="per_step", axis="% Greedy choices", is_share=True),
+    "mean_greedy": Quantity(metric="greedy", kind="mean", heading="% greedy", decimals=1),
 }
 """Everything that tables and figures show of the metrics, by name."""
 

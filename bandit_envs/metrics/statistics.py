@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,26 @@ class Statistics:
         level = check_confidence(confidence)
         radius = student_quantile(level, max(self.count - 1, 1)) * self.standard_error
         return self.mean - radius, self.mean + radius
+
+    def wilson_interval(
+        self, confidence: float = 0.95
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Returns the ends of Wilson's confidence interval of a probability.
+
+        The values must be 0 or 1. The interval has a width also if all values are equal.
+
+        Args:
+            confidence: above 0 and below 1.
+
+        Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927).
+        """
+        z = NormalDist().inv_cdf((1.0 + check_confidence(confidence)) / 2.0)
+        n = max(self.count, 1)
+        center = (self.mean + z**2 / (2.0 * n)) / (1.0 + z**2 / n)
+        variance = self.mean * (1.0 - self.mean) / n + (z / (2.0 * n)) ** 2
+        radius = z / (1.0 + z**2 / n) * np.sqrt(np.maximum(variance, 0.0))
+        low = np.clip(center - radius, 0.0, 1.0)
+        return np.asarray(low), np.asarray(np.clip(center + radius, 0.0, 1.0))
 
     def at(self, index: Any) -> Statistics:
         """Returns the statistics of the elements at `index`."""
@@ -109,6 +130,14 @@ class MetricResult(NamedTuple):
             np.concatenate([self.curves, other.curves], axis=1),
         )
 
+    def continued(self, steps: int) -> MetricResult:
+        """Returns the result after so many steps in all, with values of 0 in those not seen."""
+        missing = steps - len(self.per_step.mean)
+        return self._replace(
+            per_step=_padded(self.per_step, missing, "constant"),
+            cumulative=_padded(self.cumulative, missing, "edge"),
+        )
+
     def as_one_value(self) -> MetricResult:
         """Returns the result with all rows taken as one, for rows that are not independent."""
         return MetricResult(
@@ -117,6 +146,13 @@ class MetricResult(NamedTuple):
             totals=self.totals.mean(-1, keepdims=True),
             curves=self.curves.mean(-1, keepdims=True),
         )
+
+
+def _padded(statistics: Statistics, missing: int, mode: Literal["constant", "edge"]) -> Statistics:
+    """Returns statistics [T] with so many more, which are 0 or the last one."""
+    mean = np.pad(statistics.mean, (0, missing), mode)
+    squared_deviation = np.pad(statistics.squared_deviation, (0, missing), mode)
+    return Statistics(statistics.count, mean, squared_deviation)
 
 
 def _as_one_value(statistics: Statistics) -> Statistics:

@@ -175,21 +175,25 @@ def test_studies_of_vector_rewards_show_pareto_regret():
     assert study.panels == ("pareto_regret", "cumulative_pareto_regret")
 
 
+EXPLORATION = ["suffix_failure", "minimal_fraction", "greedy"]
+
+
 @pytest.mark.parametrize(
     ("env", "known"),
     [
         (Pairs, ["pareto_regret"]),
         (constrained, ["reward", "percent_optimal", "regret", "violations"]),
-        (KArmedTestbed, ["reward", "percent_optimal", "regret"]),
+        (KArmedTestbed, ["reward", "percent_optimal", "regret", *EXPLORATION]),
     ],
 )
 def test_studies_find_the_metrics_that_an_environment_knows(env, known):
     env, found = env(), []
+    policy = RandomPolicy(num_actions=env.num_actions)
     before = env.reset()
     trajectory = Trajectory.from_transition(before, [0], env.step([0]))
     for name, make in METRICS.items():
         try:
-            make(env)(trajectory)
+            make(env, policy)(trajectory)
             found.append(name)
         except NotImplementedError:
             continue
