@@ -1,0 +1,206 @@
+"""Bandits as text: what prompts tell, how answers are read, and agents that follow them."""
+
+import importlib
+import re
+
+import numpy as np
+import pytest
+
+from bandit_envs import BernoulliPyEnvironment, KArmedTestbed, OutcomeStream, StepDriver
+from bandit_envs.adapters import text
+from bandit_envs.testing import PolicyContract
+
+NAMES = ("blue", "green", "red")
+
+
+def first_offered(prompts):
+    """Answers with the first action that a prompt offers."""
+    answers = []
+    for prompt in prompts:
+        only = re.search(r"^Only these are available now: (\w+)", prompt, re.MULTILINE)
+        answers.append(only[1] if only else "blue")
+    return answers
+
+
+def make_policy(env, complete=first_offered, **options):
+    return text.TextPolicy(complete, **text.TextPolicy.arguments_for(env), **options)
+
+
+class TestTextPolicy(PolicyContract):
+    num_choices = 0
+
+    def make_policy(self, env, seed):
+        return make_policy(env, seed=seed)
+
+
+class TestTextPolicyOfRounds(PolicyContract):
+    num_choices = 0
+
+    def make_policy(self, env, seed):
+        return make_policy(env, history=text.LastRounds(5), seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("answer", "action"),
+    [
+        ("<Answer>green</Answer>", 1),
+        ("blue or green? <answer> RED </answer>", 2),
+        ("I press the red button.", 2),
+        ("<Answer>blue</Answer> No: <Answer>green</Answer>", 1),
+    ],
+)
+def test_an_answer_names_an_action(answer, action):
+    assert text.parse_answer(answer, NAMES) == action
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "yellow", "blue or green", "<Answer></Answer>", "bluegreen"]
+)
+def test_what_cannot_be_read_is_refused(answer):
+    with pytest.raises(text.UnreadableAnswerError):
+        text.parse_answer(answer, NAMES)
+
+
+def test_a_name_that_is_part_of_another_is_told_apart():
+    names = text.ADVERTS.names_of(12)
+    assert text.parse_answer("<Answer>advert 1</Answer>", names) == 0
+    assert text.parse_answer("Show advert 11 now", names) == 10
+
+
+def test_prompts_tell_what_was_played():
+    env = BernoulliPyEnvironment([0.0, 1.0, 1.0], batch_size=2, seed=0)
+    policy = make_policy(env, lambda prompts: ["green"] * len(prompts))
+    StepDriver(env, policy, [policy], num_steps=3).run()
+    for prompt in policy.prompts(env.current_time_step()):
+        assert "You have played 3 rounds:" in prompt
+        assert "blue: pressed 0 times\ngreen: pressed 3 times, average reward 1\n" in prompt
+
+
+def test_prompts_may_tell_the_last_rounds_with_contexts():
+    env = OutcomeStream(np.arange(8.0).reshape(4, 2), np.arange(8.0).reshape(4, 2))
+    history = text.LastRounds(2)
+    policy = make_policy(
+        env, scenario=text.ADVERTS, history=history, complete=lambda _: ["advert 2"]
+    )
+    StepDriver(env, policy, [policy], num_steps=3).run()
+    (prompt,) = policy.prompts(env.current_time_step())
+    assert "x1=2, x2=3: shown advert 2, reward 3\nx1=4, x2=5: shown advert 2, reward 5" in prompt
+    assert "Now: x1=6, x2=7." in prompt
+    assert "reward 1" not in prompt
+
+
+def test_prompts_offer_what_is_available():
+    available = np.array([[True, False, True]])
+    env = OutcomeStream(np.ones((1, 1)), np.ones((1, 3)), available=available)
+    policy = make_policy(env, lambda prompts: ["red"])
+    (prompt,) = policy.prompts(env.reset())
+    assert "Only these are available now: blue, red." in prompt
+    assert policy.action(env.reset()) == [2]
+    with pytest.raises(text.UnreadableAnswerError, match="row 0"):
+        make_policy(env, lambda prompts: ["green"]).action(env.reset())
+
+
+def test_only_rows_with_unreadable_answers_are_asked_again():
+    calls = []
+
+    def complete(prompts):
+        calls.append(len(prompts))
+        return ["red", *["I cannot say"] * (len(prompts) - 1)]
+
+    env = KArmedTestbed(k=3, batch_size=3)
+    assert make_policy(env, complete).action(env.reset()).tolist() == [2, 2, 2]
+    assert calls == [3, 2, 1]
+
+
+def test_too_few_answers_are_refused():
+    env = KArmedTestbed(k=3, batch_size=3)
+    with pytest.raises(ValueError, match="2 answers; expected 3"):
+        make_policy(env, lambda prompts: ["red", "red"]).action(env.reset())
+
+
+def test_a_cache_repeats_a_run_without_calls(tmp_path):
+    rng = np.random.default_rng(0)
+
+    def guess(prompts):
+        return rng.choice(NAMES, len(prompts)).tolist()
+
+    def refuse(prompts):
+        raise AssertionError("asked")
+
+    def run(complete):
+        env = KArmedTestbed(k=3, batch_size=4, seed=0)
+        cache = text.AnswerCache(complete, tmp_path / "answers.jsonl")
+        policy = make_policy(env, cache, seed=1)
+        rewards = []
+        StepDriver(env, policy, [policy, lambda step: rewards.append(step.reward)], 5).run()
+        return np.array(rewards)
+
+    first = run(guess)
+    assert (run(refuse) == first).all()
+
+
+def test_probabilities_are_estimated_by_asking_again():
+    rng = np.random.default_rng(0)
+    env = KArmedTestbed(k=3)
+    policy = make_policy(env, lambda prompts: [rng.choice(NAMES, p=[0.2, 0.3, 0.5])])
+    found = policy.estimated_probabilities(env.reset(), 400, np.random.default_rng(1))
+    assert found[0] == pytest.approx([0.2, 0.3, 0.5], abs=0.1)
+
+
+def test_a_meter_counts_tokens():
+    meter = text.Meter(lambda prompts: ["one two"] * len(prompts))
+    meter(["a b c", "d"])
+    assert meter.usage == text.Usage(calls=1, prompts=2, prompt_tokens=4, answer_tokens=4)
+
+
+def upper_bounds(counts, means):
+    bonus = np.sqrt(1.0 / np.maximum(counts, 1))
+    return np.where(counts == 0, np.inf, means + bonus)
+
+
+def follow_upper_bounds(prompts):
+    """Reads the summary of each prompt, and answers with the largest upper confidence bound."""
+    answers = []
+    for prompt in prompts:
+        lines = re.findall(r"^(\w+): pressed (\d+) times(?:, average reward (\S+))?$", prompt, re.M)
+        counts = np.array([int(count) for _, count, _ in lines])
+        means = np.array([float(mean or 0) for _, _, mean in lines])
+        answers.append(lines[upper_bounds(counts, means).argmax()][0])
+    return answers
+
+
+def test_an_agent_that_follows_upper_bounds_gets_their_regret_exactly():
+    env = BernoulliPyEnvironment([0.4, 0.4, 0.6, 0.4, 0.4], batch_size=20, seed=3)
+    policy = make_policy(env, follow_upper_bounds, history=text.Summary(digits=17))
+    actions = []
+    StepDriver(env, policy, [policy, lambda step: actions.append(step.action)], 60).run()
+    env = BernoulliPyEnvironment([0.4, 0.4, 0.6, 0.4, 0.4], batch_size=20, seed=3)
+    env.reset()
+    counts = np.zeros((20, 5))
+    sums = np.zeros((20, 5))
+    rows = np.arange(20)
+    for action in actions:
+        expected = upper_bounds(counts, sums / np.maximum(counts, 1)).argmax(axis=1)
+        assert (action == expected).all()
+        sums[rows, expected] += env.step(expected).reward
+        counts[rows, expected] += 1
+
+
+def test_gymnasium_sees_text():
+    check = pytest.importorskip("gymnasium.utils.env_checker")
+    adapter = importlib.import_module("bandit_envs.adapters.text_gymnasium")
+    env = adapter.TextEnv(KArmedTestbed(k=3, horizon=3))
+    prompt, _ = env.reset(seed=0)
+    with pytest.raises(text.UnreadableAnswerError):
+        env.step("no idea")
+    rewards = []
+    for _ in range(3):
+        prompt, reward, terminated, truncated, info = env.step("<Answer>green</Answer>")
+        rewards.append(reward)
+        assert info == {"action": 1}
+        assert prompt in env.observation_space
+    assert (terminated, truncated) == (False, True)
+    assert "green: pressed 3 times" in prompt
+    assert "pressed 0 times" in env.reset()[0].splitlines()[2]
+    env.action_space.sample = lambda *_: "blue"
+    check.check_env(env, skip_render_check=True)
