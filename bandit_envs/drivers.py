@@ -1,14 +1,16 @@
 """Drivers: a policy acts in an environment while observers look on."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import SavedState, Stateful
-from bandit_envs.policies import DelayedLearning, Policy
-from bandit_envs.specs import BoundedArraySpec, SlateSpec
+from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
+from bandit_envs.specs import BoundedArraySpec, SlateSpec, is_discrete
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
@@ -65,7 +67,8 @@ class StepDriver(Stateful):
                 raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
         sizes, spec = [("batch_size", policy.batch_size, env.batch_size)], env.action_spec()
         if isinstance(spec, SlateSpec) or (isinstance(spec, BoundedArraySpec) and not spec.shape):
-            sizes.append(("num_actions", policy.num_actions, int(spec.maximum.max()) + 1))
+            count = int(spec.maximum.max()) + 1 if is_discrete(spec) else 0
+            sizes.append(("num_actions", policy.num_actions, count))
         for name, found, expected in sizes:
             if found != expected:
                 raise ValueError(f"policy has {name} {found}; expected {expected}, as {env.name}")
@@ -78,15 +81,70 @@ class StepDriver(Stateful):
         parts = {id(part): part for part in (env, policy, *self._observers)}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 
-    def run(self) -> TimeStep:
-        """Takes the next `num_steps` steps; returns the environment's last time step."""
+    def run(
+        self, checkpoint: str | os.PathLike[str] | None = None, every: int = 10_000
+    ) -> TimeStep:
+        """Takes the next `num_steps` steps; returns the environment's last time step.
+
+        With a checkpoint, the same script goes on after it was stopped, bit for bit: it starts from
+        what the file holds, if there is one. A script whose run has ended takes no more steps.
+
+        Args:
+            checkpoint: a file, to which `save_state` writes the state of the driver, and how many
+                steps it has taken, after every `every` steps and at the end. Observers without
+                `get_state`, such as functions, are not in it.
+            every: steps from one checkpoint to the next.
+
+        Raises:
+            ValueError: the checkpoint is of another run, such as one of another batch size.
+        """
+        if checkpoint is None:
+            return self._run(None, self._num_steps)
+        check_integer("every", every, minimum=1)
+        done = 0
+        if os.path.exists(checkpoint):
+            done, state = load_state(checkpoint)
+            self.set_state(state)
+        while done < self._num_steps:
+            steps = min(every, self._num_steps - done)
+            self._run(None, steps)
+            done += steps
+            save_state(checkpoint, (done, self.get_state()))
+        return self._env.current_time_step()
+
+    def run_until_stopped(self) -> TimeStep:
+        """Takes steps until all rows of a `BestArmPolicy` have stopped, at most `num_steps`.
+
+        Rows that have stopped take part until then, without learning. `policy.stopped` tells which
+        rows have not stopped after `num_steps`.
+
+        Raises:
+            TypeError: the policy is no `BestArmPolicy`.
+            ValueError: it is not among the observers, so it would never stop.
+        """
+        policy = self._policy
+        if not isinstance(policy, BestArmPolicy):
+            raise TypeError(f"policy is {short_repr(policy)}; expected a BestArmPolicy")
+        if not self._lets_learn(policy):
+            raise ValueError("policy is not among the observers: it would never stop")
+        return self._run(policy, self._num_steps)
+
+    def _lets_learn(self, policy: Policy) -> bool:
+        """Returns whether the policy is among the observers."""
+        learners = (o.policy if isinstance(o, DelayedLearning) else o for o in self._observers)
+        return any(each is policy for each in learners)
+
+    def _run(self, searching: BestArmPolicy | None, num_steps: int) -> TimeStep:
+        """Takes steps; if it is given the policy that searches, until all rows have stopped."""
         env, policy, info_of = self._env, self._policy, self._info_of
         policy_info: Any = ()
         try:
             time_step = env.current_time_step()
         except ValueError:
             time_step = env.reset()
-        for _ in range(self._num_steps):
+        for _ in range(num_steps):
+            if searching is not None and searching.has_stopped:
+                break
             if env.should_reset(time_step):
                 time_step = env.reset()
             action = policy.action(time_step)
@@ -97,9 +155,8 @@ class StepDriver(Stateful):
             for observer in self._observers:
                 observer(trajectory)
             time_step = next_time_step
-        learners = (o.policy if isinstance(o, DelayedLearning) else o for o in self._observers)
-        if policy.is_untrained and not any(each is policy for each in learners):
-            warnings.warn("policy is not among the observers: it has not learned", stacklevel=2)
+        if policy.is_untrained and not self._lets_learn(policy):
+            warnings.warn("policy is not among the observers: it has not learned", stacklevel=3)
         return time_step
 
     def get_state(self) -> Any:

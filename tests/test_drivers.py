@@ -283,3 +283,40 @@ def test_observers_may_be_any_iterable():
     observers = (observer for observer in [seen.append])
     StepDriver(ENV, UCBPolicy(1.0, num_actions=K, batch_size=B), observers, 3).run()
     assert len(seen) == 3
+
+
+def run_to_the_end(checkpoint, stop_at=None):
+    """Runs the script of a user, which may be stopped; returns the totals of the regret."""
+    env = KArmedTestbed(k=4, batch_size=3, seed=0)
+    policy = EpsilonGreedyPolicy(0.1, num_actions=4, batch_size=3, seed=1)
+    regret = RegretMetric(env)
+    seen = []
+
+    def watch(trajectory):
+        seen.append(trajectory)
+        if len(seen) == stop_at:
+            raise KeyboardInterrupt
+
+    StepDriver(env, policy, [policy, regret, watch], 50).run(checkpoint, every=8)
+    return regret.totals, len(seen)
+
+
+@pytest.mark.parametrize("stop_at", [1, 8, 9, 30])
+def test_a_script_that_was_stopped_goes_on_from_its_checkpoint(tmp_path, stop_at):
+    expected, _ = run_to_the_end(tmp_path / "whole.npz")
+    with pytest.raises(KeyboardInterrupt):
+        run_to_the_end(tmp_path / "run.npz", stop_at)
+    found, steps = run_to_the_end(tmp_path / "run.npz")
+    assert (found == expected).all()
+    assert steps == 50 - (stop_at - 1) // 8 * 8
+    again, steps = run_to_the_end(tmp_path / "run.npz")
+    assert (again == expected).all()
+    assert steps == 0
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    run_to_the_end(tmp_path / "run.npz")
+    env = KArmedTestbed(k=4, batch_size=2)
+    policy = EpsilonGreedyPolicy(0.1, num_actions=4, batch_size=2)
+    with pytest.raises(ValueError, match="batch_size"):
+        StepDriver(env, policy, [policy, RegretMetric(env)]).run(tmp_path / "run.npz")

@@ -6,15 +6,19 @@ import functools
 import importlib
 import inspect
 import operator
+import pkgutil
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from bandit_envs.base.checks import short_repr
 
 EntryType = TypeVar("EntryType", bound="Entry")
 signature = functools.cache(inspect.signature)
+
+MANY_NAMES = 40
+"""An error does not list more names than these."""
 
 
 def closest(name: Any, known: Iterable[str]) -> list[str]:
@@ -31,6 +35,36 @@ def near_miss(name: Any, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(names)}?" if names else ""
 
 
+def _expected_names(known: Iterable[str]) -> str:
+    """Returns what is expected in place of an unknown name: one of all names, if they are few."""
+    names = list(known)
+    if len(names) > MANY_NAMES:
+        return "expected an id, all of which `bandit-envs list` shows, or module:Class"
+    return f"expected one of {', '.join(names)}"
+
+
+class Importable:
+    """A field that is given as what it is, or as `module:name`, imported when it is first read.
+
+    So an entry can name a class of a storey above.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:  # dataclasses ask for a default, which there is not
+            raise AttributeError(self._name)
+        found = instance.__dict__[self._name]
+        if isinstance(found, str):
+            found = pkgutil.resolve_name(found)
+            instance.__dict__[self._name] = found
+        return found
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self._name] = value
+
+
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """What an id stands for: a `what`, such as "policy", made by a class of one of the `kinds`."""
@@ -39,7 +73,8 @@ class Entry:
     kinds: ClassVar[tuple[type, ...]]
     id: str  # the short id, or `module:Class`
     title: str  # how a legend writes it
-    make: Callable[..., Any]  # a class, or a function of plain values that returns an instance
+    # A class, a function of plain values that returns an instance, or the `module:name` of one.
+    make: Importable = Importable()
     # Arguments that the id fixes.
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -58,10 +93,14 @@ class Entry:
         """Returns the parameters that users may give, in order."""
         return {
             name: parameter
-            for name, parameter in signature(self.make).parameters.items()
+            for name, parameter in self._all_parameters().items()
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
             and name not in self.supplied.union(self.fixed)
         }
+
+    def _all_parameters(self) -> Mapping[str, inspect.Parameter]:
+        """Returns the parameters of what makes an instance, in order."""
+        return signature(self.make).parameters
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the arguments in the order of the parameters.
@@ -108,7 +147,7 @@ class Entry:
             return table[name]
         module, colon, path = name.partition(":")
         if not colon:
-            hint = near_miss(name, table) or f"expected one of {', '.join(table)}"
+            hint = near_miss(name, table) or _expected_names(table)
             raise ValueError(f"{cls.what} is {short_repr(name)}; {hint}")
         if module in table and "=" in path:
             problem = (

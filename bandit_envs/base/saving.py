@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.state import EncodedModel, ForeignModel
+
 FORMAT = "bandit_envs state 3"
 BUFFERS = {"MT19937": 624, "PCG64": 0, "PCG64DXSM": 0, "Philox": 4, "SFC64": 0}
 """NumPy's bit generators, and the largest position in the buffer of each."""
@@ -27,7 +29,8 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
 
     Raises:
         TypeError: the state holds something other than arrays, NumPy's generators, numbers,
-            strings, None, and dicts, lists, tuples and named tuples of these.
+            strings, None, models that can be encoded, and dicts, lists, tuples and named tuples of
+            these.
 
     >>> import tempfile
     >>> from bandit_envs import KArmedTestbed
@@ -150,6 +153,8 @@ def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:
 
     Arrays go into `arrays`, each once; the JSON holds their names.
     """
+    if isinstance(value, ForeignModel):
+        value = EncodedModel(value.encode())
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 from typing import Any, NamedTuple
+
+from bandit_envs.nests import Nest, flatten, map_structure
 
 
 class SavedState(NamedTuple):
@@ -12,6 +15,54 @@ class SavedState(NamedTuple):
     owner: str  # the class of the object that it belongs to
     sizes: dict[str, int | None]  # the numbers that both objects must share
     content: Any
+
+
+class EncodedModel(NamedTuple):
+    """What a file says of a `ForeignModel`, until `set_state` makes a model of it."""
+
+    content: Nest
+
+
+class ForeignModel(abc.ABC):
+    """A model of another library, as a leaf of a state.
+
+    `copy.deepcopy` copies it, and the copy shares nothing that changes. It can be pickled.
+    `save_state` writes what `encode` returns. `set_state` takes the leaf in the same place of the
+    object's initial state, and calls its `decode`. So a file never says which class to make.
+    """
+
+    @abc.abstractmethod
+    def encode(self) -> Nest:
+        """Returns the model as a nest of what `save_state` writes, such as arrays.
+
+        Raises:
+            TypeError: the model cannot be written.
+        """
+
+    @abc.abstractmethod
+    def decode(self, content: Nest) -> ForeignModel:
+        """Returns a new model, like this one, of what `encode` of another one returned.
+
+        Raises:
+            TypeError, ValueError: `content` does not fit.
+        """
+
+
+def decode_models(found: Nest, initial: Nest) -> Nest:
+    """Returns a nest with models in place of what a file says of them.
+
+    Args:
+        found: of a state that may be from a file.
+        initial: a nest of the same structure, with the models that say how to decode others.
+    """
+    if not any(isinstance(leaf, ForeignModel) for leaf in flatten(initial)):
+        return found
+
+    def decode(like: Any, leaf: Any) -> Any:
+        is_encoded = isinstance(like, ForeignModel) and isinstance(leaf, EncodedModel)
+        return like.decode(leaf.content) if is_encoded else leaf
+
+    return map_structure(decode, initial, found)
 
 
 class Stateful:
@@ -52,9 +103,14 @@ class Stateful:
             raise ValueError(f"{found}; expected a {expected[0]} with {expected[1]}")
         content = copy.deepcopy(state.content)
         try:
+            content = self._decoded(content)
             self._check_content(content)
         except Exception as error:  # an edited state may make the checks raise anything
             raise ValueError(f"state does not fit {type(self).__name__}: {error}") from error
+        return content
+
+    def _decoded(self, content: Any) -> Any:
+        """Returns `content` with models in place of what a file says of them."""
         return content
 
     def _check_content(self, content: Any) -> None:

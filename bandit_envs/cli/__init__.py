@@ -13,7 +13,13 @@ from bandit_envs.cli.parser import make_parser
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.choice import printable
 
-EXTRAS = {"distributed": "dask", "ray": "ray", "pandas": "logged", "pyarrow": "logged"}
+EXTRAS = {
+    "distributed": "dask",
+    "ray": "ray",
+    "pandas": "logged",
+    "pyarrow": "logged",
+    "torch": "torch",
+}
 """The extra that installs a package, if it is not "cli"."""
 
 
@@ -37,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (TypeError, ValueError, OSError) as error:
         problem = printable(error)
     except KeyboardInterrupt:
-        print("interrupted: the same command resumes it", file=sys.stderr)
+        is_short = options.command in ("evaluate", "learn")
+        rest = "nothing was written" if is_short else "the same command resumes it"
+        print(f"interrupted: {rest}", file=sys.stderr)
         return 130
     print(f"bandit-envs: {problem}", file=sys.stderr)
     return 2

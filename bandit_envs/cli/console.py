@@ -1,5 +1,6 @@
 """What the command writes to the terminal: lines, tables and progress."""
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
@@ -7,8 +8,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
-
-from bandit_envs.logged import BanditLog
 
 WIDTH = None if sys.stdout.isatty() else 120  # of tables; None for that of the terminal
 OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
@@ -66,33 +65,14 @@ class RowProgress(Progress):
             disable=not ERR.is_terminal,
         )
 
-    def watch(self, batches: Iterable[BanditLog]) -> Iterable[BanditLog]:
-        """Returns the batches, which can be passed over again; each pass moves the bar."""
-        return WatchedBatches(batches, self)
+    @contextlib.contextmanager
+    def show_pass(self, text: str, rows: int) -> Iterator[Callable[[int], None]]:
+        """Shows a bar while a pass reads `rows`, or 0 if their number is not known.
 
-
-class WatchedBatches:
-    """Batches of a log, each pass over which moves a bar.
-
-    Args:
-        batches: which can be passed over again.
-        progress: has the bar.
-    """
-
-    def __init__(self, batches: Iterable[BanditLog], progress: RowProgress) -> None:
-        self._batches = batches
-        self._progress = progress
-        self._passes = 0
-        self._rows: int | None = None  # known after a complete pass
-
-    def __iter__(self) -> Iterator[BanditLog]:
-        """Yields the batches."""
-        self._passes += 1
-        bar = self._progress.add_task(f"pass {self._passes}", total=self._rows)
-        rows = 0
-        for batch in self._batches:
-            yield batch
-            rows += len(batch)
-            self._progress.update(bar, completed=rows)
-        self._rows = rows
-        self._progress.remove_task(bar)
+        Yields a function that moves the bar by numbers of rows.
+        """
+        bar = self.add_task(text, total=rows or None)
+        try:
+            yield lambda read: self.advance(bar, read)
+        finally:
+            self.remove_task(bar)

@@ -16,7 +16,8 @@ from bandit_envs.metrics import QUANTITIES
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
-current folder. Parameters follow as key=value,key=value, with values as in TOML."""
+current folder. Parameters follow as key=value,key=value, with values as in TOML;
+words need no quotes."""
 
 EXAMPLES = {
     "testbed": (
@@ -42,12 +43,18 @@ EXAMPLES = {
     ),
     "evaluate": (
         "bandit-envs evaluate log.npz --policy random --policy greedy",
-        "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits",
+        "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits"
+        " --train-until day=2024-12-31",
+        "bandit-envs evaluate clicks/ --features age,visits --policy policy.npz --workers 4",
     ),
     "learn": (
         "bandit-envs learn log.npz --output policy.npz",
-        "bandit-envs learn clicks.csv --features age,visits --learner policy_gradient"
-        " --output policy.npz",
+        "bandit-envs learn clicks.csv --features age,visits --output policy.npz"
+        " --learner policy_gradient:objective=dr,penalty=0.001",
+        "bandit-envs learn clicks/ --features age,visits --output policy.npz"
+        " --learner direct_method --train-until day=2024-12-31",
+        "bandit-envs learn log.npz --output policy.npz"
+        " --learner 'ips:classifier=\"LogisticRegression(C=10)\"'",
         "bandit-envs evaluate log.npz --policy policy.npz",
     ),
     "list": ("bandit-envs list", "bandit-envs list kl_ucb"),
@@ -137,6 +144,8 @@ def _add_run(subcommands: Subcommands) -> None:
         "also write a log of one policy's run: a file ending in .parquet, .csv or .npz, or a folder"
     )
     parser.add_argument("--record", type=Path, metavar="LOG", help=text)
+    text = "return 1 if the 95%% interval of a policy's mean regret per step reaches above VALUE"
+    parser.add_argument("--fail-above-regret", type=float, metavar="VALUE", help=text)
     _add_policies(parser, "a policy in place of the default ones; may be repeated")
     _add_sizes(parser)
     _add_views(parser)
@@ -185,7 +194,9 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         "estimate from a log what policies would have earned",
         "bandit_envs.cli.evaluate:evaluate",
     )
-    _add_log(parser)
+    training = _add_log(parser)
+    text = "let no policy learn: all are evaluated on all rows, as they are at first"
+    training.add_argument("--no-train", action="store_true", help=text)
     text = "a policy to be evaluated, or a file that `learn` wrote; may be repeated"
     parser.add_argument("--policy", action="append", required=True, metavar="SPEC", help=text)
     text = (
@@ -197,6 +208,9 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--overwrite", action="store_true", help=text)
     text = "probability that an interval holds (default: 0.95)"
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help=text)
+    text = "return 1 if an interval reaches below VALUE, as a gate in scripts"
+    parser.add_argument("--fail-below", type=float, metavar="VALUE", help=text)
+    _add_engine(parser, 1, "read the files of a folder in so many processes (default: 1)")
     _add_output(parser)
 
 
@@ -213,11 +227,15 @@ def _add_learn(subcommands: Subcommands) -> None:
     parser.add_argument("--overwrite", action="store_true", help=text)
 
 
-def _add_log(parser: Parser) -> None:
+def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
+    """Adds the options of logs, and returns the group of those that say what is learned from."""
     text = "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet"
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
+    training = parser.add_mutually_exclusive_group()
     text = "share of the rows, from the first, that policies learn from (default: 0.5)"
-    parser.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
+    training.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
+    text = "let policies learn from the rows below a value, such as day=2024-12-31; they come first"
+    training.add_argument("--train-until", metavar="COLUMN=VALUE", help=text)
     text = "column of actions (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
     text = "column of rewards (default: reward)"
@@ -230,6 +248,7 @@ def _add_log(parser: Parser) -> None:
     parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"
     parser.add_argument("--drop-missing", action="store_true", help=text)
+    return training
 
 
 def _add_list(subcommands: Subcommands) -> None:
@@ -272,13 +291,17 @@ def _add_output(parser: Parser) -> None:
 
 def _add_workers(parser: Parser) -> None:
     """Adds the options of where and whether tasks run."""
-    backends = ("loky", "threading", "dask", "ray")
-    text = "processes (loky), threads, or a cluster (default: loky)"
-    parser.add_argument("--backend", choices=backends, default="loky", help=text)
     text = "processes or threads (default: one per core)"
-    workers = os.cpu_count() or 1
-    parser.add_argument("--workers", type=int, metavar="N", default=workers, help=text)
-    parser.add_argument("--address", help="address of a running Dask or Ray cluster")
+    _add_engine(parser, os.cpu_count() or 1, text)
     text = "delete the folder's results of another study or version"
     parser.add_argument("--overwrite", action="store_true", help=text)
     parser.add_argument("--dry-run", action="store_true", help="only count the tasks")
+
+
+def _add_engine(parser: Parser, workers: int, workers_text: str) -> None:
+    """Adds the options of workers."""
+    backends = ("loky", "threading", "dask", "ray")
+    text = "processes (loky), threads, or a cluster (default: loky)"
+    parser.add_argument("--backend", choices=backends, default="loky", help=text)
+    parser.add_argument("--workers", type=int, metavar="N", default=workers, help=workers_text)
+    parser.add_argument("--address", help="address of a running Dask or Ray cluster")

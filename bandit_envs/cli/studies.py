@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import functools
 import itertools
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ GALLERY = Path(bandit_studies.__file__).with_name("gallery")
 ITEM_POLICIES = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
 DISJOINT_POLICIES = [f"disjoint_{policy}" for policy in ITEM_POLICIES]
 SLATE_POLICIES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
+CONTINUOUS_POLICIES = ["random_number", "gaussian"]
 CONTEXT_FREE_POLICIES = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -81,7 +81,11 @@ def run(options: argparse.Namespace) -> int:
     values["policy"] = options.policy or _default_policies(values, has_context)
     if has_context and "regret" in _find_metrics(values, values["policy"][0]):
         values["panels"] = ["regret", "cumulative_regret"]
-    return _run(_make_study(values, options), environment.name.replace(":", "."), options)
+    study = _make_study(values, options)
+    limit = options.fail_above_regret
+    if limit is not None and "regret" not in study.metrics:
+        raise ValueError(f"--fail-above-regret is {limit:g}, but the study measures no regret")
+    return _run(study, environment.name.replace(":", "."), options)
 
 
 def sweep(options: argparse.Namespace) -> int:
@@ -166,7 +170,7 @@ def _read_published(name: str) -> dict[str, Any]:
 
 def _default_policies(values: Mapping[str, Any], has_context: bool) -> list[str]:
     """Returns the first default policies of which some can act in the environment of a study."""
-    groups = [SLATE_POLICIES, CONTEXT_FREE_POLICIES]
+    groups = [SLATE_POLICIES, CONTINUOUS_POLICIES, CONTEXT_FREE_POLICIES]
     if has_context:
         groups = [ITEM_POLICIES, DISJOINT_POLICIES, *groups]
     for group in groups:
@@ -214,6 +218,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     with workers as apply, results.lock(options.overwrite):
         try:
             is_good = _run_and_show(results, apply)
+            is_good &= not _has_more_regret(results, getattr(options, "fail_above_regret", None))
         except Exception as error:  # a worker died, or the disk is full
             text = f"stopped: {printable(error)}"
             ERR.print(f"{text}; the same command resumes it in {results.path}", soft_wrap=True)
@@ -242,6 +247,21 @@ def _run_and_show(results: Results, apply: Apply) -> bool:
     return failures == 0 and all(row.verdict != "missed" for row in comparison)
 
 
+def _has_more_regret(results: Results, limit: float | None) -> bool:
+    """Whether the 95% interval of a policy's mean regret per step reaches above a limit."""
+    if limit is None:
+        return False
+    found = False
+    for pair in results.pairs():
+        high = float(pair.statistics("cumulative_regret").at(-1).interval(0.95)[1])
+        regret = high / results.study.steps
+        if not regret <= limit:
+            text = f"{pair.policy}: the interval of the regret per step ends at {regret:.4g}"
+            ERR.print(f"{text}, above {limit:g}", soft_wrap=True)
+            found = True
+    return found
+
+
 def _run_missing(results: Results, apply: Apply) -> int:
     """Runs the missing tasks and returns how many failed."""
     tasks = results.missing()
@@ -252,8 +272,7 @@ def _run_missing(results: Results, apply: Apply) -> int:
     progress = StepProgress(_count_tasks(tasks), steps, results.files.steps_taken)
     outcomes = apply(functools.partial(try_task, results.files), tasks)
     failures = 0
-    with warnings.catch_warnings(), progress, contextlib.closing(outcomes):
-        warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
+    with progress, contextlib.closing(outcomes):
         for problem in outcomes:
             if problem is not None:
                 failures += 1

@@ -72,8 +72,15 @@ def _caption(study: Study) -> str:
     shares = [each.heading for each in per_step if each.is_share and study.quantiles]
     last = [each.heading for each in per_step if each.heading not in shares]
     parts = [study.spread]
+    probabilities = [each.heading for each in study.summary.values() if each.is_probability]
+    if probabilities and not study.quantiles:
+        parts.append(f"{' and '.join(probabilities)}: with Wilson's 95% interval")
+    has_quantiles = [each.heading for each in study.summary.values() if each.quantiles]
+    if has_quantiles and not study.quantiles:
+        parts.append(f"{' and '.join(has_quantiles)}: with quantiles over runs")
     if last:
-        span = study.kept[-1] - study.kept[-2] if len(study.kept) > 1 else 1
+        has_span = study.quantiles and len(study.kept) > 1
+        span = study.kept[-1] - study.kept[-2] if has_span else 1
         when = f"over the last {span} steps" if span > 1 else "at the last step"
         parts.append(f"{' and '.join(last)}: {when}")
     if shares:
@@ -87,4 +94,15 @@ def _cell(study: Study, pair: PairResult, name: str, quantity: Quantity) -> str:
     center, start, end, error = quantity.texts(value, low, high, high - value, error=high - value)
     if pair.runs == 1:
         return center
-    return f"{center}\n({start} to {end})" if study.quantiles else f"{center} ±{error}"
+    if study.quantiles:
+        return f"{center}\n({start} to {end})"
+    if quantity.is_probability:
+        low, high = pair.statistics(name).at(-1).wilson_interval(0.95)
+        start, end = quantity.texts(float(low), float(high), error=float(high - low))
+        return f"{center} ({start} to {end})"
+    lines = [f"{center} ±{error}"]
+    quantiles = pair.quantiles(name)
+    if len(set(quantiles.values())) > 1:
+        for level, found in quantiles.items():
+            lines.append(f"{100 * level:g}%: {quantity.texts(found, error=0.0)[0]}")
+    return "\n".join(lines)

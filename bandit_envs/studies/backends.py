@@ -1,36 +1,35 @@
-"""What does tasks: processes or threads of this machine, or a cluster."""
+"""What does tasks and other things: processes or threads of this machine, or a cluster."""
 
 import contextlib
 import importlib
 import itertools
 import logging
 import signal
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import joblib
 
 from bandit_envs.base.checks import check_integer
-from bandit_envs.studies.study import Task
 
 IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 IN_FLIGHT = 5000
 """At most so many tasks are on a Dask cluster at once, which keeps its scheduler small."""
 
-Outcome = str | None
-"""What went wrong in a task, or None."""
-
-
-Outcomes = Generator[Outcome, None, None]
-"""The outcomes of tasks, as they finish."""
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
 
 
 class Apply(Protocol):
-    """Does tasks."""
+    """Does a thing with each of some items, such as tasks."""
 
-    def __call__(self, do: Callable[[Task], Outcome], tasks: list[Task]) -> Outcomes: ...
+    def __call__(
+        self, do: Callable[[Item], Outcome], items: list[Item]
+    ) -> Generator[Outcome, None, None]:
+        """Yields what `do` returns for the items, in the order in which they finish."""
 
 
 class ClusterError(ConnectionError):
@@ -38,7 +37,7 @@ class ClusterError(ConnectionError):
 
 
 def backend(name: str, workers: int, address: str | None) -> AbstractContextManager[Apply]:
-    """Starts workers, which ignore Ctrl-C, or joins a cluster. Yields what does tasks on them.
+    """Starts workers, which ignore Ctrl-C, or joins a cluster. Yields what does things on them.
 
     Args:
         name: "loky" for processes, "threading", "dask" or "ray".
@@ -62,9 +61,15 @@ def _joblib(name: str, workers: int) -> Iterator[Apply]:
         options = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
     parallel = joblib.Parallel(workers, backend=name, return_as="generator_unordered", **options)
 
-    def apply(do: Callable[[Task], Outcome], tasks: list[Task]) -> Outcomes:
-        outcomes: Outcomes = parallel(joblib.delayed(do)(task) for task in tasks)
-        return outcomes
+    def apply(do: Callable[[Item], Outcome], items: list[Item]) -> Generator[Outcome, None, None]:
+        outcomes = parallel(joblib.delayed(do)(item) for item in items)
+        try:
+            for outcome in outcomes:  # noqa: UP028  # it is closed below, without a warning
+                yield outcome
+        finally:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
+                outcomes.close()
 
     yield apply
 
@@ -83,16 +88,18 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
         }
     with _silence_logs(), distributed.Client(address, **options) as client:
 
-        def apply(do: Callable[[Task], Outcome], tasks: list[Task]) -> Outcomes:
-            waiting = iter(tasks)
+        def apply(
+            do: Callable[[Item], Outcome], items: list[Item]
+        ) -> Generator[Outcome, None, None]:
+            waiting = iter(items)
             first = itertools.islice(waiting, IN_FLIGHT)
             futures = client.map(do, list(first), pure=False)
             running = distributed.as_completed(futures, with_results=True)
 
-            def outcomes() -> Iterator[object]:
+            def outcomes() -> Iterator[Outcome]:
                 for _, outcome in running:
-                    for task in itertools.islice(waiting, 1):
-                        running.add(client.submit(do, task, pure=False))
+                    for item in itertools.islice(waiting, 1):
+                        running.add(client.submit(do, item, pure=False))
                     yield outcome
 
             return _check_outcomes("Dask", outcomes())
@@ -106,8 +113,10 @@ def _ray(workers: int, address: str | None) -> Iterator[Apply]:
     processes = workers if address is None else None
     with ray.Pool(processes, ray_address=address or "local") as pool:
 
-        def apply(do: Callable[[Task], Outcome], tasks: list[Task]) -> Outcomes:
-            return _check_outcomes("Ray", pool.imap_unordered(do, tasks))
+        def apply(
+            do: Callable[[Item], Outcome], items: list[Item]
+        ) -> Generator[Outcome, None, None]:
+            return _check_outcomes("Ray", pool.imap_unordered(do, items))
 
         yield apply
 
@@ -122,10 +131,10 @@ def _silence_logs() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
-def _check_outcomes(cluster: str, outcomes: Iterable[object]) -> Outcomes:
-    """Yields the outcomes of tasks. A cluster whose processes die may yield an error instead."""
+def _check_outcomes(cluster: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
+    """Yields outcomes. A cluster whose processes die may yield an error instead."""
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             name = type(outcome).__name__
             raise ClusterError(f"{cluster} has lost workers or its scheduler ({name})")
-        yield outcome if outcome is None else str(outcome)
+        yield outcome

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import itertools
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
@@ -40,6 +41,9 @@ ALL_DIGITS = 17
 
 LAST_KEY = "_last"
 """Follows the values that a user has written. If it is lost, a brace in them ended the table."""
+
+WORD = re.compile(r'"[^"]*"|(?<==)[A-Za-z_]\w*(?=,|$)')
+"""A string of TOML, or a word that is a value of its own."""
 
 LONG_LIST = 12
 """Legends shorten lists of more items."""
@@ -197,13 +201,32 @@ def _parse(what: str, text: str, table: Mapping[str, Entry]) -> tuple[str, dict[
 
 
 def _parse_values(values: str) -> dict[str, object]:
-    """Returns the parameters in `key=value,key=value`."""
-    separator = ", " if values else ""
-    table: dict[str, object] = parse_toml(f"table = {{{values}{separator}{LAST_KEY} = 0}}")["table"]
+    """Returns the parameters in `key=value,key=value`. A word that is no value is a string."""
+    try:
+        table = _parse_table(values)
+    except ValueError:
+        quoted = WORD.sub(_quote_word, values)
+        if quoted == values:
+            raise
+        table = _parse_table(quoted)
     if LAST_KEY not in table:
         raise ValueError("a brace ends it too early")
     del table[LAST_KEY]
     return table
+
+
+def _parse_table(values: str) -> dict[str, object]:
+    """Returns the table of TOML with some values, and with `LAST_KEY`."""
+    separator = ", " if values else ""
+    table: dict[str, object] = parse_toml(f"table = {{{values}{separator}{LAST_KEY} = 0}}")["table"]
+    return table
+
+
+def _quote_word(match: re.Match[str]) -> str:
+    """Returns a word as a string of TOML; what is a value of TOML stays as it is."""
+    text = match.group()
+    is_value = text.startswith('"') or text in ("true", "false", "inf", "nan")
+    return text if is_value else f'"{text}"'
 
 
 def _check_parameter(name: str, value: object, default: object) -> None:

@@ -70,6 +70,9 @@ class Expected:
     step: int | None = None
     """By default, the last one."""
 
+    since: int | None = None
+    """If given, the mean is over the steps after this one, as far as `step`."""
+
     value: float | None = None
     at_most: float | None = None
 
@@ -92,6 +95,9 @@ class Expected:
             raise _error("policy", self.policy, "one with one value, or a list without a value")
         if self.step is not None:
             check_integer("expected: step", self.step, minimum=1)
+        quantity = QUANTITIES[self.metric]
+        if self.since is not None and (quantity.kind != "per_step" or quantity.is_share):
+            raise _error("metric", self.metric, "reward or regret, as since is given")
         for name in (*given, "tolerance", "standard_error"):
             check_number(f"expected: {name}", getattr(self, name))
 
@@ -106,13 +112,12 @@ class Expected:
             pairs = [(str(environment), str(policy)) for policy in policies]
             if not known.issuperset(pairs):
                 raise _error("policy in environment", pairs, "those of the study")
-            measured = [_statistics(found.get(pair), self.metric, step) for pair in pairs]
+            measured = [self._statistics(study, found.get(pair), step) for pair in pairs]
             judgement = self._judge([each for each in measured if each is not None], len(pairs))
-            parts = environment.parts()
-            place = f"{label} in {', '.join(parts[1:] or parts)}"
+            place = f"{label} in {', '.join(study.own_parts(environment))}"
             row = Row(
                 policy=place if len(study.environment) > 1 else label,
-                metric=self.metric,
+                metric=self.metric if self.since is None else f"{self.metric} after {self.since}",
                 step=step,
                 source=printable(self.source),
                 expected=judgement.expected,
@@ -133,6 +138,18 @@ class Expected:
         if not found:
             raise _error("environment", self.environment, ", ".join(map(str, study.environment)))
         return found
+
+    def _statistics(self, study: Study, pair: PairResult | None, step: int) -> Statistics | None:
+        """Returns the statistics of what was measured in a pair at a step, if it was."""
+        quantity = QUANTITIES[self.metric]
+        if pair is None or quantity.metric not in pair.result or step > study.steps:
+            return None
+        if self.since is not None:
+            ends = (self.since, step)
+            sums = pair.result[quantity.metric].curves[[study.kept.index(end) for end in ends]]
+            return Statistics.from_values(quantity.of_runs(sums, ends)[-1])
+        statistics = pair.statistics(self.metric)
+        return statistics if statistics.mean.ndim == 0 else statistics.at(step - 1)
 
     def _judge(self, measured: Sequence[Statistics], number: int) -> Judgement:
         """Compares what was measured, of which there should be a `number`, with the expectation."""
@@ -192,16 +209,6 @@ def _judge_order(means: Sequence[float], errors: Sequence[float]) -> str:
     if not all(off <= limit for off, limit in zip(offs, allowed)):
         return "missed"
     return "met" if all(off < 0.0 for off in offs) else "undecided"
-
-
-def _statistics(pair: PairResult | None, metric: str, step: int) -> Statistics | None:
-    """Returns the statistics of a quantity at a step, if they were measured."""
-    if pair is None or QUANTITIES[metric].metric not in pair.result:
-        return None
-    statistics = pair.statistics(metric)
-    if statistics.mean.ndim == 0:
-        return statistics
-    return statistics.at(step - 1) if step <= len(statistics.mean) else None
 
 
 def _with_error(value: float, error: float) -> str:

@@ -185,12 +185,13 @@ def _mark_expected(
         axes: by row and panel.
         x_of: returns where the value of an environment and a step is drawn.
     """
-    marks: dict[Mark, list[tuple[float, float]]] = {}
+    marks: dict[Mark, dict[str, list[tuple[float, float]]]] = {}  # a line for each policy
     for item in study.expected:
         if item["metric"] not in study.panels:
             continue
         column = study.panels.index(item["metric"])
         source = item["source"].partition(":")[0]
+        policy = "" if study.paired else str(item.get("policy"))
         for index, environment in enumerate(study.environment):
             row = 0 if study.over else index
             is_here = item.get("environment", str(environment)) == str(environment)
@@ -199,15 +200,18 @@ def _mark_expected(
             point = x_of(index, item.get("step", study.steps))
             if "value" in item:
                 mark = Mark(axes[row, column], MARKERS[source], source)
-                marks.setdefault(mark, []).append((point, item["value"]))
+                lines = marks.setdefault(mark, {})
+                lines.setdefault(policy, []).append((point, item["value"]))
             # Far above the curves, bounds over steps would squeeze them.
             elif study.over and "at_most" in item:
                 mark = Mark(axes[row, column], "v", f"{source}: upper bound")
-                marks.setdefault(mark, []).append((point, item["at_most"]))
+                lines = marks.setdefault(mark, {})
+                lines.setdefault(policy, []).append((point, item["at_most"]))
     style = ":" if study.over else ""
-    for (axis, marker, label), points in marks.items():
-        x, y = zip(*points)
-        axis.plot(x, y, marker, label=label, ls=style, lw=0.8, color="black", zorder=3)
+    for (axis, marker, label), lines in marks.items():
+        for points in lines.values():
+            x, y = zip(*points)
+            axis.plot(x, y, marker, label=label, ls=style, lw=0.8, color="black", zorder=3)
 
 
 def _finish_axes(study: Study, axes: NDArray[np.object_], x_label: str) -> None:

@@ -35,8 +35,9 @@ def record(tasks: list[Task], path: Path) -> LogSummary:
     is_folder = path.suffix == ""
     if is_folder:
         remove_parts(path)
-    known = env if "regret" in task.metrics else None
-    recorder = LogRecorder(env.num_actions, known, path if is_folder else None)
+    has_table = "regret" in task.metrics and policy.num_actions > 0
+    known = env if has_table else None
+    recorder = LogRecorder(policy.num_actions, known, path if is_folder else None)
     observers = (policy, recorder)
     driver = StepDriver(env, policy, observers, task.steps, emit_log_probability=True)
     driver.run()

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from bandit_envs import __version__
 from bandit_envs.base import saving
-from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics
+from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.study import Study, Task
 
-FORMAT = 3
+FORMAT = 4
 """Raised whenever the layout of the files, or the numbers of an unchanged study, change."""
 
 VERSIONS = {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
@@ -54,10 +54,19 @@ class PairResult(NamedTuple):
         quantity = QUANTITIES[name]
         return quantity.statistics(self.result[quantity.metric])
 
+    def quantiles(self, name: str) -> dict[float, float]:
+        """Returns the quantiles over runs that a quantity has beside its mean, by their levels."""
+        levels = QUANTITIES[name].quantiles
+        if not levels:
+            return {}
+        runs = of_runs(self.result)[name]
+        return {level: float(np.quantile(runs, level)) for level in levels}
+
     def band(self, name: str, study: Study) -> NDArray[np.float64]:
         """Returns steps, a line over them, and the ends of its band: [4, n].
 
-        They are means with one standard error to each side, or medians with a study's quantiles.
+        They are means with one standard error to each side, which of probabilities is Wilson's
+        interval, or medians with a study's quantiles.
         """
         if study.quantiles:
             quantity = QUANTITIES[name]
@@ -65,10 +74,10 @@ class PairResult(NamedTuple):
             median, low, high = np.quantile(runs, [0.5, *study.quantiles], axis=1)
             return np.array([study.kept, median, low, high])
         statistics = self.statistics(name)
+        low, high = QUANTITIES[name].interval(statistics)
         mean = np.atleast_1d(statistics.mean)
-        error = np.nan_to_num(np.atleast_1d(statistics.standard_error))  # one run has none
         steps = np.arange(len(mean)) + 1
-        return np.array([steps, mean, mean - error, mean + error])
+        return np.array([steps, mean, np.atleast_1d(low), np.atleast_1d(high)])
 
 
 class TaskFiles(NamedTuple):
@@ -91,16 +100,19 @@ class TaskFiles(NamedTuple):
             arrays[f"{name}_totals"] = found.totals
             if task.kept:
                 arrays[f"{name}_curves"] = found.curves
+        arrays["kept"] = np.array(task.kept, np.int64)
         saving.write_archive(self._path(task), [self.digest, str(task)], arrays)
 
     def load(self, task: Task) -> Result | None:
         """Returns a task's result; None if its file is missing, damaged or of another study.
 
-        It is also None if the task keeps curves, and the file is of a run that kept none.
+        It is also None if the task keeps sums of other steps than the file has.
         """
         try:
             header, arrays = saving.read_archive(self._path(task))
             if header != [self.digest, str(task)]:
+                return None
+            if task.kept and task.kept != tuple(arrays["kept"]):
                 return None
             return {name: _metric_result(task, name, arrays) for name in task.metrics}
         except (FileNotFoundError, ValueError, KeyError):

@@ -65,17 +65,22 @@ def _run_shared_problem(task: Task, number: int, progress: Progress | None) -> R
 def _run_batch(task: Task, number: int, runs: int, progress: Progress | None) -> Result:
     """Returns the result of one environment, with a row for each run."""
     env, policy = make_pair(task, number, runs)
-    metrics = {name: METRICS[name](env) for name in task.metrics}
+    metrics = {name: METRICS[name](env, policy) for name in task.metrics}
     observers = (learner(env, policy), *metrics.values())
+    may_end = all(metric.ends_when_stopped for metric in metrics.values())
     sums = []
     stops = {*range(0, task.steps, STEPS_AT_A_TIME), *task.kept, task.steps}
     for start, stop in itertools.pairwise(sorted(stops)):
-        StepDriver(env, policy, observers, stop - start).run()
+        driver = StepDriver(env, policy, observers, stop - start)
+        if may_end:
+            driver.run_until_stopped()
+        else:
+            driver.run()
         if progress is not None:
             progress(stop - start)
         if stop in task.kept:
             sums.append(np.array([metric.totals for metric in metrics.values()], np.float32))
-    result = {name: metric.result() for name, metric in metrics.items()}
+    result = {name: metric.result().continued(task.steps) for name, metric in metrics.items()}
     if not task.kept:
         return result
     curves = np.stack(sums, axis=1)

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from bandit_envs.base.checks import check_integer, check_number, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver
-from bandit_envs.metrics import METRICS, QUANTITIES, Metric, Quantity
+from bandit_envs.metrics import METRICS, ON_REQUEST, QUANTITIES, Quantity
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.choice import (
@@ -177,10 +177,19 @@ class Study:
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """The steps that quantiles are shown of: without quantiles, none; else closer at first."""
-        if not self.quantiles:
-            return ()
-        steps = {-(-self.steps * i**2 // KEPT**2) for i in range(1, KEPT + 1)}
+        """The steps after which the sums of each run are kept.
+
+        They are those that quantiles are shown of, closer at first, and the ends of the `expected`
+        means over some steps.
+        """
+        steps: set[int] = set()
+        if self.quantiles:
+            steps.update(-(-self.steps * i**2 // KEPT**2) for i in range(1, KEPT + 1))
+        for item in self.expected:
+            if isinstance(item, Mapping) and item.get("since") is not None:
+                step = check_integer("expected: step", item.get("step", self.steps), 2)
+                since = check_integer("expected: since", item["since"], 1, step - 1)
+                steps.update({since, step} if step <= self.steps else ())
         return tuple(sorted(steps))
 
     def tasks(self) -> Iterator[Task]:
@@ -203,8 +212,11 @@ class Study:
 
     def label(self, environment: EnvironmentChoice, policy: PolicyChoice, without: str = "") -> str:
         """Returns what a legend writes: of the environment, only what tells it from the others."""
-        parts = [part for part in environment.parts() if part not in self._common_parts]
-        return ", ".join([*policy.parts(without), *parts])
+        return ", ".join([*policy.parts(without), *self.own_parts(environment)])
+
+    def own_parts(self, environment: EnvironmentChoice) -> list[str]:
+        """Returns the parts of an environment's label that tell it from the others."""
+        return [part for part in environment.parts() if part not in self._common_parts]
 
     @functools.cached_property
     def _common_parts(self) -> set[str]:
@@ -337,7 +349,8 @@ def _resolve_metrics(names: object, reasons: Mapping[str, str]) -> tuple[str, ..
         reasons: why the environments do not know the others.
     """
     known = [name for name in METRICS if name not in reasons]
-    return _check_names("metrics", names or known, known, reasons)
+    default = [name for name in known if name not in ON_REQUEST]
+    return _check_names("metrics", names or default, known, reasons)
 
 
 def _resolve_panels(
@@ -367,7 +380,7 @@ def _resolve_panels(
 def _find_unknown_metrics(
     environments: Sequence[EnvironmentChoice], policies: Sequence[PolicyChoice]
 ) -> dict[str, str]:
-    """Lets every policy take a step, and returns which metrics an environment lacks, and why."""
+    """Lets every policy take a step, and returns which metrics are unknown, and why."""
     unknown: dict[str, str] = {}
     one_of_each = list({policy.name: policy for policy in policies}.values())
     for environment in environments:
@@ -380,21 +393,19 @@ def _find_unknown_metrics(
                 policy = choice.make(env, 0)
             with _explain(subject, environment, choice):
                 StepDriver(env, policy, (learner(env, policy),)).run()
-        for name, make_metric in METRICS.items():
-            with _explain(subject, environment, choice):
-                reason = _why_unknown(make_metric, env, policy)
-            if reason is not None:
-                text = f"environment {environment} has no {name}: {reason}"
-                unknown.setdefault(name, text.rstrip(": "))
+            for name in [name for name in METRICS if name not in unknown]:
+                with _explain(subject, environment, choice):
+                    reason = _why_unknown(name, env, policy)
+                if reason is not None:
+                    text = f"environment {environment} has no {name}: {reason}"
+                    unknown[name] = text.rstrip(": ")
     return unknown
 
 
-def _why_unknown(
-    make_metric: Callable[[PyEnvironment], Metric], env: PyEnvironment, policy: Policy
-) -> str | None:
+def _why_unknown(name: str, env: PyEnvironment, policy: Policy) -> str | None:
     """Returns why a metric cannot be measured in an environment, or None if it can."""
     try:
-        StepDriver(env, policy, (learner(env, policy), make_metric(env))).run()
+        StepDriver(env, policy, (learner(env, policy), METRICS[name](env, policy))).run()
     except NotImplementedError as error:
         return str(error)
     return None

@@ -39,7 +39,7 @@ def study_tables(study: Study) -> dict[str, Table]:
     runs = range(1, study.runs + 1)
 
     def summary(pair: PairResult) -> dict[str, Floats]:
-        return _means_and_errors(pair, study.summary)
+        return {**_means_and_errors(pair, study.summary), **_quantiles(pair, study.summary)}
 
     def curves(pair: PairResult) -> dict[str, Floats]:
         return _means_and_errors(pair, study.metrics)
@@ -74,13 +74,29 @@ def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
 
 
 def _means_and_errors(pair: PairResult, names: Iterable[str]) -> dict[str, Floats]:
-    """Returns means and standard errors of quantities, as far as they were measured."""
+    """Returns means and standard errors of quantities, as far as they were measured.
+
+    Probabilities have Wilson's 95% interval, too.
+    """
     columns = {}
     for name in names:
         if QUANTITIES[name].metric in pair.result:
             statistics = pair.statistics(name)
             columns[name] = np.atleast_1d(statistics.mean)
             columns[f"{name}_se"] = np.atleast_1d(statistics.standard_error)
+            if QUANTITIES[name].is_probability:
+                low, high = statistics.wilson_interval(0.95)
+                columns[f"{name}_low"] = np.atleast_1d(low)
+                columns[f"{name}_high"] = np.atleast_1d(high)
+    return columns
+
+
+def _quantiles(pair: PairResult, names: Iterable[str]) -> dict[str, Floats]:
+    """Returns the quantiles over runs of the quantities that have them."""
+    columns = {}
+    for name in names:
+        for level, value in pair.quantiles(name).items():
+            columns[f"{name}_q{100 * level:02.0f}"] = np.array([value])
     return columns
 
 

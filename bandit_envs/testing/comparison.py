@@ -76,7 +76,10 @@ def _compare_arrays(actual: Array, expected: Array, name: str, seen: Seen) -> No
         found = f"{actual.dtype!r} of shape {actual.shape}"
         wanted = f"{expected.dtype!r} of shape {expected.shape}"
         raise AssertionError(f"{name} is {found}; expected {wanted}")
-    if actual.dtype.hasobject:
+    if actual.dtype.names:  # what is between the fields is no content
+        for field in actual.dtype.names:
+            _compare_arrays(actual[field], expected[field], f"{name}[{field!r}]", seen)
+    elif actual.dtype.hasobject:
         _compare(actual.tolist(), expected.tolist(), name, seen)
     elif actual.tobytes() != expected.tobytes():
         differ = actual[..., None].view("u1") != expected[..., None].view("u1")
@@ -108,6 +111,8 @@ def _parts(value: object, name: str) -> dict[str, object]:
         return {".state": value.state}
     if isinstance(value, (list, tuple)):
         return {f"[{index}]": item for index, item in enumerate(value)}
+    if hasattr(value, "detach") and hasattr(value, "numpy"):  # PyTorch would save an address, too
+        return {".numpy()": value.detach().cpu().numpy()}
     try:
         reduced = value.__reduce_ex__(4)
     except TypeError as error:

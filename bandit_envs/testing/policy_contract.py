@@ -25,6 +25,7 @@ from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_run import (
     SHARED,
     PolicyRun,
+    are_indices,
     chooses_indices,
     environments_with_masks,
     require_close,
@@ -267,7 +268,7 @@ class PolicyContract:
             found = alone.action(asked)
             shape = (1, *action.shape[1:])
             require(found.shape == shape, f"action() of one row is {found}; expected shape {shape}")
-            if policy.knows_probabilities and action.ndim == 1:
+            if policy.knows_probabilities and are_indices(action):
                 expected = policy.probabilities(time_step)[rows]
                 name = f"probabilities() of row {row}, alone in a batch of one,"
                 require_close(alone.probabilities(asked), expected, name)
@@ -288,21 +289,19 @@ class PolicyContract:
 
     def test_a_replicated_row_chooses_as_the_one_that_it_is_made_of(self) -> None:
         policy, time_step = self._policy_after(self.num_steps)
-        first = np.array([0])
-        alone = self._policy_of_rows(policy, first)
-        asked = _rows_of_step(time_step, np.zeros(self.num_rows, np.intp))
-        try:
-            wide = alone.replicate(self.num_rows)
-        except ValueError as error:
-            raise unittest.SkipTest(f"it cannot be replicated: {error}") from error
-        found = wide.action(asked)
-        shape = (self.num_rows, *found.shape[1:])
-        require(found.shape == shape, f"action() after replicate() is {found}; {REPLICATED}")
-        if policy.knows_probabilities and found.ndim == 1:
-            expected = alone.probabilities(_rows_of_step(time_step, first))
-            name = "probabilities() of rows after replicate()"
-            expected = np.repeat(expected, self.num_rows, axis=0)
-            require_close(wide.probabilities(asked), expected, name, hint=REPLICATED)
+        alone = self._policy_of_rows(policy, np.array([0]))
+        for narrow, size in ((alone, self.num_rows), (policy, 2 * self.num_rows + 1)):
+            rows = np.arange(size) % narrow.batch_size
+            wide = narrow.replicate(size)
+            asked = _rows_of_step(time_step, rows)
+            found = wide.action(asked)
+            shape = (size, *found.shape[1:])
+            require(found.shape == shape, f"action() after replicate() is {found}; {REPLICATED}")
+            if policy.knows_probabilities and are_indices(found):
+                own = _rows_of_step(time_step, np.arange(narrow.batch_size))
+                expected = narrow.probabilities(own)[rows]
+                name = "probabilities() of rows after replicate()"
+                require_close(wide.probabilities(asked), expected, name, hint=REPLICATED)
 
     def _run(self) -> PolicyRun:
         """Returns the run of a policy of seed 1, which all tests of the class share."""
@@ -371,7 +370,7 @@ class PolicyContract:
         questions.append(("action", lambda: policy.action(seen)))
         if policy.knows_probabilities:
             questions.append(("info_of", lambda: policy.info_of(seen, action)))
-            if action.ndim == 1:
+            if are_indices(action):
                 questions.append(("probabilities", lambda: policy.probabilities(seen)))
         return questions
 

@@ -16,7 +16,7 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import SavedState
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.specs import BoundedArraySpec
+from bandit_envs.specs import BoundedArraySpec, is_discrete
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers import RandomActionMask, TransformObservation
@@ -78,7 +78,7 @@ def run_policy(policy: Policy, env: PyEnvironment, num_steps: int) -> PolicyRun:
 def require_available(policy: Policy, time_step: TimeStep, action: Array) -> None:
     """Requires actions [B] to be among those that the observation makes available."""
     mask = available_actions(time_step.observation, policy.num_actions)
-    if mask is None or action.ndim > 1:
+    if mask is None or not are_indices(action):
         return
     for row in np.flatnonzero(~mask[np.arange(len(action)), action]):
         available = np.flatnonzero(mask[row]).tolist()
@@ -90,7 +90,12 @@ def require_available(policy: Policy, time_step: TimeStep, action: Array) -> Non
 def chooses_indices(env: PyEnvironment) -> bool:
     """Returns whether an action of a row is one integer."""
     spec = env.action_spec()
-    return isinstance(spec, BoundedArraySpec) and spec.shape == ()
+    return isinstance(spec, BoundedArraySpec) and spec.shape == () and is_discrete(spec)
+
+
+def are_indices(action: Array) -> bool:
+    """Returns whether actions [B, ...] are one integer a row."""
+    return action.ndim == 1 and action.dtype.kind in "iu"
 
 
 def environments_with_masks(env: PyEnvironment) -> Iterator[PyEnvironment]:

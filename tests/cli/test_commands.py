@@ -296,6 +296,15 @@ def test_classes_in_the_current_folder_are_in_studies_on_two_workers(tmp_path, b
     assert len(rows(tmp_path / "1" / "summary.csv")) == 4
 
 
+def test_a_regret_above_a_bound_fails(tmp_path):
+    command = ["run", "bernoulli:means=[0.2,0.8]", "--policy", "random", "--steps", "20"]
+    sizes = ["--runs", "20", "--workers", "1", "--output", tmp_path / "results"]
+    assert run(*command, *sizes, "--fail-above-regret", "0.5").code == 0
+    outcome = run(*command, *sizes, "--fail-above-regret", "0.1")
+    assert outcome.code == 1
+    assert "random: the interval of the regret per step ends at 0.3" in outcome.err
+
+
 def test_a_sweep_leaves_tables_a_figure_and_what_reruns_it(tmp_path):
     code, out, err = sweep(tmp_path, CONTEXTUAL)
     output = tmp_path / "results"

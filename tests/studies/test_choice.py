@@ -52,6 +52,18 @@ def test_a_policy_has_one_canonical_text_and_the_label_of_the_book(text, canonic
     assert policy(canonical) == choice
 
 
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        ("ucb:c=two", {"c": "two"}),
+        ('epsilon_greedy:epsilon="a=b,c=d",step_size=x', {"epsilon": "a=b,c=d", "step_size": "x"}),
+        ("gradient:baseline=false,step_size=x", {"baseline": False, "step_size": "x"}),
+    ],
+)
+def test_a_word_is_a_string_without_quotes(text, parameters):
+    assert policy(text).parameters == parameters
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**60), 2**60))
 def test_no_digit_of_a_parameter_is_lost(initial_value, step_size):
     parameters = {"initial_value": initial_value, "step_size": step_size}
@@ -112,8 +124,8 @@ def test_a_policy_is_made_to_fit_the_environment():
     [
         ("thomson", "did you mean thompson"),
         ("epsilon_gredy:epsilon=0.1", "did you mean epsilon_greedy"),
-        ("qqq", "expected one of random, greedy"),
-        ("", "expected one of random, greedy"),
+        ("qqq", "expected an id, all of which"),
+        ("", "expected an id, all of which"),
         ("ucb:d=2", "'d'; expected c"),
         ("ucb:num_actions=2", "'num_actions'; expected c"),
         ("greedy:epsilon=0.1", "'epsilon'; expected initial_value, step_size"),
@@ -121,7 +133,7 @@ def test_a_policy_is_made_to_fit_the_environment():
         ("ucb:", "needs a value for c"),
         ("ucb:c", "expected name:key=value"),
         ("ucb:c=2,c=3", "expected name:key=value"),
-        ("ucb:c=two", "expected name:key=value"),
+        ("ucb:c=2 3", "expected name:key=value"),
         ("ucb:c=2}", "expected name:key=value"),
         ("ucb:c=2}\nother={a=1", "expected name:key=value"),
         ("ucb:c=2} #", "expected name:key=value"),

@@ -14,6 +14,7 @@ from bandit_envs.metrics import MetricResult, Statistics
 from bandit_envs.studies.choice import parse_toml
 from bandit_envs.studies.expected import compare
 from bandit_envs.studies.results import PairResult
+from bandit_envs.studies.run import run_task
 from bandit_envs.studies.study import Study
 from tests.command_line import example_text, gallery, rows, run, sweep
 from tests.studies.test_study import study
@@ -60,6 +61,32 @@ def verdicts(*expected, **values):
 )
 def test_a_mean_may_be_off_by_the_tolerance_and_four_standard_errors(expected, verdict):
     assert verdicts({"policy": "greedy", "metric": "reward", **expected}) == [verdict]
+
+
+def test_a_mean_may_be_of_the_last_steps_only():
+    item = {"policy": "greedy", "metric": "reward", "source": "exact", "since": 1, "value": 4.0}
+    one = study(policies=["greedy"], runs=4, steps=3, expected=[item])
+    assert one.kept == (1, 3)
+    (task,) = (task for task in one.tasks() if task.block == 0)
+    result = run_task(task)
+    first, last = result["reward"].curves
+    lasting = Statistics.from_values((last - first) / 2.0)
+    (row,) = compare(one, [PairResult(task.environment, task.policy, task.runs, result)])
+    assert row.metric == "reward after 1"
+    assert row.measured == f"{lasting.mean:.6g} ±{lasting.standard_error:.2g}"
+
+
+@pytest.mark.parametrize("since", [0, 3])
+def test_the_last_steps_are_steps_of_the_study(since):
+    item = {"policy": "greedy", "metric": "reward", "source": "exact", "since": since, "value": 4}
+    one = study(policies=["greedy"], steps=3, expected=[item])
+    with pytest.raises(ValueError, match="expected: since"):
+        next(one.tasks())
+
+
+def test_a_sum_over_steps_is_not_one_of_the_last_steps():
+    with pytest.raises(ValueError, match="expected: metric"):
+        compared({"policy": "greedy", "metric": "cumulative_regret", "since": 1, "value": 4})
 
 
 def test_an_order_is_that_of_the_means():
@@ -137,20 +164,29 @@ RUNS = {
     "auer-2002": 10,
     "lattimore-szepesvari-6.1": 2000,
     "garivier-moulines-2011": 300,
+    "krishnamurthy-2024": 2000,  # with few runs, rare plays do not happen
     "wheel": 10,
     "lin-ucb-alpha": 2,
+    "riquelme-2018-wheel": 2,
+    "riquelme-2018-data": 2,
     "tf-agents": 2,
     "tf-agents-ranking": 2,
 }
-NEED_TF_AGENTS = ("tf-agents", "tf-agents-ranking")
+NEEDED = {
+    "tf-agents": "tf_agents",
+    "tf-agents-ranking": "tf_agents",
+    "riquelme-2018-data": "sklearn",
+    "riquelme-2018-wheel": "torch",
+}
+"""What must be installed, by the names of figures."""
 
 DECIDED = ("lattimore-szepesvari-6.1", "garivier-moulines-2011")  # by so many runs
 
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_figure_of_the_gallery_has_expected_values_that_fit_it(name):
-    if name in NEED_TF_AGENTS:
-        pytest.importorskip("tf_agents")
+    if name in NEEDED:
+        pytest.importorskip(NEEDED[name])
     values = parse_toml(example_text(name))
     rows = compare(Study.from_dict(values), ())
     assert len(rows) >= len(values["expected"]) > 0
@@ -160,8 +196,8 @@ def test_a_figure_of_the_gallery_has_expected_values_that_fit_it(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_figure_of_the_gallery_is_reproduced_with_fewer_runs(tmp_path, name):
-    if name in NEED_TF_AGENTS:
-        pytest.importorskip("tf_agents")
+    if name in NEEDED:
+        pytest.importorskip(NEEDED[name])
     options = ("--runs", RUNS.get(name, 100), "--output", tmp_path / "results")
     outcome = run("reproduce", name, *options)
     assert outcome.code == 0, outcome.out

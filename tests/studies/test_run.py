@@ -135,7 +135,7 @@ def test_two_processes_write_what_one_writes(tmp_path, text):
 STUMBLING = """
 title = "Stumbling"
 runs = 6
-steps = 5
+steps = 40
 environment = ["tests.studies.mine:Bernoulli:means=[0.5,0.5]"]
 policy = ["random", "tests.studies.mine:Stumbling:action=1"]
 """

@@ -392,6 +392,7 @@ class CountsBeforeItRefuses(Means):
 
 @caught_by(
     "a_batch_of_one_chooses_as_a_row_of_a_larger_batch",
+    "a_replicated_row_chooses_as_the_one_that_it_is_made_of",
     says=r"probabilities\(\) of row \d, alone in a batch of one,",
 )
 class CountsTheStepsOfAllRows(Means):
