@@ -149,6 +149,15 @@ def test_everything_below_the_studies_works_with_numpy_alone():
     )
 
 
+NEEDED_BY_EXAMPLES = {
+    "bandit_envs.adapters.scikit_learn": "sklearn",
+    "bandit_envs.adapters.torch": "torch",
+    "bandit_envs.policies.bayes_ucb": "scipy",
+    "bandit_envs.policies.estimator_scores": "sklearn",
+    "bandit_envs.logged.ips_learner": "sklearn",
+}
+
+
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "bandit_envs.__main__"])
 def test_the_examples_of_a_module_are_true(name):
     try:
@@ -157,8 +166,8 @@ def test_the_examples_of_a_module_are_true(name):
         if error.name.split(".")[0] == "bandit_envs":
             raise
         pytest.skip(f"{name} needs {error.name}")
-    if name == "bandit_envs.policies.bayes_ucb":
-        pytest.importorskip("scipy")
+    if name in NEEDED_BY_EXAMPLES:
+        pytest.importorskip(NEEDED_BY_EXAMPLES[name])
     assert doctest.testmod(module).failed == 0
 
 

@@ -19,16 +19,25 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "colab").glob("*.ipynb"))
 NEEDED = {
     "evaluate_your_policy": ["gymnasium", "joblib", "rich"],
+    "neural_bandits": ["torch"],
     "per_arm_bandits_tf_agents": ["tf_agents"],
 }
 SMALL = {
     "evaluate_your_policy": {"NUM_ROWS": 40, "NUM_STEPS": 20, "NUM_PARTS": 2, "NUM_ENVS": 3},
+    "find_the_best_arm": {"NUM_TESTS": 5, "MOST_USERS": 2000},
     "k_armed_testbed": {
         "NUM_ROWS": 20,
         "NUM_STEPS": 20,
         "NUM_SWEEP_ROWS": 5,
         "NUM_DRIFT_ROWS": 5,
         "NUM_DRIFT_STEPS": 20,
+    },
+    "neural_bandits": {
+        "NUM_ROWS": 20,
+        "NUM_LOOKING_STEPS": 5,
+        "FEW_STEPS": 5,
+        "NUM_STEPS": 20,
+        "TRAIN_STEPS": 1,
     },
     "off_policy_evaluation": {
         "NUM_LOGS": 3,

@@ -349,7 +349,8 @@ def _maker(
     others = arguments.keys() - entry.parameters().keys() - entry.supplied
     alone = [argument for argument in arguments if argument in others & of_class.keys()]
     if not alone:
-        return entry.make
+        preset: Callable[..., PyEnvironment] = entry.make
+        return preset
     supplied = arguments.keys() | entry.supplied | {"batch_size"}
     missing = [
         name

@@ -5,6 +5,7 @@ from bandit_envs.environments.bernoulli import BernoulliPyEnvironment as Bernoul
 from bandit_envs.environments.classification import ClassificationBandit as ClassificationBandit
 from bandit_envs.environments.click_models import CascadeBandit as CascadeBandit
 from bandit_envs.environments.click_models import PositionBasedBandit as PositionBasedBandit
+from bandit_envs.environments.continuous import ContinuousBandit as ContinuousBandit
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit as DriftingLinearBandit
 from bandit_envs.environments.k_armed_bandit import KArmedBandit as KArmedBandit
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed as KArmedTestbed
@@ -12,6 +13,8 @@ from bandit_envs.environments.logistic_context import (
     LogisticContextBandit as LogisticContextBandit,
 )
 from bandit_envs.environments.neural_context import NeuralContextBandit as NeuralContextBandit
+from bandit_envs.environments.outcome_table import OutcomeStream as OutcomeStream
+from bandit_envs.environments.outcome_table import OutcomeTableBandit as OutcomeTableBandit
 from bandit_envs.environments.piecewise_bernoulli import (
     PiecewiseBernoulliPyEnvironment as PiecewiseBernoulliPyEnvironment,
 )

@@ -14,11 +14,13 @@ from bandit_envs.environments.classification import (
     wine,
 )
 from bandit_envs.environments.click_models import CascadeBandit, PositionBasedBandit
+from bandit_envs.environments.continuous import ContinuousBandit
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit, drifting_linear
 from bandit_envs.environments.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.environments.neural_context import NeuralContextBandit
+from bandit_envs.environments.outcome_table import OutcomeTableBandit, outcomes
 from bandit_envs.environments.piecewise_bernoulli import (
     PiecewiseBernoulliPyEnvironment,
     constrained_adversary,
@@ -388,6 +390,17 @@ _ENTRIES = (
         gymnasium_id="bandit_envs/PerArmRatingsBandit-v0",
     ),
     EnvironmentEntry(
+        id="continuous",
+        title="continuous bandit",
+        make=ContinuousBandit,
+        environment=ContinuousBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/ContinuousBandit-v0",
+    ),
+    EnvironmentEntry(
         id="digits",
         title="digits",
         make=digits,
@@ -419,6 +432,17 @@ _ENTRIES = (
         stationary=True,
         upstream=None,
         gymnasium_id="bandit_envs/BreastCancer-v0",
+    ),
+    EnvironmentEntry(
+        id="outcomes",
+        title="table of outcomes",
+        make=outcomes,
+        environment=OutcomeTableBandit,
+        independent_rows=False,
+        has_context=True,
+        stationary=True,
+        upstream=None,
+        gymnasium_id="bandit_envs/Outcomes-v0",
     ),
 )
 

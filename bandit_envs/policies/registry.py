@@ -14,7 +14,7 @@ from typing import Any, Literal
 from bandit_envs import policies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.registry import Entry
+from bandit_envs.base.registry import Entry, signature
 from bandit_envs.policies.slates import SlatePolicy
 from bandit_envs.seeding import Seed
 
@@ -60,7 +60,22 @@ class PolicyEntry(Entry):
     def supplied(self) -> frozenset[str]:
         if not isinstance(self.make, type):
             return frozenset({"env", "seed"})
-        return frozenset({"num_actions", "num_slots", "batch_size", "observation_spec", "seed"})
+        sizes = {"num_actions", "num_slots", "batch_size"}
+        return frozenset(sizes | {"observation_spec", "action_spec", "seed"})
+
+    def _all_parameters(self) -> Mapping[str, inspect.Parameter]:
+        """Returns also what the class may pass on: its bases' keyword-only options with a default.
+
+        So a family of policies that share many options writes them out once.
+        """
+        found = dict(super()._all_parameters())
+        bases = self.make.__mro__[1:] if isinstance(self.make, type) else ()
+        for base in bases:
+            for name, parameter in signature(base).parameters.items():
+                is_optional = parameter.default is not parameter.empty
+                if parameter.kind is parameter.KEYWORD_ONLY and is_optional:
+                    found.setdefault(name, parameter)
+        return found
 
 
 _ENTRIES = (
@@ -68,6 +83,13 @@ _ENTRIES = (
         id="random",
         title="random",
         make=policies.RandomPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="constant",
+        title="one action",
+        make=policies.ConstantPolicy,
         context="ignored",
         slates=False,
     ),
@@ -234,6 +256,76 @@ _ENTRIES = (
         slates=False,
     ),
     PolicyEntry(
+        id="uniform_allocation",
+        title="uniform allocation",
+        make=policies.UniformAllocationPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="ucb_e",
+        title="UCB-E",
+        make=policies.UCBEPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="successive_rejects",
+        title="successive rejects",
+        make=policies.SuccessiveRejectsPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="sequential_halving",
+        title="sequential halving",
+        make=policies.SequentialHalvingPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="lucb",
+        title="LUCB",
+        make=policies.LUCBPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="kl_lucb",
+        title="KL-LUCB",
+        make=policies.KLLUCBPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="likelihood_ratio_test",
+        title="likelihood ratio test",
+        make=policies.LikelihoodRatioTestPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="track_and_stop",
+        title="Track-and-Stop",
+        make=policies.TrackAndStopPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="c_tracking",
+        title="Track-and-Stop, C-tracking",
+        make=policies.CTrackingPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="top_two_thompson",
+        title="top-two Thompson sampling",
+        make=policies.TopTwoThompsonSamplingPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
         id="lin_ucb",
         title="LinUCB",
         make=policies.LinUCBPolicy,
@@ -276,9 +368,184 @@ _ENTRIES = (
         slates=False,
     ),
     PolicyEntry(
+        id="lin_full_posterior",
+        title="linear full posterior",
+        make=policies.LinearFullPosteriorPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
         id="logistic_thompson",
         title="logistic Thompson sampling",
         make=policies.LogisticThompsonSamplingPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="linear_square_cb",
+        title="linear SquareCB",
+        make=policies.LinearSquareCBPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_linear_square_cb",
+        title="disjoint linear SquareCB",
+        make=policies.DisjointLinearSquareCBPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="logistic_square_cb",
+        title="logistic SquareCB",
+        make=policies.LogisticSquareCBPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_logistic_square_cb",
+        title="disjoint logistic SquareCB",
+        make=policies.DisjointLogisticSquareCBPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="linear_optimistic_reg_cb",
+        title="linear optimistic RegCB",
+        make=policies.LinearOptimisticRegCBPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_linear_optimistic_reg_cb",
+        title="disjoint linear optimistic RegCB",
+        make=policies.DisjointLinearOptimisticRegCBPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="logistic_optimistic_reg_cb",
+        title="logistic optimistic RegCB",
+        make=policies.LogisticOptimisticRegCBPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_logistic_optimistic_reg_cb",
+        title="disjoint logistic optimistic RegCB",
+        make=policies.DisjointLogisticOptimisticRegCBPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="linear_elimination_reg_cb",
+        title="linear RegCB by elimination",
+        make=policies.LinearEliminationRegCBPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_linear_elimination_reg_cb",
+        title="disjoint linear RegCB by elimination",
+        make=policies.DisjointLinearEliminationRegCBPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="logistic_elimination_reg_cb",
+        title="logistic RegCB by elimination",
+        make=policies.LogisticEliminationRegCBPolicy,
+        context="items",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="disjoint_logistic_elimination_reg_cb",
+        title="disjoint logistic RegCB by elimination",
+        make=policies.DisjointLogisticEliminationRegCBPolicy,
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="neural_epsilon_greedy",
+        title="neural ε-greedy",
+        make="bandit_envs.adapters.torch:NeuralEpsilonGreedyPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="neural_linear",
+        title="neural linear",
+        make="bandit_envs.adapters.torch:NeuralLinearPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="neural_ucb",
+        title="NeuralUCB",
+        make="bandit_envs.adapters.torch:NeuralUCBPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="neural_thompson",
+        title="neural Thompson sampling",
+        make="bandit_envs.adapters.torch:NeuralThompsonSamplingPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="neural_ensemble",
+        title="ensemble of networks",
+        make="bandit_envs.adapters.torch:EnsemblePolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="neural_dropout",
+        title="dropout",
+        make="bandit_envs.adapters.torch:DropoutPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="sklearn_epsilon_greedy",
+        title="ε-greedy, scikit-learn",
+        make="bandit_envs.adapters.scikit_learn:SklearnEpsilonGreedyPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="sklearn_softmax",
+        title="softmax, scikit-learn",
+        make="bandit_envs.adapters.scikit_learn:SklearnSoftmaxPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="sklearn_adaptive_greedy",
+        title="adaptive greedy, scikit-learn",
+        make="bandit_envs.adapters.scikit_learn:SklearnAdaptiveGreedyPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="sklearn_square_cb",
+        title="SquareCB, scikit-learn",
+        make="bandit_envs.adapters.scikit_learn:SklearnSquareCBPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="sklearn_thompson",
+        title="Thompson sampling, scikit-learn",
+        make="bandit_envs.adapters.scikit_learn:SklearnThompsonSamplingPolicy",
+        context="any",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="sklearn_ucb",
+        title="UCB, scikit-learn",
+        make="bandit_envs.adapters.scikit_learn:SklearnUCBPolicy",
         context="any",
         slates=False,
     ),
@@ -309,6 +576,20 @@ _ENTRIES = (
         make=policies.TopKLinUCBPolicy,
         context="items",
         slates=True,
+    ),
+    PolicyEntry(
+        id="random_number",
+        title="random numbers",
+        make=policies.RandomNumberPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="gaussian",
+        title="Gaussian",
+        make=policies.GaussianPolicy,
+        context="any",
+        slates=False,
     ),
 )
 

@@ -58,8 +58,14 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 180  # seconds a cell
 nb_merge_streams = True
 nb_output_stderr = "remove"
-if importlib.util.find_spec("tf_agents") is None:
-    nb_execution_excludepatterns = ["notebooks/per_arm_bandits_tf_agents.ipynb"]
+nb_execution_excludepatterns = [
+    f"notebooks/{notebook}.ipynb"
+    for notebook, needed in {
+        "neural_bandits": "torch",
+        "per_arm_bandits_tf_agents": "tf_agents",
+    }.items()
+    if importlib.util.find_spec(needed) is None
+]
 
 # The frameworks need not be installed to build the pages of their adapters.
 autodoc_mock_imports = [

@@ -5,11 +5,17 @@ import inspect
 import numpy as np
 import pytest
 
-from bandit_envs import RandomPolicy, RandomSlatePolicy, StepDriver, environments
+from bandit_envs import (
+    RandomNumberPolicy,
+    RandomPolicy,
+    RandomSlatePolicy,
+    StepDriver,
+    environments,
+)
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
 from bandit_envs.nests import flatten
-from bandit_envs.specs import SlateSpec
+from bandit_envs.specs import SlateSpec, is_continuous
 
 entries = pytest.mark.parametrize("entry", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
 
@@ -37,17 +43,20 @@ def test_rows_are_independent_or_users_with_contexts_as_the_entry_says(entry):
 @entries
 def test_equal_observations_mean_equal_rewards_where_the_entry_says_stationary(entry):
     env = make(entry)
-    takes_slates = isinstance(env.action_spec(), SlateSpec)
-    policy_class = RandomSlatePolicy if takes_slates else RandomPolicy
     spec = env.action_spec()
-    sizes = {"num_slots": spec.shape[0]} if takes_slates else {}
-    policy = policy_class(num_actions=env.num_actions, batch_size=3, seed=1, **sizes)
+    policy_class = RandomPolicy
+    if isinstance(spec, SlateSpec):
+        policy_class = RandomSlatePolicy
+    elif is_continuous(spec):
+        policy_class = RandomNumberPolicy
+    has_table = policy_class is RandomPolicy
+    policy = policy_class(**policy_class.arguments_for(env), seed=1)
     driver = StepDriver(env, policy, num_steps=1)
     met = {}
     is_stationary = True
     for _ in range(600):
         time_step = driver.run()
-        values = env.optimal_reward() if takes_slates else env.expected_rewards()
+        values = env.expected_rewards() if has_table else env.optimal_reward()
         for row, value in enumerate(values):
             observed = row if entry.independent_rows else 0
             key = observed, *(leaf[row].tobytes() for leaf in flatten(time_step.observation))

@@ -1,10 +1,21 @@
 """How each policy of the registry is made, and an environment that it fits."""
 
+import math
+
+import numpy as np
 import pytest
 
-from bandit_envs import BernoulliPyEnvironment
+from bandit_envs import (
+    BernoulliPyEnvironment,
+    ContinuousPolicy,
+    StationaryStochasticPerArmPyEnvironment,
+)
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
+from bandit_envs.rewards import LogisticReward
+from bandit_envs.sampling import Normal
+
+TREE = "DecisionTreeClassifier(max_depth=1)"
 
 ARGUMENTS = {
     "epsilon_greedy": {"epsilon": 0.1},
@@ -18,9 +29,26 @@ ARGUMENTS = {
     "exp3_s": {"gamma": 0.2, "alpha": 0.1},
     "boltzmann": {"temperature": 0.5},
     "successive_elimination": {"delta": 0.5},
+    "uniform_allocation": {"budget": 14},
+    "lucb": {"delta": 0.3},
+    "kl_lucb": {"delta": 0.3},
+    "likelihood_ratio_test": {"delta": 0.3},
+    "track_and_stop": {"delta": 0.3},
+    "c_tracking": {"delta": 0.3},
+    "top_two_thompson": {"delta": 0.3},
+    "ucb_e": {"budget": 14, "a": 1.0},
+    "successive_rejects": {"budget": 14},
+    "sequential_halving": {"budget": 14},
     "discounted_thompson": {"gamma": 0.9},
     "linear_epsilon_greedy": {"epsilon": 0.1},
     "disjoint_linear_epsilon_greedy": {"epsilon": 0.1},
+    "neural_epsilon_greedy": {"epsilon": 0.1},
+    "sklearn_epsilon_greedy": {"estimator": TREE, "epsilon": 0.1},
+    "sklearn_softmax": {"estimator": TREE},
+    "sklearn_adaptive_greedy": {"estimator": TREE},
+    "sklearn_square_cb": {"estimator": TREE},
+    "sklearn_thompson": {"estimator": TREE, "num_replicas": 2},
+    "sklearn_ucb": {"estimator": TREE, "num_replicas": 2},
 }
 """Arguments without a default, by the ids of policies."""
 
@@ -33,8 +61,13 @@ def make_environment(name, batch_size=5, seed=0):
         return ENVIRONMENTS["ranking"].make(num_items=6, num_slots=3, dim=2, **sizes)
     if entry.slates:
         return ENVIRONMENTS["cascade"].make(num_slots=2, **sizes)
+    if entry.context == "items" and entry.make.reward_range == (0.0, 1.0):
+        clicks = LogisticReward(np.linspace(-2.0, 2.0, 5))
+        return StationaryStochasticPerArmPyEnvironment(Normal(2), Normal(3), 4, clicks, **sizes)
     if entry.context == "items":
         return ENVIRONMENTS["per_arm"].make(global_dim=2, arm_dim=3, max_num_actions=4, **sizes)
+    if issubclass(entry.make, ContinuousPolicy):
+        return ENVIRONMENTS["continuous"].make(**sizes)
     if entry.context == "any":  # contexts whose rewards are clicks
         return ENVIRONMENTS["logistic_context"].make(num_actions=4, **sizes)
     return BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], **sizes)
@@ -44,6 +77,9 @@ def make_policy(name, env, seed=0):
     """Returns the policy `name` for an environment; the test is skipped if it needs a library."""
     entry = POLICIES[name]
     arguments = {**ARGUMENTS.get(name, {}), **entry.fixed, **entry.make.arguments_for(env)}
+    if "budget" in arguments:  # halving takes so many steps
+        count = arguments["num_actions"]
+        arguments["budget"] = count * (1 + math.ceil(math.log2(count)))
     if name == "pbm_ucb":
         num_slots = arguments["num_slots"]
         arguments["observation_probs"] = [0.9**slot for slot in range(num_slots)]

@@ -28,7 +28,14 @@ def mean_reward(policy, env, steps):
     return np.mean(rewards)
 
 
-@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in ELSEWHERE])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * name.startswith("neural"))
+        for name in LEARNERS
+        if name not in ELSEWHERE
+    ],
+)
 def test_what_a_policy_learns_earns_more_than_chance(name):
     env = make_environment(name, batch_size=200)
     policy = make_policy(name, env)

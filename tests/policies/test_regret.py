@@ -182,7 +182,7 @@ def test_successive_elimination_errs_as_rarely_as_delta_says():
         alpha = np.sqrt(np.log(5 * 3 * n**2 / delta) / n)
         most.append(n[4 * alpha < gap][0])
     policy, chosen = play(partial(SuccessiveEliminationPolicy, delta), [means] * 2500)
-    active = policy.get_state().content.learned.active
+    active = policy.get_state().content.learned.plan.active
     plays = np.array([(chosen == action).sum(axis=0) for action in (1, 2)])
     good = active[:, 0] & (plays <= np.array(most)[:, np.newaxis]).all(axis=0)
     assert good.mean() >= 1 - delta

@@ -10,11 +10,11 @@ from typing import Any
 
 from matplotlib.image import imsave
 
-from bandit_envs import RandomPolicy, RandomSlatePolicy, StepDriver
+from bandit_envs import Policy, RandomNumberPolicy, RandomPolicy, RandomSlatePolicy, StepDriver
 from bandit_envs.base.registry import Entry
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.specs import SlateSpec
+from bandit_envs.specs import SlateSpec, is_continuous
 from bandit_envs.studies.choice import parse_toml
 
 CONTEXTS = {"ignored": "no", "any": "yes", "items": "features of the actions"}
@@ -134,7 +134,12 @@ def document(documented: Any) -> str:
 def draw(entry: EnvironmentEntry, path: Path) -> None:
     """Writes the picture of the default environment after a random action."""
     env: Any = entry.make(seed=0)
-    policy = RandomSlatePolicy if isinstance(env.action_spec(), SlateSpec) else RandomPolicy
+    spec = env.action_spec()
+    policy: type[Policy] = RandomPolicy
+    if isinstance(spec, SlateSpec):
+        policy = RandomSlatePolicy
+    elif is_continuous(spec):
+        policy = RandomNumberPolicy
     StepDriver(env, policy(**policy.arguments_for(env), seed=1)).run()
     imsave(path, env.render())
 
