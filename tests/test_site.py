@@ -118,7 +118,8 @@ def test_every_environment_and_policy_is_shown_with_its_equations(site, name, id
     page = (site / f"{name}.html").read_text("utf-8")
     sections = re.findall(r"<h2>(\w+)<.*?</section>", page, re.DOTALL)
     assert sections == list(ids)
-    assert [text[:40] for text in page.split("<h2>")[1:] if "<pre>" not in text] == []
+    texts = {text.partition("<")[0]: text for text in page.split("<h2>")[1:]}
+    assert [key for key in ids if "<pre>" not in texts[key]] == []
 
 
 def public_names() -> set[str]:

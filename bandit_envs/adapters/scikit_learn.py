@@ -34,6 +34,8 @@ COLDEST = 1e-3
 class SklearnEpsilonGreedyPolicy(IndexPolicy, EstimatorPolicy):
     """Chooses the action whose estimator predicts most, or with probability epsilon any action.
 
+        argmax_a f_a(x)    f_a(x): the reward that the estimator of a predicts
+
     Args:
         estimator: a classifier or a regressor, or its text, such as "LogisticRegression(C=0.1)".
         epsilon: the probability of choosing any action, all equally likely; from 0 to 1.
@@ -119,6 +121,8 @@ class AdaptiveModels(NamedTuple):
 
 class SklearnAdaptiveGreedyPolicy(EstimatorPolicy):
     """Chooses the action whose estimator predicts most, if that is above a threshold; else any.
+
+        argmax_a f_a(x)    if max_a f_a(x) > threshold
 
     The threshold is at first 1 / (2 sqrt(K)). After each `window` rows, it becomes a percentile of
     the largest predictions for them, made before they were learned from. The percentile of t rows
@@ -222,6 +226,8 @@ class SklearnSquareCBPolicy(EstimatorPolicy):
 class SklearnThompsonSamplingPolicy(ThompsonSamplingPolicy, EstimatorPolicy):
     """Chooses by estimators fitted to bootstrap samples: one drawn for each row and action.
 
+        argmax_a f_(a,r)(x)    r: a replica drawn for each action
+
     Each replica gives each row a weight Gamma(1, 1), or if the estimator takes no `sample_weight`,
     repeats it Poisson(1) times. Where one model predicts the rewards of all actions, one replica is
     drawn for each row. While models have seen too little, a mean reward is drawn from the prior.
@@ -257,6 +263,8 @@ class SklearnThompsonSamplingPolicy(ThompsonSamplingPolicy, EstimatorPolicy):
 
 class SklearnUCBPolicy(IndexPolicy, EstimatorPolicy):
     """Chooses the action with the largest percentile of what replicas of its estimator predict.
+
+        argmax_a percentile_r f_(a,r)(x)    r: the replicas
 
     Replicas learn as those of `SklearnThompsonSamplingPolicy` do. While models have seen too
     little, the percentile is that of the prior.

@@ -15,6 +15,8 @@ from bandit_envs.trajectories import TimeStep
 class ConstantPolicy(Policy):
     """Chooses one action, always; where it is not available, any that is.
 
+        p(number) = 1
+
     It is what is deployed today, or a baseline: the best single action, or the cheapest.
 
     Args:
