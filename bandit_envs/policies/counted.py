@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.predicting import PredictingPolicy
 from bandit_envs.trajectories import Trajectory
 
 
@@ -15,7 +15,7 @@ class CountedModels(NamedTuple):
     num_rewards: int
 
 
-class CountingPolicy(Policy):
+class CountingPolicy(PredictingPolicy):
     """A policy whose rule of choice depends on how many rewards its models have learned from.
 
     A subclass also derives from a policy with models that all rows share, such as

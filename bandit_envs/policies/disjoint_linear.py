@@ -13,13 +13,14 @@ from bandit_envs.nests import Nest
 from bandit_envs.policies.draws import draw_normal
 from bandit_envs.policies.features import ContextReader
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import Policy, PolicyOptions
+from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.policies.predicting import PredictingPolicy
 from bandit_envs.policies.ridge import RidgeModels, check_ridge
 from bandit_envs.policies.thompson import ThompsonSamplingPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class DisjointLinearPolicy(Policy):
+class DisjointLinearPolicy(PredictingPolicy):
     """A policy with a ridge regression of the reward on the context for each action.
 
         r ~ theta[a] . x,    theta[a] = A[a]^-1 b[a]
@@ -85,6 +86,12 @@ class DisjointLinearPolicy(Policy):
         """Returns theta[a] . x and sqrt(x . A[a]^-1 x) of every action: [B, K] each."""
         context = self._context.read(time_step.observation, self.batch_size)
         return learned.means_and_deviations(context)
+
+    def _interval(
+        self, learned: RidgeModels, time_step: TimeStep, radius: float
+    ) -> tuple[Floats, Floats]:
+        means, deviations = self._means_and_deviations(learned, time_step)
+        return means - radius * deviations, means + radius * deviations
 
 
 class DisjointLinUCBPolicy(IndexPolicy, DisjointLinearPolicy):

@@ -12,13 +12,14 @@ from bandit_envs.base.checks import MAX_PARAMETER, check_number
 from bandit_envs.nests import Nest
 from bandit_envs.policies.features import ItemReader, item_products
 from bandit_envs.policies.index_policy import IndexPolicy
-from bandit_envs.policies.policy import BatchOptions, Policy
+from bandit_envs.policies.policy import BatchOptions
+from bandit_envs.policies.predicting import PredictingPolicy
 from bandit_envs.policies.ridge import RidgeModels, check_ridge
 from bandit_envs.policies.thompson import ThompsonSamplingPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
-class LinearPolicy(Policy):
+class LinearPolicy(PredictingPolicy):
     """A policy with one ridge regression of the reward on features of the context and the actions.
 
         r ~ theta . x,    x = [global, per_arm] of the action
@@ -98,6 +99,12 @@ class LinearPolicy(Policy):
         whitened += of_context[:, np.newaxis]
         deviations = np.sqrt(np.einsum("bkd,bkd->bk", whitened, whitened))
         return item_products(learned.theta, context, actions), deviations
+
+    def _interval(
+        self, learned: RidgeModels, time_step: TimeStep, radius: float
+    ) -> tuple[Floats, Floats]:
+        means, deviations = self._means_and_deviations(learned, time_step)
+        return means - radius * deviations, means + radius * deviations
 
 
 class LinUCBPolicy(IndexPolicy, LinearPolicy):

@@ -12,7 +12,8 @@ from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_
 from bandit_envs.nests import Nest
 from bandit_envs.policies.draws import draw_normal
 from bandit_envs.policies.features import ContextReader, ItemReader, item_products
-from bandit_envs.policies.policy import BatchOptions, Policy, PolicyOptions
+from bandit_envs.policies.policy import BatchOptions, PolicyOptions
+from bandit_envs.policies.predicting import PredictingPolicy
 from bandit_envs.policies.ridge import add_rows
 from bandit_envs.policies.thompson import ThompsonSamplingPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -54,7 +55,7 @@ class LogisticModels(NamedTuple):
         return LogisticModels(mean, precision)
 
 
-class DisjointLogisticPolicy(Policy):
+class DisjointLogisticPolicy(PredictingPolicy):
     """A policy with a logistic model of the reward for each action.
 
         E[r] = sigma(w[a] . x),    w[a, i] ~ N(m[a, i], 1 / q[a, i])
@@ -116,8 +117,14 @@ class DisjointLogisticPolicy(Policy):
         context = self._context.read(time_step.observation, self.batch_size)
         return learned.means_and_deviations(context)
 
+    def _interval(
+        self, learned: LogisticModels, time_step: TimeStep, radius: float
+    ) -> tuple[Floats, Floats]:
+        logits, deviations = self._logits_and_deviations(learned, time_step)
+        return sigmoid(logits - radius * deviations), sigmoid(logits + radius * deviations)
 
-class LogisticPolicy(Policy):
+
+class LogisticPolicy(PredictingPolicy):
     """A policy with one logistic model of the reward on features of the context and the actions.
 
         E[r] = sigma(w . x),    x = [global, per_arm] of the action
@@ -183,6 +190,12 @@ class LogisticPolicy(Policy):
         logits = item_products(learned.mean, context, actions)
         variances = item_products(1.0 / learned.precision, np.square(context), np.square(actions))
         return logits, np.sqrt(variances)
+
+    def _interval(
+        self, learned: LogisticModels, time_step: TimeStep, radius: float
+    ) -> tuple[Floats, Floats]:
+        logits, deviations = self._logits_and_deviations(learned, time_step)
+        return sigmoid(logits - radius * deviations), sigmoid(logits + radius * deviations)
 
 
 class LogisticThompsonSamplingPolicy(ThompsonSamplingPolicy, DisjointLogisticPolicy):

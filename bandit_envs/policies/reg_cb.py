@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import abc
 import math
 import typing
-from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, sigmoid
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_number
 from bandit_envs.nests import Nest
 from bandit_envs.policies.counted import CountedModels, CountingPolicy
@@ -17,9 +15,8 @@ from bandit_envs.policies.disjoint_linear import DisjointLinearPolicy
 from bandit_envs.policies.draws import uniform
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.linear import LinearPolicy
-from bandit_envs.policies.logistic import DisjointLogisticPolicy, LogisticModels, LogisticPolicy
+from bandit_envs.policies.logistic import DisjointLogisticPolicy, LogisticPolicy
 from bandit_envs.policies.policy import BatchOptions, PolicyOptions
-from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.trajectories import TimeStep
 
 
@@ -38,8 +35,8 @@ class RegCBPolicy(CountingPolicy):
     logistic models, s is the standard deviation of w . x by Laplace's method. The rewards must be
     from 0 to 1.
 
-    A subclass implements `_bounds` and says how to choose. It derives from a policy with a model as
-    well, and sets `_mellowness`.
+    A subclass says how to choose. It derives from a policy with models as well, such as
+    `LinearPolicy`, and sets `_mellowness`.
 
     Source: Foster, Agarwal, Dudik, Luo & Schapire, Practical Contextual Bandits with Regression
     Oracles (2018), with beta_n of Vowpal Wabbit's `--regcb`.
@@ -49,31 +46,20 @@ class RegCBPolicy(CountingPolicy):
 
     _mellowness: float
 
-    @abc.abstractmethod
-    def _bounds(self, models: Any, time_step: TimeStep, radius: float) -> tuple[Floats, Floats]:
-        """Returns the least and the largest prediction of every action: [B, K] each.
-
-        Args:
-            models: what the model has learned.
-            time_step: the step whose actions are meant.
-            radius: how many standard deviations a prediction may be from that of the best model.
-        """
-
     def _current_bounds(self, learned: CountedModels, time_step: TimeStep) -> tuple[Floats, Floats]:
         """Returns the bounds after the rewards learned so far: [B, K] each."""
         beta = self._mellowness * math.log(self.num_actions * max(learned.num_rewards, 1))
-        lower, upper = self._bounds(learned.models, time_step, math.sqrt(beta))
-        self._check_table("_bounds", lower)
-        self._check_table("_bounds", upper)
-        return lower, upper
+        lower, upper = self._interval(learned.models, time_step, math.sqrt(beta))
+        self._check_table("_interval", lower)
+        self._check_table("_interval", upper)
+        return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
 class OptimisticRegCBPolicy(RegCBPolicy, IndexPolicy):
     """Chooses the action with the largest upper bound.
 
     With ridge regression, it is LinUCB with alpha = sqrt(beta_n) and bounds cut off at 1. Ties,
-    which are frequent among bounds of 1, are broken at random. `RegCBPolicy` defines the bounds. A
-    subclass implements `_bounds`.
+    which are frequent among bounds of 1, are broken at random. `RegCBPolicy` defines the bounds.
     """
 
     def _scores(self, learned: CountedModels, time_step: TimeStep) -> Floats:
@@ -86,7 +72,7 @@ class EliminationRegCBPolicy(RegCBPolicy):
 
         {a : upper(a) >= max_b lower(b)}    among the available actions
 
-    `RegCBPolicy` defines the bounds. A subclass implements `_bounds`.
+    `RegCBPolicy` defines the bounds.
     """
 
     def _probabilities(self, learned: CountedModels, time_step: TimeStep) -> Floats:
@@ -134,11 +120,6 @@ class LinearOptimisticRegCBPolicy(OptimisticRegCBPolicy, LinearPolicy):
         self._mellowness = check_mellowness(mellowness)
         super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _bounds(
-        self, models: RidgeModels, time_step: TimeStep, radius: float
-    ) -> tuple[Floats, Floats]:
-        return linear_bounds(*self._means_and_deviations(models, time_step), radius)
-
 
 class DisjointLinearOptimisticRegCBPolicy(OptimisticRegCBPolicy, DisjointLinearPolicy):
     """Optimistic RegCB with a linear model for each action.
@@ -176,11 +157,6 @@ class DisjointLinearOptimisticRegCBPolicy(OptimisticRegCBPolicy, DisjointLinearP
         self._mellowness = check_mellowness(mellowness)
         super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _bounds(
-        self, models: RidgeModels, time_step: TimeStep, radius: float
-    ) -> tuple[Floats, Floats]:
-        return linear_bounds(*self._means_and_deviations(models, time_step), radius)
-
 
 class LogisticOptimisticRegCBPolicy(OptimisticRegCBPolicy, LogisticPolicy):
     """Optimistic RegCB with one logistic model of features of the context and the actions.
@@ -215,11 +191,6 @@ class LogisticOptimisticRegCBPolicy(OptimisticRegCBPolicy, LogisticPolicy):
         self._mellowness = check_mellowness(mellowness)
         super().__init__(tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _bounds(
-        self, models: LogisticModels, time_step: TimeStep, radius: float
-    ) -> tuple[Floats, Floats]:
-        return logistic_bounds(*self._logits_and_deviations(models, time_step), radius)
-
 
 class DisjointLogisticOptimisticRegCBPolicy(OptimisticRegCBPolicy, DisjointLogisticPolicy):
     """Optimistic RegCB with a logistic model for each action.
@@ -253,11 +224,6 @@ class DisjointLogisticOptimisticRegCBPolicy(OptimisticRegCBPolicy, DisjointLogis
     ) -> None:
         self._mellowness = check_mellowness(mellowness)
         super().__init__(tikhonov_weight, observation_spec=observation_spec, **options)
-
-    def _bounds(
-        self, models: LogisticModels, time_step: TimeStep, radius: float
-    ) -> tuple[Floats, Floats]:
-        return logistic_bounds(*self._logits_and_deviations(models, time_step), radius)
 
 
 class LinearEliminationRegCBPolicy(EliminationRegCBPolicy, LinearPolicy):
@@ -297,11 +263,6 @@ class LinearEliminationRegCBPolicy(EliminationRegCBPolicy, LinearPolicy):
         self._mellowness = check_mellowness(mellowness)
         super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _bounds(
-        self, models: RidgeModels, time_step: TimeStep, radius: float
-    ) -> tuple[Floats, Floats]:
-        return linear_bounds(*self._means_and_deviations(models, time_step), radius)
-
 
 class DisjointLinearEliminationRegCBPolicy(EliminationRegCBPolicy, DisjointLinearPolicy):
     """RegCB by elimination with a linear model for each action.
@@ -340,11 +301,6 @@ class DisjointLinearEliminationRegCBPolicy(EliminationRegCBPolicy, DisjointLinea
         self._mellowness = check_mellowness(mellowness)
         super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _bounds(
-        self, models: RidgeModels, time_step: TimeStep, radius: float
-    ) -> tuple[Floats, Floats]:
-        return linear_bounds(*self._means_and_deviations(models, time_step), radius)
-
 
 class LogisticEliminationRegCBPolicy(EliminationRegCBPolicy, LogisticPolicy):
     """RegCB by elimination with one logistic model of features of the context and the actions.
@@ -380,11 +336,6 @@ class LogisticEliminationRegCBPolicy(EliminationRegCBPolicy, LogisticPolicy):
         self._mellowness = check_mellowness(mellowness)
         super().__init__(tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _bounds(
-        self, models: LogisticModels, time_step: TimeStep, radius: float
-    ) -> tuple[Floats, Floats]:
-        return logistic_bounds(*self._logits_and_deviations(models, time_step), radius)
-
 
 class DisjointLogisticEliminationRegCBPolicy(EliminationRegCBPolicy, DisjointLogisticPolicy):
     """RegCB by elimination with a logistic model for each action.
@@ -419,23 +370,6 @@ class DisjointLogisticEliminationRegCBPolicy(EliminationRegCBPolicy, DisjointLog
     ) -> None:
         self._mellowness = check_mellowness(mellowness)
         super().__init__(tikhonov_weight, observation_spec=observation_spec, **options)
-
-    def _bounds(
-        self, models: LogisticModels, time_step: TimeStep, radius: float
-    ) -> tuple[Floats, Floats]:
-        return logistic_bounds(*self._logits_and_deviations(models, time_step), radius)
-
-
-def linear_bounds(means: Floats, deviations: Floats, radius: float) -> tuple[Floats, Floats]:
-    """Returns means -+ radius * deviations, cut off at 0 and 1: [B, K] each."""
-    widths = radius * deviations
-    return np.clip(means - widths, 0.0, 1.0), np.clip(means + widths, 0.0, 1.0)
-
-
-def logistic_bounds(logits: Floats, deviations: Floats, radius: float) -> tuple[Floats, Floats]:
-    """Returns sigma(logits -+ radius * deviations): [B, K] each."""
-    widths = radius * deviations
-    return sigmoid(logits - widths), sigmoid(logits + widths)
 
 
 def check_mellowness(mellowness: float) -> float:

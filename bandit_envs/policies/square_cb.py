@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import abc
 import typing
-from typing import Any
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_number
@@ -13,9 +11,8 @@ from bandit_envs.policies.counted import CountedModels, CountingPolicy
 from bandit_envs.policies.disjoint_linear import DisjointLinearPolicy
 from bandit_envs.policies.inverse_gap import inverse_gap_probabilities
 from bandit_envs.policies.linear import LinearPolicy
-from bandit_envs.policies.logistic import DisjointLogisticPolicy, LogisticModels, LogisticPolicy
+from bandit_envs.policies.logistic import DisjointLogisticPolicy, LogisticPolicy
 from bandit_envs.policies.policy import BatchOptions, PolicyOptions
-from bandit_envs.policies.ridge import RidgeModels
 from bandit_envs.trajectories import TimeStep
 
 
@@ -32,7 +29,7 @@ class SquareCBPolicy(CountingPolicy):
     weights: `gamma_exponent` is 0.5 and `gamma_scale` is c sqrt(K / P). There, K is the number of
     available actions of each row; here, `gamma_scale` is the same for all rows.
 
-    A subclass implements `_predictions`, and derives from a policy with a model as well. It sets
+    A subclass derives from a policy with models as well, such as `LinearPolicy`. It sets
     `_gamma_scale` and `_gamma_exponent`.
 
     Source: Foster & Rakhlin, Beyond UCB: Optimal and Efficient Contextual Bandits with Regression
@@ -43,13 +40,9 @@ class SquareCBPolicy(CountingPolicy):
     _gamma_scale: float
     _gamma_exponent: float
 
-    @abc.abstractmethod
-    def _predictions(self, models: Any, time_step: TimeStep) -> Floats:
-        """Returns the predicted reward of every action, available or not: [B, K]."""
-
     def _probabilities(self, learned: CountedModels, time_step: TimeStep) -> Floats:
-        predictions = self._predictions(learned.models, time_step)
-        self._check_table("_predictions", predictions)
+        predictions = self._means(learned.models, time_step)
+        self._check_table("_means", predictions)
         gamma = self._gamma_scale * float(learned.num_rewards) ** self._gamma_exponent
         return inverse_gap_probabilities(predictions, gamma, self._available(time_step.observation))
 
@@ -93,9 +86,6 @@ class LinearSquareCBPolicy(SquareCBPolicy, LinearPolicy):
         self._gamma_exponent = check_gamma_exponent(gamma_exponent)
         super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _predictions(self, models: RidgeModels, time_step: TimeStep) -> Floats:
-        return self._means(models, time_step)
-
 
 class DisjointLinearSquareCBPolicy(SquareCBPolicy, DisjointLinearPolicy):
     """SquareCB with a linear model for each action.
@@ -136,9 +126,6 @@ class DisjointLinearSquareCBPolicy(SquareCBPolicy, DisjointLinearPolicy):
         self._gamma_exponent = check_gamma_exponent(gamma_exponent)
         super().__init__(gamma, tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _predictions(self, models: RidgeModels, time_step: TimeStep) -> Floats:
-        return self._means(models, time_step)
-
 
 class LogisticSquareCBPolicy(SquareCBPolicy, LogisticPolicy):
     """SquareCB with one logistic model of features of the context and the actions.
@@ -176,9 +163,6 @@ class LogisticSquareCBPolicy(SquareCBPolicy, LogisticPolicy):
         self._gamma_exponent = check_gamma_exponent(gamma_exponent)
         super().__init__(tikhonov_weight, observation_spec=observation_spec, **options)
 
-    def _predictions(self, models: LogisticModels, time_step: TimeStep) -> Floats:
-        return self._means(models, time_step)
-
 
 class DisjointLogisticSquareCBPolicy(SquareCBPolicy, DisjointLogisticPolicy):
     """SquareCB with a logistic model for each action.
@@ -215,9 +199,6 @@ class DisjointLogisticSquareCBPolicy(SquareCBPolicy, DisjointLogisticPolicy):
         self._gamma_scale = check_gamma_scale(gamma_scale)
         self._gamma_exponent = check_gamma_exponent(gamma_exponent)
         super().__init__(tikhonov_weight, observation_spec=observation_spec, **options)
-
-    def _predictions(self, models: LogisticModels, time_step: TimeStep) -> Floats:
-        return self._means(models, time_step)
 
 
 def check_gamma_scale(scale: float) -> float:
