@@ -58,25 +58,15 @@ class StepDriver(Stateful):
         _check(isinstance(env, PyEnvironment), "env", env, "a PyEnvironment")
         _check(isinstance(policy, Policy), "policy", policy, "a Policy")
         _check(isinstance(observers, Iterable), "observers", observers, "a list of callables")
-        self._env, self._policy, self._observers = env, policy, tuple(observers)
-        max_delay = max_delay_of(env.observation_spec())
+        _check_sizes(env, policy)
+        if emit_log_probability and not policy.knows_probabilities:
+            raise NotImplementedError(f"{type(policy).__name__} does not know probabilities")
+        self._env = env
+        self._policy = policy
+        self._observers = tuple(observers)
         for observer in self._observers:
-            _check(callable(observer), "an observer", observer, "a callable")
-            if isinstance(observer, Policy) and observer.can_learn and max_delay > 0:
-                problem = f"a policy is among the observers, but rewards of {env.name} come later"
-                raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
-        sizes, spec = [("batch_size", policy.batch_size, env.batch_size)], env.action_spec()
-        if isinstance(spec, SlateSpec) or (isinstance(spec, BoundedArraySpec) and not spec.shape):
-            count = int(spec.maximum.max()) + 1 if is_discrete(spec) else 0
-            sizes.append(("num_actions", policy.num_actions, count))
-        for name, found, expected in sizes:
-            if found != expected:
-                raise ValueError(f"policy has {name} {found}; expected {expected}, as {env.name}")
-        self._info_of = None
-        if emit_log_probability:
-            if not policy.knows_probabilities:
-                raise NotImplementedError(f"{type(policy).__name__} does not know probabilities")
-            self._info_of = policy.info_of
+            _check_observer(env, observer)
+        self._info_of = policy.info_of if emit_log_probability else None
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         parts = {id(part): part for part in (env, policy, *self._observers)}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
@@ -131,12 +121,17 @@ class StepDriver(Stateful):
 
     def _lets_learn(self, policy: Policy) -> bool:
         """Returns whether the policy is among the observers."""
-        learners = (o.policy if isinstance(o, DelayedLearning) else o for o in self._observers)
-        return any(each is policy for each in learners)
+        for observer in self._observers:
+            learner = observer.policy if isinstance(observer, DelayedLearning) else observer
+            if learner is policy:
+                return True
+        return False
 
     def _run(self, searching: BestArmPolicy | None, num_steps: int) -> TimeStep:
         """Takes steps; if it is given the policy that searches, until all rows have stopped."""
-        env, policy, info_of = self._env, self._policy, self._info_of
+        env = self._env
+        policy = self._policy
+        info_of = self._info_of
         policy_info: Any = ()
         try:
             time_step = env.current_time_step()
@@ -173,6 +168,29 @@ class StepDriver(Stateful):
     def _check_content(self, content: Any) -> None:
         for part, part_state in zip(self._parts, content, strict=True):
             part._restored(part_state)
+
+
+def _check_sizes(env: PyEnvironment, policy: Policy) -> None:
+    """Raises ValueError if a policy is not of the environment's batch size and actions."""
+    _check_size("batch_size", policy.batch_size, env, env.batch_size)
+    spec = env.action_spec()
+    if isinstance(spec, SlateSpec) or (isinstance(spec, BoundedArraySpec) and not spec.shape):
+        num_actions = int(spec.maximum.max()) + 1 if is_discrete(spec) else 0
+        _check_size("num_actions", policy.num_actions, env, num_actions)
+
+
+def _check_size(name: str, found: int, env: PyEnvironment, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"policy has {name} {found}; expected {expected}, as {env.name}")
+
+
+def _check_observer(env: PyEnvironment, observer: Observer) -> None:
+    """Raises an error if an observer cannot be called, or would learn from rewards too early."""
+    _check(callable(observer), "an observer", observer, "a callable")
+    learns = isinstance(observer, Policy) and observer.can_learn
+    if learns and max_delay_of(env.observation_spec()) > 0:
+        problem = f"a policy is among the observers, but rewards of {env.name} come later"
+        raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
 
 
 def _check(good: bool, name: str, value: Any, expected: str) -> None:
