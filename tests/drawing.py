@@ -9,16 +9,15 @@ import pytest
 def no_figures(monkeypatch):
     """Draws no figure of a study in this process, to save time."""
     try:
-        studies = importlib.import_module("bandit_envs.cli.studies")
+        figures = importlib.import_module("bandit_envs.studies.figures")
     except ModuleNotFoundError:  # of a package that tests of the command need
         return
-    monkeypatch.setattr(studies, "study_figure", lambda study, pairs, file_format: b"a figure")
+    monkeypatch.setattr(figures, "study_figure", lambda study, pairs, file_format: b"a figure")
 
 
 @pytest.fixture
 def drawn(no_figures, monkeypatch):
     """The figures that the command has drawn."""
-    studies = importlib.import_module("bandit_envs.cli.studies")
     figures = importlib.import_module("bandit_envs.studies.figures")
     kept = []
 
@@ -26,5 +25,5 @@ def drawn(no_figures, monkeypatch):
         kept.append(figures.draw_study(study, pairs))
         return b"a figure"
 
-    monkeypatch.setattr(studies, "study_figure", draw)
+    monkeypatch.setattr(figures, "study_figure", draw)
     return kept

@@ -1,36 +1,30 @@
 """The subcommands that run studies.
 
-`Study.from_dict` checks a study file, and tries a few steps. Workers write one file for each
-finished task into `<folder>/tasks`. `Results` loads these files and merges them to one `PairResult`
-for each environment and policy. `write_tables` and `study_figure` turn these into CSV files and
-`figure.png`. The same command resumes a study.
+`Study` checks a study file, and tries a few steps. `run` runs what is missing. `load` and `run`
+return a `LoadedStudy`, which writes CSV files and `figure.png`. The same command resumes a study.
 """
 
 import argparse
-import contextlib
-import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bandit_envs import studies as bandit_studies
+from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import near_miss
-from bandit_envs.base.saving import atomic_write
 from bandit_envs.cli.console import ERR, OUT, StepProgress
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
-from bandit_envs.studies.backends import Apply, backend
+from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
-from bandit_envs.studies.expected import Row, compare
-from bandit_envs.studies.figures import study_figure, warn_of_rows
+from bandit_envs.studies.expected import compare
+from bandit_envs.studies.figures import warn_of_rows
+from bandit_envs.studies.keys import explain_file
 from bandit_envs.studies.record import record
 from bandit_envs.studies.results import Results
-from bandit_envs.studies.run import try_task
-from bandit_envs.studies.study import Study, Task
-from bandit_envs.studies.tables import csv_rows, write_tables
+from bandit_envs.studies.study import Task
 
-GALLERY = Path(bandit_studies.__file__).with_name("gallery")
+GALLERY = Path(studies.__file__).with_name("gallery")
 
 ITEM_POLICIES = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
 DISJOINT_POLICIES = [f"disjoint_{policy}" for policy in ITEM_POLICIES]
@@ -93,15 +87,9 @@ def sweep(options: argparse.Namespace) -> int:
 
     Returns 1 if a task failed or an expected value was missed.
     """
-    values: dict[str, Any] = {}
-    try:
-        values = parse_toml(options.study.read_text("utf-8"))
-        study = _make_study(values, options)
-    except (TypeError, ValueError, RecursionError) as error:
-        # A key below the header of a [table] belongs to that table.
-        keys = [key for key in misplaced_keys(values) if repr(key) in str(error)]
-        hints = [f"; write {key} above the first table" for key in keys]
-        raise ValueError(f"{options.study}: {error}{''.join(hints)}") from error
+    study = Study.from_toml(options.study)
+    with explain_file(options.study, Study):
+        compare(study, [])
     return _run(study, options.study.stem, options)
 
 
@@ -120,27 +108,15 @@ def report(options: argparse.Namespace) -> int:
     figure = options.figure or options.folder / _figure_name(options)
     if figure.suffix not in FORMATS:
         raise ValueError(f"figure is {figure}; expected a file ending in {' or '.join(FORMATS)}")
-    results = Results.read(options.folder, _given(options))
-    study = results.study
-    missing = len(results.missing())
-    number = len(list(study.tasks()))
-    if options.quantiles and missing == number:
+    found = studies.load(options.folder, **_given(options))
+    number = len(list(found.study.tasks()))
+    if options.quantiles and found.num_missing == number:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
-    _write_and_show(results, figure)
-    show_differences(study, results.pairs())
-    if missing:
-        OUT.print(f"{missing} of {number} tasks have not finished")
+    _write_and_show(found, figure)
+    show_differences(found)
+    if found.num_missing:
+        OUT.print(f"{found.num_missing} of {number} tasks have not finished")
     return 0
-
-
-def misplaced_keys(values: Mapping[str, Any]) -> set[str]:
-    """Returns the keys of a study that a study file has in one of its tables."""
-    keys: set[str] = set()
-    for value in values.values():
-        for table in value if isinstance(value, list) else [value]:
-            if isinstance(table, dict):
-                keys |= table.keys()
-    return keys & (Study.__dataclass_fields__.keys() - values.keys())
 
 
 def folder_of(options: argparse.Namespace, name: str, is_usable: Callable[[Path], bool]) -> Path:
@@ -213,17 +189,66 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
     if getattr(options, "record", None):
         _record(study, options.record, options.overwrite)
     folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
-    results = Results(folder, study)
-    workers = backend(options.backend, options.workers, options.address)
-    with workers as apply, results.lock(options.overwrite):
-        try:
-            is_good = _run_and_show(results, apply)
-            is_good &= not _has_more_regret(results, getattr(options, "fail_above_regret", None))
-        except Exception as error:  # a worker died, or the disk is full
-            text = f"stopped: {printable(error)}"
-            ERR.print(f"{text}; the same command resumes it in {results.path}", soft_wrap=True)
-            return 1
-    return 0 if is_good else 1
+    seen = CommandObserver(getattr(options, "fail_above_regret", None))
+    try:
+        studies.run(
+            study,
+            folder,
+            backend=options.backend,
+            workers=options.workers,
+            address=options.address,
+            overwrite=options.overwrite,
+            observer=seen,
+        )
+    except TasksFailedError:
+        return 1
+    except Exception as error:  # a worker died, or the disk is full
+        if not seen.has_started:
+            raise
+        text = f"stopped: {printable(error)}"
+        ERR.print(f"{text}; the same command resumes it in {folder}", soft_wrap=True)
+        return 1
+    return 0 if seen.is_good else 1
+
+
+class CommandObserver(RunObserver):
+    """Shows how a study is run; writes and shows what has finished.
+
+    Args:
+        limit: what the mean regret per step may be, or None.
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        self._limit = limit
+        self._progress: StepProgress | None = None
+        self._num_tasks = 0
+        self._num_failures = 0
+        self.has_started = False
+        self.is_good = False
+        """Whether no expected value was missed, and no regret is above the limit."""
+
+    def start(self, tasks: Sequence[Task], count_steps: Callable[[], int]) -> None:
+        self.has_started = True
+        self._num_tasks = len(tasks)
+        if not tasks:
+            ERR.print("all tasks have finished: nothing to run")
+            return
+        steps = sum(task.batches * task.steps for task in tasks)
+        self._progress = StepProgress(_count_tasks(tasks), steps, count_steps)
+        self._progress.start()
+
+    def fail(self, problem: str) -> None:
+        self._num_failures += 1
+        ERR.print(f"failed: {problem}", soft_wrap=True)
+
+    def finish(self, found: LoadedStudy) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+        if self._num_failures:
+            text = f"{self._num_failures} of {self._num_tasks} tasks failed"
+            ERR.print(f"{text}; the same command repeats them")
+        is_as_expected = _write_and_show(found, found.folder / "figure.png")
+        self.is_good = is_as_expected and not _has_more_regret(found, self._limit)
 
 
 def _record(study: Study, path: Path, overwrite: bool) -> None:
@@ -233,26 +258,12 @@ def _record(study: Study, path: Path, overwrite: bool) -> None:
     OUT.print(f"{path}: {record(list(study.tasks()), path)}")
 
 
-def _run_and_show(results: Results, apply: Apply) -> bool:
-    """Runs the missing tasks, and shows what has finished even if it is interrupted.
-
-    Returns whether all tasks have finished and no expected value was missed.
-    """
-    results.load()
-    try:
-        failures = _run_missing(results, apply)
-    finally:
-        results.load()
-        comparison = _write_and_show(results, results.path / "figure.png")
-    return failures == 0 and all(row.verdict != "missed" for row in comparison)
-
-
-def _has_more_regret(results: Results, limit: float | None) -> bool:
+def _has_more_regret(results: LoadedStudy, limit: float | None) -> bool:
     """Whether the 95% interval of a policy's mean regret per step reaches above a limit."""
     if limit is None:
         return False
     found = False
-    for pair in results.pairs():
+    for pair in results.pairs:
         high = float(pair.statistics("cumulative_regret").at(-1).interval(0.95)[1])
         regret = high / results.study.steps
         if not regret <= limit:
@@ -262,56 +273,30 @@ def _has_more_regret(results: Results, limit: float | None) -> bool:
     return found
 
 
-def _run_missing(results: Results, apply: Apply) -> int:
-    """Runs the missing tasks and returns how many failed."""
-    tasks = results.missing()
-    if not tasks:
-        ERR.print("all tasks have finished: nothing to run")
-        return 0
-    steps = sum(task.batches * task.steps for task in tasks)
-    progress = StepProgress(_count_tasks(tasks), steps, results.files.steps_taken)
-    outcomes = apply(functools.partial(try_task, results.files), tasks)
-    failures = 0
-    with progress, contextlib.closing(outcomes):
-        for problem in outcomes:
-            if problem is not None:
-                failures += 1
-                ERR.print(f"failed: {problem}", soft_wrap=True)
-    if failures:
-        ERR.print(f"{failures} of {len(tasks)} tasks failed; the same command repeats them")
-    return failures
-
-
 def _count_tasks(tasks: Sequence[Task]) -> str:
     return "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _write_and_show(results: Results, figure: Path) -> list[Row]:
+def _write_and_show(found: LoadedStudy, figure: Path) -> bool:
     """Writes and shows the tables and the figure.
 
     Args:
-        results: what has finished.
+        found: what has finished.
         figure: the file of the figure.
 
     Returns:
-        the comparison with expected values.
+        whether no expected value was missed.
     """
-    study = results.study
-    pairs = results.pairs()
-    comparison = compare(study, pairs)
-    write_tables(results.path, study, pairs)
-    if pairs:
-        file_format = figure.suffix.removeprefix(".")
-        atomic_write(figure, [study_figure(study, pairs, file_format)])
-        show_summary(study, pairs)
-    if comparison:
-        table = csv_rows([Row._fields, *comparison])
-        atomic_write(results.path / "comparison.csv", [table])
-        show_comparison(comparison)
-    OUT.print(f"Results: {results.path}", soft_wrap=True)
-    if pairs:
-        _say_what_is_drawn(figure, results.path / "figure.png", warn_of_rows(study))
-    return comparison
+    found.write_tables()
+    if found.pairs:
+        found.write_figure(figure)
+        show_summary(found)
+    comparison = found.compare()
+    show_comparison(comparison)
+    OUT.print(f"Results: {found.folder}", soft_wrap=True)
+    if found.pairs:
+        _say_what_is_drawn(figure, found.folder / "figure.png", warn_of_rows(found.study))
+    return all(row.verdict != "missed" for row in comparison)
 
 
 def _say_what_is_drawn(figure: Path, default: Path, shown: str) -> None:

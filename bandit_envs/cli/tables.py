@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bandit_envs.cli.console import OUT, new_table
 from bandit_envs.metrics import Quantity
-from bandit_envs.studies.differences import compare_to
+from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.expected import Row
 from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
@@ -13,8 +13,10 @@ MAX_ROWS = 60
 """A table shows at most so many pairs; the files have all."""
 
 
-def show_summary(study: Study, pairs: Sequence[PairResult]) -> None:
+def show_summary(found: LoadedStudy) -> None:
     """Prints what has finished of each policy in each environment."""
+    study = found.study
+    pairs = found.pairs
     headings = [quantity.heading for quantity in study.summary.values()]
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
     table = new_table(title, "policy", *headings, caption=_caption(study))
@@ -42,10 +44,11 @@ def show_comparison(comparison: Sequence[Row]) -> None:
         OUT.print(table)
 
 
-def show_differences(study: Study, pairs: Sequence[PairResult]) -> None:
+def show_differences(found: LoadedStudy) -> None:
     """Prints how the runs of each policy differ from those of the first policy."""
+    study = found.study
     first = study.policy[0]
-    differences = compare_to(first, study, pairs[:MAX_ROWS])
+    differences = found.paired_differences()[:MAX_ROWS]
     if not differences:
         return
     quantities = [study.summary[name] for name in differences[0].statistics]

@@ -1,5 +1,18 @@
 """Studies: many runs of policies in environments, their results on disk, tables and figures.
 
-`study` reads a study and cuts it into tasks, `run` does a task, `backends` does many of them at
-once, `results` keeps and loads what they found, and `tables` and `figures` show it.
+`Study` says what is run, `run` runs it, and `load` returns what has finished: a `LoadedStudy` has
+tables, differences between policies, and figures. The command `bandit-envs` uses the same.
+
+>>> from bandit_envs.studies import Study
+>>> values = {"title": "Optimism", "runs": 20, "steps": 50}
+>>> choices = {"environment": ["testbed:k=5"], "policy": ["greedy", "ucb:c=1"]}
+>>> len(list(Study.from_dict({**values, **choices}).tasks()))
+2
 """
+
+from bandit_envs.studies.loaded import LoadedStudy as LoadedStudy
+from bandit_envs.studies.loaded import load as load
+from bandit_envs.studies.running import RunObserver as RunObserver
+from bandit_envs.studies.running import TasksFailedError as TasksFailedError
+from bandit_envs.studies.running import run as run
+from bandit_envs.studies.study import Study as Study

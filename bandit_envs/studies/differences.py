@@ -1,12 +1,16 @@
 """Differences between policies of a study, run by run."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bandit_envs.metrics import Statistics, compare
 from bandit_envs.studies.choice import PolicyChoice
-from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
+
+if TYPE_CHECKING:
+    from bandit_envs.studies.results import PairResult
 
 
 class PairDifference(NamedTuple):

@@ -6,21 +6,24 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bandit_envs.base.checks import check_integer, check_number, short_repr
 from bandit_envs.metrics import QUANTITIES, Statistics
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice, printable
-from bandit_envs.studies.results import PairResult
-from bandit_envs.studies.study import Study, check_keys
+from bandit_envs.studies.keys import check_keys
+from bandit_envs.studies.study import Study
+
+if TYPE_CHECKING:
+    from bandit_envs.studies.results import PairResult
+
+    PairResults = Mapping[tuple[str, str], PairResult]
+    """Results by the texts of environment and policy."""
 
 SOURCES = ("published", "exact", "reference run")
 
 STANDARD_ERRORS = 4.0
 """How far chance may take a mean from its expected value."""
-
-PairResults = Mapping[tuple[str, str], PairResult]
-"""Results by the texts of environment and policy."""
 
 
 class Row(NamedTuple):

@@ -1,40 +1,52 @@
-"""Studies in Python: run one, or load what has finished, as data frames and figures."""
+"""What has finished of a study, as data frames, tables and figures."""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
+import typing
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
+from bandit_envs.base.saving import atomic_write
 from bandit_envs.datasets.tables import import_extra
-from bandit_envs.studies.backends import backend as start_backend
 from bandit_envs.studies.choice import PolicyChoice
-from bandit_envs.studies.differences import compare_to
-from bandit_envs.studies.figures import draw_study
-from bandit_envs.studies.results import Results
-from bandit_envs.studies.run import try_task
-from bandit_envs.studies.study import Study
-from bandit_envs.studies.tables import study_tables
+from bandit_envs.studies.differences import PairDifference, compare_to
+from bandit_envs.studies.expected import Row, compare
+from bandit_envs.studies.study import Study, View
+from bandit_envs.studies.tables import csv_rows, study_tables, write_tables
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from pandas import DataFrame
+
+    from bandit_envs.studies.results import PairResult, Results
 
 
 class LoadedStudy:
-    """What has finished of a study, as data frames and figures.
+    """What has finished of a study; `load` and `run` return one.
 
     The frames have a row or more for each policy in each environment that has finished all runs.
     They need pandas. Columns ending in `_se` are standard errors.
+
+    Args:
+        folder: the folder of the results.
+        study: the study.
+        pairs: what has finished of each policy in each environment.
+        num_missing: how many tasks have not finished.
     """
 
-    def __init__(self, results: Results) -> None:
-        self.study = results.study
-        self.num_missing = len(results.missing())
-        self._pairs = results.pairs()
+    def __init__(
+        self, folder: Path, study: Study, pairs: Sequence[PairResult], num_missing: int
+    ) -> None:
+        self.folder = folder  #: of the results
+        self.study = study  #: the study, with what is shown of it
+        self.pairs = pairs  #: what has finished of each policy in each environment
+        self.num_missing = num_missing  #: how many tasks have not finished
+
+    @classmethod
+    def from_results(cls, results: Results) -> LoadedStudy:
+        """Returns what is loaded of results."""
+        return cls(results.path, results.study, results.pairs(), len(results.missing()))
 
     @property
     def summary(self) -> DataFrame:
@@ -51,6 +63,15 @@ class LoadedStudy:
         """A row for each run."""
         return self._frame("runs")
 
+    @property
+    def comparison(self) -> DataFrame:
+        """A row for each expected value, beside what was measured."""
+        return _pandas().DataFrame(self.compare(), columns=Row._fields)
+
+    def compare(self) -> list[Row]:
+        """Returns the expected values beside what was measured."""
+        return compare(self.study, self.pairs)
+
     def differences(self, baseline: str | None = None, confidence: float = 0.95) -> DataFrame:
         """Returns how the runs of the policies differ from those of one policy, in pairs.
 
@@ -58,9 +79,8 @@ class LoadedStudy:
             baseline: this policy, as the study has it; by default the first.
             confidence: the probability that the intervals from `low` to `high` hold.
         """
-        policy = self.study.policy[0] if baseline is None else self._find_policy(baseline)
         rows = []
-        for pair, statistics in compare_to(policy, self.study, self._pairs):
+        for pair, statistics in self.paired_differences(baseline):
             for quantity, difference in statistics.items():
                 low, high = difference.interval(confidence)
                 row = {
@@ -72,30 +92,43 @@ class LoadedStudy:
                     "high": float(high),
                 }
                 rows.append(row)
-        return import_extra("pandas", "logged").DataFrame(rows)
+        return _pandas().DataFrame(rows)
 
-    def plot(
-        self, panels: Sequence[str] | None = None, quantiles: Sequence[float] | None = None
-    ) -> Figure:
+    def paired_differences(self, baseline: str | None = None) -> list[PairDifference]:
+        """Returns the differences of all other policies to one, by default the first."""
+        policy = self.study.policy[0] if baseline is None else self._find_policy(baseline)
+        return compare_to(policy, self.study, self.pairs)
+
+    def plot(self, **view: typing.Unpack[View]) -> Figure:
         """Returns the study's figure, which `savefig` of matplotlib writes in any format.
 
         Args:
-            panels: what to draw over steps; by default, what the study says.
-            quantiles: two quantiles over runs, if the study was run with quantiles.
+            **view: `title`, `panels`, `quantiles` or `log_axes`, in place of those of the study.
         """
-        values = self.study.to_dict()
-        if panels is not None:
-            values["panels"] = list(panels)
-        if quantiles is not None:
-            values["quantiles"] = list(quantiles)
-        study = Study.from_dict(values)
+        from bandit_envs.studies.figures import draw_study  # noqa: PLC0415 - needs matplotlib
+
+        study = self.study.shown(**view)
         if study.quantiles and not self.study.quantiles:
             raise ValueError("quantiles are not kept; expected a study that was run with quantiles")
         if "arms" in study.panels:
             raise ValueError("panels has arms, a picture of one problem; expected other panels")
-        # Levels may change, as the sums that quantiles are taken of have been kept.
-        study = dataclasses.replace(self.study, panels=study.panels, quantiles=study.quantiles)
-        return draw_study(study, self._pairs)
+        return draw_study(study, self.pairs)
+
+    def write_figure(self, file: str | Path) -> None:
+        """Writes the study's figure to a file ending in .png, .svg or .pdf."""
+        from bandit_envs.studies.figures import study_figure  # noqa: PLC0415 - needs matplotlib
+
+        path = Path(file)
+        image = study_figure(self.study, self.pairs, path.suffix.removeprefix("."))
+        atomic_write(path, [image])
+
+    def write_tables(self) -> None:
+        """Writes the tables to CSV files in the folder, as the command does."""
+        write_tables(self.folder, self.study, self.pairs)
+        comparison = self.compare()
+        if comparison:
+            table = csv_rows([Row._fields, *comparison])
+            atomic_write(self.folder / "comparison.csv", [table])
 
     def _find_policy(self, text: str) -> PolicyChoice:
         (choice,) = PolicyChoice.expand(text)
@@ -105,10 +138,10 @@ class LoadedStudy:
         return choice
 
     def _frame(self, name: str) -> DataFrame:
-        pandas = import_extra("pandas", "logged")
+        pandas = _pandas()
         table = study_tables(self.study)[name]
         frames = []
-        for pair in self._pairs:
+        for pair in self.pairs:
             if pair.runs == self.study.runs:
                 columns = {
                     "environment": str(pair.environment),
@@ -120,40 +153,22 @@ class LoadedStudy:
         return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
 
-def load_study(folder: str | Path) -> LoadedStudy:
-    """Returns what has finished of the study in a folder of results."""
-    return LoadedStudy(Results.read(Path(folder), {}))
-
-
-def run_study(
-    study: Study,
-    folder: str | Path,
-    *,
-    backend: str = "loky",
-    workers: int = 1,
-    address: str | None = None,
-    overwrite: bool = False,
-) -> LoadedStudy:
-    """Runs what is missing of a study and returns what has finished.
+def load(folder: str | Path, **view: typing.Unpack[View]) -> LoadedStudy:
+    """Returns what has finished of the study in a folder of results.
 
     Args:
-        study: the study; `Study.from_dict` makes it.
-        folder: where its results are, as the command leaves them.
-        backend: "loky", "threading", "dask" or "ray".
-        workers: processes or threads.
-        address: of a running Dask or Ray cluster.
-        overwrite: whether to delete the folder's results of another study or version.
+        folder: the folder.
+        **view: `title`, `panels`, `quantiles` or `log_axes`, in place of those of the study.
 
     Raises:
-        RuntimeError: tasks have failed. What has finished is kept.
+        ValueError: the folder holds no results of a study, or older ones.
     """
-    results = Results(Path(folder), study)
-    with start_backend(backend, workers, address) as apply, results.lock(overwrite):
-        results.load()
-        missing = results.missing()
-        outcomes = apply(functools.partial(try_task, results.files), missing) if missing else []
-        problems = [problem for problem in outcomes if problem is not None]
-        results.load()
-    if problems:
-        raise RuntimeError(f"{len(problems)} tasks have failed, such as {problems[0]}")
-    return LoadedStudy(results)
+    # This needs packages of the extra "cli", which loading the package does not.
+    from bandit_envs.studies.results import Results  # noqa: PLC0415
+
+    return LoadedStudy.from_results(Results.read(Path(folder), view))
+
+
+def _pandas() -> Any:
+    """Returns pandas, which the frames need."""
+    return import_extra("pandas", "logged")

@@ -7,8 +7,8 @@ from bandit_envs.logged import LogRecorder, scan_log, write_log
 from bandit_envs.logged.recorder import remove_parts
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.specs import SlateSpec
-from bandit_envs.studies.run import make_pair
 from bandit_envs.studies.study import RUNS_PER_TASK, Task
+from bandit_envs.studies.tasks import make_pair
 from bandit_envs.wrappers.delays import max_delay_of
 
 

@@ -1,18 +1,22 @@
 """The tables of a study, and their CSV files."""
 
+from __future__ import annotations
+
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.metrics import QUANTITIES, of_runs
-from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
+
+if TYPE_CHECKING:
+    from bandit_envs.studies.results import PairResult
 
 
 class Table(NamedTuple):

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
 from bandit_envs.metrics import Statistics
-from bandit_envs.studies.loaded import run_study
+from bandit_envs.studies import run
 from bandit_envs.studies.study import Study
 
 VALUES = {
@@ -27,7 +27,7 @@ VALUES = {
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
-    return run_study(Study.from_dict(VALUES), tmp_path_factory.mktemp("best_arm"))
+    return run(Study.from_dict(VALUES), tmp_path_factory.mktemp("best_arm"))
 
 
 def test_tables_have_errors_with_wilsons_interval_and_steps_with_quantiles(loaded):
@@ -42,7 +42,7 @@ def test_tables_have_errors_with_wilsons_interval_and_steps_with_quantiles(loade
 
 
 def test_a_longer_study_of_rows_that_have_stopped_finds_the_same(loaded, tmp_path):
-    longer = run_study(Study.from_dict({**VALUES, "steps": 90}), tmp_path)
+    longer = run(Study.from_dict({**VALUES, "steps": 90}), tmp_path)
     shown = [name for name in loaded.summary if name != "step"]
     importlib.import_module("pandas").testing.assert_frame_equal(
         longer.summary[shown], loaded.summary[shown]
@@ -57,7 +57,7 @@ def test_the_figure_shows_all_four(loaded):
 
 def test_other_metrics_are_those_of_all_steps_with_the_recommended_action_at_the_end(tmp_path):
     values = {**VALUES, "metrics": ["percent_optimal", "error"], "panels": ["error"]}
-    summary = run_study(Study.from_dict(values), tmp_path).summary
+    summary = run(Study.from_dict(values), tmp_path).summary
     np.testing.assert_allclose(summary.percent_optimal, 100.0 * (1.0 - summary.error))
 
 

@@ -14,8 +14,8 @@ from bandit_envs.metrics import MetricResult, Statistics
 from bandit_envs.studies.choice import parse_toml
 from bandit_envs.studies.expected import compare
 from bandit_envs.studies.results import PairResult
-from bandit_envs.studies.run import run_task
 from bandit_envs.studies.study import Study
+from bandit_envs.studies.tasks import run_task
 from tests.command_line import example_text, gallery, rows, run, sweep
 from tests.studies.test_study import study
 

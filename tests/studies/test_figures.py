@@ -14,7 +14,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.studies import study as studying
 from bandit_envs.studies.figures import draw_study, study_figure
 from bandit_envs.studies.results import PairResult, merge
-from bandit_envs.studies.run import run_task
+from bandit_envs.studies.tasks import run_task
 from tests.studies.test_study import study
 
 PANELS = ["reward", "percent_optimal"]

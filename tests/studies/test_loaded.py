@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 pytest.importorskip("pandas")
 
-from bandit_envs.studies.loaded import load_study, run_study
+from bandit_envs.studies import load, run
 from tests.command_line import TABLES, TINY, sweep, task_files
 from tests.studies.test_run import STUMBLING
 from tests.studies.test_study import parse
@@ -23,9 +23,9 @@ QUANTILES = TINY.replace("steps = 5", "steps = 5\nquantiles = [0.1, 0.9]")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder in which `run_study` has left its results."""
+    """A folder in which `run` has left its results."""
     folder = tmp_path_factory.mktemp("python")
-    run_study(parse(QUANTILES), folder)
+    run(parse(QUANTILES), folder)
     return folder
 
 
@@ -37,7 +37,7 @@ def test_a_study_run_in_python_is_one_that_the_command_has_finished(folder, tmp_
 
 def test_frames_hold_what_the_files_hold(folder):
     sweep(folder, QUANTILES, output=folder)
-    loaded = load_study(folder)
+    loaded = load(folder)
     for name in TABLES:
         frame = getattr(loaded, name.removesuffix(".csv"))
         pandas.testing.assert_frame_equal(frame, pandas.read_csv(folder / name), rtol=1e-9)
@@ -45,7 +45,7 @@ def test_frames_hold_what_the_files_hold(folder):
 
 
 def test_differences_are_those_of_paired_runs_to_any_policy(folder):
-    loaded = load_study(folder)
+    loaded = load(folder)
     baseline = "linear_epsilon_greedy:epsilon=0.5"
     found = loaded.differences(baseline)
     assert set(found.policy) == {str(policy) for policy in loaded.study.policy} - {baseline}
@@ -60,7 +60,7 @@ def test_differences_are_those_of_paired_runs_to_any_policy(folder):
 
 
 def test_a_figure_is_matplotlibs_and_shows_other_panels_and_quantiles(folder):
-    loaded = load_study(folder)
+    loaded = load(folder)
     figure = loaded.plot(panels=["reward"], quantiles=[0.25, 0.75])
     assert "25% and 75% quantiles" in figure.texts[0].get_text()
     file = io.BytesIO()
@@ -76,8 +76,8 @@ def test_a_figure_is_matplotlibs_and_shows_other_panels_and_quantiles(folder):
 
 def test_tasks_that_fail_are_told_and_the_others_are_kept(tmp_path):
     with pytest.raises(RuntimeError, match=r"tasks have failed, such as .*Stumbling.*no luck"):
-        run_study(parse(STUMBLING), tmp_path)
-    loaded = load_study(tmp_path)
+        run(parse(STUMBLING), tmp_path)
+    loaded = load(tmp_path)
     assert 0 < loaded.num_missing == 12 - len(task_files(tmp_path)) < 6
     assert set(loaded.summary.policy) == {"random"}
     with pytest.raises(ValueError, match="run with quantiles"):
@@ -85,10 +85,10 @@ def test_tasks_that_fail_are_told_and_the_others_are_kept(tmp_path):
 
 
 def test_nothing_finished_is_an_empty_frame(tmp_path):
-    run_study(parse(TINY), tmp_path)
+    run(parse(TINY), tmp_path)
     for file in task_files(tmp_path):
         file.unlink()
-    loaded = load_study(tmp_path)
+    loaded = load(tmp_path)
     assert len(loaded.summary) == len(loaded.differences()) == 0
     assert loaded.num_missing == 20
     (axis,) = loaded.plot().axes

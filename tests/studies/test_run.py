@@ -13,10 +13,10 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 from bandit_envs import AverageRewardMetric, KArmedTestbed, StepDriver, UCBPolicy
-from bandit_envs.studies import run as running
 from bandit_envs.studies import study as studying
+from bandit_envs.studies import tasks as doing
 from bandit_envs.studies.results import Results
-from bandit_envs.studies.run import run_task
+from bandit_envs.studies.tasks import run_task
 from bandit_envs.testing import assert_identical
 from tests.command_line import (
     CONTEXTUAL,
@@ -72,7 +72,7 @@ def test_all_policies_meet_the_same_problems(environment, monkeypatch):
 
             super().__init__(env, policy, (look, *observers), num_steps)
 
-    monkeypatch.setattr(running, "StepDriver", Spy)
+    monkeypatch.setattr(doing, "StepDriver", Spy)
     monkeypatch.setattr(studying, "RUNS_PER_TASK", 2)
     tasks = study([environment], ["random", "greedy"], runs=4, steps=3, metrics=["reward"]).tasks()
     for task in tasks:
@@ -162,16 +162,16 @@ def test_where_a_task_fails_the_others_go_on(tmp_path, backend):
 
 POISON = """
 import os
-import bandit_envs.studies.run as run
+import bandit_envs.studies.tasks as tasks
 
-run_task = run.run_task
+run_task = tasks.run_task
 
 def run_or_die(task, progress):
     if str(task.policy) == "linear_epsilon_greedy:epsilon=0.5":
         os._exit(3)
     return run_task(task, progress)
 
-run.run_task = run_or_die
+tasks.run_task = run_or_die
 """
 
 
@@ -191,7 +191,7 @@ def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(tm
 
 
 def test_a_worker_with_another_numpy_does_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "VERSIONS", {**running.VERSIONS, "numpy": "0.9"})
+    monkeypatch.setattr(doing, "VERSIONS", {**doing.VERSIONS, "numpy": "0.9"})
     code, _, err = sweep(tmp_path, TINY)
     assert code == 1
     assert err.count("failed: ") == 20
