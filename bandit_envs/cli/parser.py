@@ -40,6 +40,7 @@ EXAMPLES = {
     "report": (
         "bandit-envs report results/study",
         "bandit-envs report results/study --panels reward,regret --figure paper.pdf",
+        "bandit-envs report results/study --baseline ucb:c=1",
     ),
     "evaluate": (
         "bandit-envs evaluate log.npz --policy random --policy greedy",
@@ -185,6 +186,8 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
     text = "the figure's file, ending in .png, .svg or .pdf (default: one in the folder)"
     parser.add_argument("--figure", type=Path, metavar="FILE", help=text)
+    text = "the policy of the study that others are compared with (default: the first)"
+    parser.add_argument("--baseline", metavar="SPEC", help=text)
     _add_views(parser)
 
 

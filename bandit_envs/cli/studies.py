@@ -113,7 +113,7 @@ def report(options: argparse.Namespace) -> int:
     if options.quantiles and found.num_missing == number:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     _write_and_show(found, figure)
-    show_differences(found)
+    show_differences(found, options.baseline)
     if found.num_missing:
         OUT.print(f"{found.num_missing} of {number} tasks have not finished")
     return 0

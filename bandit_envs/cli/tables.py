@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bandit_envs.cli.console import OUT, new_table
 from bandit_envs.metrics import Quantity
 from bandit_envs.studies import LoadedStudy
+from bandit_envs.studies.differences import corrected_p_values
 from bandit_envs.studies.expected import Row
 from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
@@ -44,29 +45,37 @@ def show_comparison(comparison: Sequence[Row]) -> None:
         OUT.print(table)
 
 
-def show_differences(found: LoadedStudy) -> None:
-    """Prints how the runs of each policy differ from those of the first policy."""
+def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
+    """Prints how the runs of each policy differ from those of one policy, by default the first."""
     study = found.study
-    first = study.policy[0]
-    differences = found.paired_differences()[:MAX_ROWS]
+    policy = found.find_policy(baseline)
+    differences = found.paired_differences(baseline)
     if not differences:
         return
-    quantities = [study.summary[name] for name in differences[0].statistics]
+    quantities = {name: study.summary[name] for name in differences[0].runs}
+    headings = [quantity.heading for quantity in quantities.values()]
     table = new_table(
-        f"Differences to {', '.join(first.parts())} on the same problems",
+        f"Differences to {', '.join(policy.parts())} on the same problems",
         "policy",
-        *(quantity.heading for quantity in quantities),
-        caption="with 95% confidence intervals of the mean over runs",
+        *headings,
+        caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
+        " test, corrected by Holm for the number of policies",
     )
-    for pair, statistics in differences:
+    shown = zip(differences[:MAX_ROWS], corrected_p_values(differences))
+    for difference, p_values in shown:
         cells = []
-        for quantity, each in zip(quantities, statistics.values()):
-            low, high = map(float, each.interval(0.95))
-            mean = float(each.mean)
-            value, start, end = quantity.texts(mean, low, high, error=high - mean)
-            cells.append(f"{value} ({start} to {end})")
+        for name, quantity in quantities.items():
+            statistics = difference.statistics(name)
+            low, high = map(float, statistics.interval(0.95))
+            numbers = (float(statistics.mean), low, high)
+            value, start, end = quantity.texts(*numbers, error=high - low)
+            t, wilcoxon = (f"{p:.2g}" if p >= 1e-4 else "<1e-4" for p in p_values[name])
+            cells.append(f"{value} ({start} to {end})\np {t}, {wilcoxon}")
+        pair = difference.pair
         table.add_row(study.label(pair.environment, pair.policy), *cells)
     OUT.print(table)
+    if len(differences) > MAX_ROWS:
+        OUT.print(f"In Python, load(folder).differences() has all {len(differences)} rows")
 
 
 def _caption(study: Study) -> str:

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.studies.choice import PolicyChoice
-from bandit_envs.studies.differences import PairDifference, compare_to
+from bandit_envs.studies.differences import (
+    Difference,
+    PairDifference,
+    compare_to,
+    describe_differences,
+)
 from bandit_envs.studies.expected import Row, compare
+from bandit_envs.studies.latex import latex_table
 from bandit_envs.studies.study import Study, View
 from bandit_envs.studies.tables import csv_rows, study_tables, write_tables
 
@@ -72,32 +78,45 @@ class LoadedStudy:
         """Returns the expected values beside what was measured."""
         return compare(self.study, self.pairs)
 
-    def differences(self, baseline: str | None = None, confidence: float = 0.95) -> DataFrame:
+    def differences(
+        self, baseline: str | None = None, confidence: float = 0.95, resamples: int = 2000
+    ) -> DataFrame:
         """Returns how the runs of the policies differ from those of one policy, in pairs.
+
+        A row has the mean difference, its interval by Student's t (`low`, `high`) and by the
+        bootstrap, and the p-values of the paired t-test and of Wilcoxon's signed-rank test. Those
+        that end in `_holm` are corrected for the number of policies in the environment.
 
         Args:
             baseline: this policy, as the study has it; by default the first.
-            confidence: the probability that the intervals from `low` to `high` hold.
+            confidence: the probability that the intervals hold.
+            resamples: how often the bootstrap draws all runs anew.
         """
-        rows = []
-        for pair, statistics in self.paired_differences(baseline):
-            for quantity, difference in statistics.items():
-                low, high = difference.interval(confidence)
-                row = {
-                    "environment": str(pair.environment),
-                    "policy": str(pair.policy),
-                    "quantity": quantity,
-                    "difference": float(difference.mean),
-                    "low": float(low),
-                    "high": float(high),
-                }
-                rows.append(row)
-        return _pandas().DataFrame(rows)
+        found = self.paired_differences(baseline)
+        rows = describe_differences(found, confidence, resamples)
+        return _pandas().DataFrame(rows, columns=Difference._fields)
 
     def paired_differences(self, baseline: str | None = None) -> list[PairDifference]:
-        """Returns the differences of all other policies to one, by default the first."""
-        policy = self.study.policy[0] if baseline is None else self._find_policy(baseline)
-        return compare_to(policy, self.study, self.pairs)
+        """Returns the differences of the runs of all other policies to one, as arrays."""
+        return compare_to(self.find_policy(baseline), self.study, self.pairs)
+
+    def find_policy(self, text: str | None) -> PolicyChoice:
+        """Returns the policy that a text names, or without one the first of the study."""
+        if text is None:
+            return self.study.policy[0]
+        (choice,) = PolicyChoice.expand(text)
+        if choice not in self.study.policy:
+            expected = ", ".join(map(str, self.study.policy))
+            raise ValueError(f"baseline is {text}; expected one of {expected}")
+        return choice
+
+    def to_latex(self, quantities: Sequence[str] | None = None) -> str:
+        """Returns the summary as a table of LaTeX, which needs the package booktabs.
+
+        Args:
+            quantities: the columns, such as "mean_reward"; by default, those of the summary.
+        """
+        return latex_table(self.study, self.pairs, quantities)
 
     def plot(self, **view: typing.Unpack[View]) -> Figure:
         """Returns the study's figure, which `savefig` of matplotlib writes in any format.
@@ -129,13 +148,6 @@ class LoadedStudy:
         if comparison:
             table = csv_rows([Row._fields, *comparison])
             atomic_write(self.folder / "comparison.csv", [table])
-
-    def _find_policy(self, text: str) -> PolicyChoice:
-        (choice,) = PolicyChoice.expand(text)
-        if choice not in self.study.policy:
-            expected = ", ".join(map(str, self.study.policy))
-            raise ValueError(f"baseline is {text}; expected one of {expected}")
-        return choice
 
     def _frame(self, name: str) -> DataFrame:
         pandas = _pandas()

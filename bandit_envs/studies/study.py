@@ -194,13 +194,14 @@ class Study:
         return list(itertools.product(self.environment, self.policy))
 
     @property
+    def quantities(self) -> dict[str, Quantity]:
+        """All quantities that are measured."""
+        return {name: each for name, each in QUANTITIES.items() if each.metric in self.metrics}
+
+    @property
     def summary(self) -> dict[str, Quantity]:
         """The quantities of the summary."""
-        return {
-            name: quantity
-            for name, quantity in QUANTITIES.items()
-            if quantity.metric in self.metrics and quantity.heading
-        }
+        return {name: each for name, each in self.quantities.items() if each.heading}
 
     @property
     def spread(self) -> str:

@@ -1,0 +1,130 @@
+"""Differences between policies: intervals, p-values and their correction."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("rich")
+pytest.importorskip("pandas")
+pytest.importorskip("scipy")
+
+from bandit_envs.studies import Study, load, run
+from bandit_envs.studies.differences import holm
+from bandit_envs.studies.latex import escape
+from tests import command_line
+
+stats = importlib.import_module("scipy.stats")
+
+POLICIES = ["greedy", "ucb:c=1", "epsilon_greedy:epsilon=0", "epsilon_greedy:epsilon=0.1"]
+VALUES = {
+    "title": "Differences",
+    "runs": 40,
+    "steps": 30,
+    "environment": ["testbed:k=3", "testbed:k=5"],
+    "policy": POLICIES,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("differences")
+    run(Study.from_dict(VALUES), folder)
+    return folder
+
+
+def of_runs(found, environment, policy, baseline):
+    table = found.runs[found.runs.environment == environment]
+    means = table.pivot(index="run", columns="policy", values="mean_reward")
+    return means[policy] - means[baseline]
+
+
+def test_p_values_are_those_of_scipy_for_paired_runs(folder):
+    found = load(folder)
+    for row in found.differences("ucb:c=1").itertuples():
+        if row.quantity == "mean_reward":
+            differences = of_runs(found, row.environment, row.policy, "ucb:c=1")
+            assert row.p_t == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+            assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(differences).pvalue)
+            assert row.low < row.difference < row.high
+            assert row.bootstrap_low < row.difference < row.bootstrap_high
+
+
+def test_holm_corrects_over_the_policies_of_an_environment(folder):
+    frame = load(folder).differences()
+    for _, group in frame.groupby(["environment", "quantity"]):
+        assert len(group) == 3
+        np.testing.assert_allclose(group.p_t_holm, holm(group.p_t))
+        assert (group.p_t_holm >= group.p_t).all()
+
+
+def test_holms_correction_is_that_of_his_paper():
+    assert holm([0.005, 0.011, 0.02, 0.04, 0.13]) == pytest.approx([0.025, 0.044, 0.06, 0.08, 0.13])
+    assert holm([0.4, 0.3]) == [0.6, 0.6]
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_chance_makes_some_of_many_corrected_p_values_small_in_five_of_a_hundred_studies():
+    p_values = np.random.default_rng(0).random((2000, 20))
+    share = np.mean([min(holm(each)) < 0.05 for each in p_values])
+    assert 0.035 < share < 0.065
+
+
+def test_policies_that_do_the_same_do_not_differ(tmp_path):
+    values = {**VALUES, "policy": ["tests.studies.mine:Always:action=0", "constant:number=0"]}
+    frame = run(Study.from_dict(values), tmp_path).differences()
+    assert (frame[["difference", "bootstrap_low", "bootstrap_high"]] == 0.0).all(axis=None)
+    assert (frame[["p_t", "p_wilcoxon", "p_t_holm"]] == 1.0).all(axis=None)
+
+
+def test_bootstrap_intervals_repeat_and_are_near_those_of_students_t(folder):
+    first = load(folder).differences(resamples=4000)
+    assert first.equals(load(folder).differences(resamples=4000))
+    widths = (first.bootstrap_high - first.bootstrap_low) / (first.high - first.low)
+    assert widths.dropna().between(0.8, 1.25).all()
+
+
+def test_a_wrong_baseline_confidence_or_number_of_resamples_is_refused(folder):
+    found = load(folder)
+    with pytest.raises(ValueError, match="baseline is random; expected one of greedy"):
+        found.differences("random")
+    with pytest.raises(ValueError, match="confidence is 1"):
+        found.differences(confidence=1)
+    with pytest.raises(ValueError, match="resamples is 0"):
+        found.differences(resamples=0)
+
+
+def test_the_report_compares_with_any_policy_and_tells_p_values(folder):
+    outcome = command_line.run("report", folder, "--baseline", "ucb:c=1")
+    assert outcome.code == 0
+    shown = outcome.out.partition("Differences to UCB, c=1")[2]
+    assert shown.count("ε-greedy, ε=0.1") == 2
+    row = load(folder).differences("ucb:c=1").iloc[0]
+    assert f"p {row.p_t_holm:.2g}, {row.p_wilcoxon_holm:.2g}" in shown
+    code, _, err = command_line.run("report", folder, "--baseline", "thompson")
+    assert code == 2
+    assert "baseline is thompson; expected one of greedy" in err
+
+
+def test_a_table_of_latex_has_every_policy_by_environment(folder):
+    found = load(folder)
+    lines = found.to_latex(["mean_reward"]).splitlines()
+    assert lines[0] == r"\begin{tabular}{lr}"
+    assert lines[2] == r"policy & mean reward \\"
+    assert lines.count(r"\midrule") == 2
+    first = found.summary.iloc[0]
+    (cell,) = [line.partition(" & ")[2] for line in lines if line.startswith("greedy")][:1]
+    mean, error = cell.removesuffix(r"$ \\").removeprefix("$").split(r" \pm ")
+    assert float(mean) == pytest.approx(first.mean_reward, abs=1e-3)
+    assert float(error) == pytest.approx(first.mean_reward_se, abs=1e-3)
+    assert found.to_latex().count("&") > found.to_latex(["mean_reward"]).count("&")
+    with pytest.raises(ValueError, match="quantities has 'loss'; expected some of reward"):
+        found.to_latex(["loss"])
+
+
+def test_latex_gets_no_signs_of_its_own():
+    assert escape("50% of a_b & {c} ~ #1^2") == (
+        r"50\% of a\_b \& \{c\} \textasciitilde{} \#1\textasciicircum{}2"
+    )
