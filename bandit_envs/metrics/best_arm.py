@@ -65,8 +65,9 @@ class SimpleRegretMetric(BestArmMetric):
 
     def _levels(self, trajectory: Trajectory) -> Floats:
         recommended = self._policy.recommend(self._env.current_time_step())
-        means = self._bandit._means_now()
-        return np.asarray(means.optimum.reward - means.of(recommended), np.float64)
+        means = self._bandit.expected_rewards()
+        expected = means[np.arange(len(recommended)), recommended]
+        return np.asarray(self._bandit.optimal_reward() - expected, np.float64)
 
 
 class ErrorMetric(SimpleRegretMetric):

@@ -49,7 +49,9 @@ class Pulls(NamedTuple):
         self.steps[rows] = steps
 
     def take(self, rows: Indices) -> Pulls:
-        """Returns a copy of some rows."""
+        """Returns some rows, [n] in ascending order, which must not be written to."""
+        if len(rows) == len(self.steps):
+            return self
         return Pulls(
             counts=self.counts.take(rows, axis=0),
             sums=self.sums.take(rows, axis=0),

@@ -10,6 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_integer, check_positive
 from bandit_envs.policies.best_arm import BestArmPolicy, Search, scores_in_turn
+from bandit_envs.policies.draws import largest_values, row_sums
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.policies.stopping import check_delta
@@ -116,13 +117,13 @@ class SuccessiveEliminationPolicy(BestArmPolicy):
         n = pulls.counts[at, chosen]
         level = np.log(5.0 * self.num_actions / self._delta * n * n)
         plan.widths[rows, chosen] = self._scale * np.sqrt(level / n)
-        widths = plan.widths[rows]
-        active = plan.active[rows]
+        widths = plan.widths.take(rows, axis=0)
+        active = plan.active.take(rows, axis=0)
         # A mask may leave only actions that were dropped; these drop no others.
-        lower = np.where(active, pulls.values - widths, -np.inf).max(axis=1, keepdims=True)
+        _, lower = largest_values(np.where(active, pulls.values - widths, -np.inf))
         active &= pulls.values + widths >= lower
         plan.active[rows] = active
-        search.stopped[rows] = np.count_nonzero(active, axis=1) == 1
+        search.stopped[rows] = row_sums(active) == 1.0
 
     def _candidates(self, search: Search) -> Mask:
         active: Mask = search.plan.active

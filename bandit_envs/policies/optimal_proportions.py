@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats, Indices, check_array
 from bandit_envs.base.checks import check_numbers, short_repr
+from bandit_envs.policies.draws import row_sums
 from bandit_envs.policies.reward_laws import RewardLaw, law_of
 
 MAX_ITERATIONS = 60
@@ -22,9 +23,6 @@ FEW_ITERATIONS = 3
 
 LARGEST_RATIO = 3.0
 """Of another action's proportion to that of the best. At the optimum, it is at most about 1.7."""
-
-SMALLEST_GAP = 1e-6
-"""By so much, in relation to 1 plus its mean, the best action is taken as better than others."""
 
 
 class CharacteristicTime(NamedTuple):
@@ -106,7 +104,7 @@ def optimal_weights(
     Args:
         law: of the rewards.
         means: [n, K].
-        leaders: the best action of each row, [n]; others are taken as worse by `SMALLEST_GAP`.
+        leaders: the best action of each row, [n]. It is taken as better by `law.smallest_gap`.
         tolerance: the last change of these logarithms.
         start: proportions to start from, [n, K]; rows with a 0 start elsewhere.
     """
@@ -114,13 +112,14 @@ def optimal_weights(
     low, high = law.reward_range
     best = np.clip(means[rows, leaders], low + law.margin, high - law.margin)[:, np.newaxis]
     others = _best_first(means, leaders)[:, 1:]
-    others = np.minimum(others, best - SMALLEST_GAP * (1.0 + np.abs(best)))
+    others = np.minimum(others, best - law.smallest_gap)
     others = np.maximum(others, low + law.margin / 2.0)
     ratios = np.full_like(others, np.inf)
     if start is not None:
         given = _best_first(start, leaders)
         np.divide(given[:, 1:], given[:, :1], out=ratios, where=given[:, :1] > 0.0)
-    is_near = ratios.max(axis=1) <= LARGEST_RATIO  # unless the best action is another one
+    # Where the best action has changed, the last proportions are not a good start.
+    is_near = ratios.max(axis=1) <= LARGEST_RATIO
     state = _Iterates(law, best, others, ratios, np.empty(len(means)))
     is_near[state.improve(np.flatnonzero(is_near), tolerance, FEW_ITERATIONS)] = False
     far = np.flatnonzero(~is_near)
@@ -188,26 +187,27 @@ class _Iterates(NamedTuple):
         for _ in range(iterations):
             if rows.size == 0:
                 break
-            x = self.ratios[rows]
-            changes, self.values[rows] = _newton_step(
-                self.law, self.best[rows], self.others[rows], x
-            )
+            x = self.ratios.take(rows, axis=0)
+            best = self.best.take(rows, axis=0)
+            others = self.others.take(rows, axis=0)
+            changes, self.values[rows] = _newton_step(self.law, best, others, x)
             self.ratios[rows] = np.minimum(x * np.exp(changes), LARGEST_RATIO)
-            rows = rows[np.abs(changes).max(axis=1) > tolerance]
+            rows = rows[(np.abs(changes) > tolerance).any(axis=1)]
         return rows
 
 
 def _newton_step(law: RewardLaw, best: Floats, others: Floats, x: Floats) -> tuple[Floats, Floats]:
     """Returns the changes of the logarithms of x [n, K - 1], and y [n] after them."""
-    between = (best + x * others) / (1.0 + x)
+    weight = 1.0 / (1.0 + x)  # of the best action, in the mean of both
+    gap = best - others
+    between = others + gap * weight
     of_best = law.divergence(best, between)
     of_other = law.divergence(others, between)
     value = of_best + x * of_other
     share = of_best / of_other
     # The derivative of a divergence by its second mean m is (m - p) / variance(m).
-    speed = (others - best) / (1.0 + x) ** 2 / law.variance(between)
-    slope = speed * (between - best - share * (between - others)) / of_other**2
-    total = (share - slope * value).sum(axis=1)
-    y = (1.0 - total) / slope.sum(axis=1)
+    slope = (gap * weight / of_other) ** 2 * weight * (x + share) / law.variance(between)
+    total = row_sums(share - slope * value)
+    y = (1.0 - total) / row_sums(slope)
     changes = (y[:, np.newaxis] - value) / (x * of_other)
     return np.clip(changes, -LARGEST_CHANGE, LARGEST_CHANGE), y

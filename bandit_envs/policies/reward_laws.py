@@ -22,6 +22,9 @@ class RewardLaw(abc.ABC):
     margin: float
     """How far means are kept from the ends of the range, where divergences are infinite."""
 
+    smallest_gap: float
+    """By so much, the best action is taken as better than others: T* is infinite without a gap."""
+
     @abc.abstractmethod
     def divergence(self, p: Floats, q: Floats) -> Floats:
         """Returns the Kullback-Leibler divergence of the law of mean p from that of mean q."""
@@ -31,10 +34,16 @@ class RewardLaw(abc.ABC):
         """Returns the variance of the rewards."""
 
     @abc.abstractmethod
-    def potential(self, mean: Floats) -> Floats:
-        """Returns the convex function A of which the divergence is the excess over a tangent.
+    def likelihood_ratio(self, n: Floats, p: Floats, m: Floats, q: Floats) -> Floats:
+        """Returns how much more likely two means are than a common one: a logarithm.
 
-        divergence(p, q) = A(p) - A(q) - A'(q) (p - q)
+            n kl(p, r) + m kl(q, r),    r = (n p + m q) / (n + m)
+
+        Args:
+            n: the number of rewards with the mean p.
+            p: their mean.
+            m: the number of rewards with the mean q.
+            q: their mean.
         """
 
     @abc.abstractmethod
@@ -51,20 +60,27 @@ class BernoulliLaw(RewardLaw):
 
     reward_range = 0.0, 1.0
     margin = 1e-9
+    smallest_gap = 1e-6
 
     def divergence(self, p: Floats, q: Floats) -> Floats:
         difference = p - q
-        found: Floats = p * np.log1p(difference / q)
-        found += (1.0 - p) * np.log1p(-difference / (1.0 - q))
+        found: Floats = difference / q
+        np.log1p(found, out=found)
+        found *= p
+        difference /= q - 1.0
+        np.log1p(difference, out=difference)
+        difference *= 1.0 - p
+        found += difference
         return found
 
     def variance(self, mean: Floats) -> Floats:
         return mean * (1.0 - mean)
 
-    def potential(self, mean: Floats) -> Floats:
-        rest = 1.0 - mean
-        found: Floats = mean * np.log(np.maximum(mean, NEAR_0))
-        found += rest * np.log(np.maximum(rest, NEAR_0))
+    def likelihood_ratio(self, n: Floats, p: Floats, m: Floats, q: Floats) -> Floats:
+        total = n + m
+        between = (n * p + m * q) / np.maximum(total, 1.0)
+        found: Floats = n * _negative_entropy(p) + m * _negative_entropy(q)
+        found -= total * _negative_entropy(between)
         return found
 
     def upper_bounds(self, mean: Floats, level: Floats) -> Floats:
@@ -85,7 +101,9 @@ class NormalLaw(RewardLaw):
     margin = 0.0
 
     def __init__(self, std: float) -> None:
-        self._variance = check_positive("reward_std", std, MIN_STD, MAX_PARAMETER) ** 2
+        checked = check_positive("reward_std", std, MIN_STD, MAX_PARAMETER)
+        self._variance = checked**2
+        self.smallest_gap = 1e-6 * checked
 
     def divergence(self, p: Floats, q: Floats) -> Floats:
         return (p - q) ** 2 / (2.0 * self._variance)
@@ -93,14 +111,23 @@ class NormalLaw(RewardLaw):
     def variance(self, mean: Floats) -> Floats:
         return np.full_like(mean, self._variance)
 
-    def potential(self, mean: Floats) -> Floats:
-        return mean**2 / (2.0 * self._variance)
+    def likelihood_ratio(self, n: Floats, p: Floats, m: Floats, q: Floats) -> Floats:
+        pairs = n * m / np.maximum(n + m, 1.0)
+        return pairs * self.divergence(p, q)
 
     def upper_bounds(self, mean: Floats, level: Floats) -> Floats:
         return mean + np.sqrt(2.0 * self._variance * level)
 
     def lower_bounds(self, mean: Floats, level: Floats) -> Floats:
         return mean - np.sqrt(2.0 * self._variance * level)
+
+
+def _negative_entropy(mean: Floats) -> Floats:
+    """Returns the expected logarithm of the likelihood of rewards of 1 or 0."""
+    rest = 1.0 - mean
+    found: Floats = mean * np.log(np.maximum(mean, NEAR_0))
+    found += rest * np.log(np.maximum(rest, NEAR_0))
+    return found
 
 
 def law_of(reward_std: float | None) -> RewardLaw:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices
+from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import check_number, short_repr
-from bandit_envs.policies.best_arm import Pulls, Search
-from bandit_envs.policies.optimal_proportions import optimal_weights
+from bandit_envs.policies.best_arm import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.policies.reward_laws import RewardLaw, law_of
-
-TOLERANCE = 1e-3
-"""Of the logarithms of proportions: Newton's last step is exact to about its square."""
 
 Threshold = Callable[[Floats, int, float], Floats]
 """Returns a level [n] for the steps t [n], the number of actions and delta."""
@@ -75,14 +74,92 @@ def check_delta(delta: object) -> float:
     return check_number("delta", delta, 1e-100, 1.0)
 
 
+class ChernoffPolicy(BestArmPolicy):
+    """Stops as soon as the evidence is above a level: Chernoff's rule.
+
+        stop if Z_t > level_t
+        Z_t = min_b  N(a) kl(Q(a), m_b) + N(b) kl(Q(b), m_b)
+
+    Here, a is the action with the largest mean reward Q, and m_b the mean of all rewards of a and
+    b. Z is the logarithm of the likelihood ratio of the means found, and of any with which b is
+    not worse than a.
+
+    A subclass implements `_exploration_scores` or `_select`, and `_follow` if it has a plan.
+
+    Args:
+        delta: the largest probability of error, at most 1.
+        reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
+        threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016).
+    """
+
+    reward_range = 0.0, 1.0
+
+    def __init__(
+        self,
+        delta: float,
+        reward_std: float | None = None,
+        threshold: str = "practical",
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        super().__init__(**options)
+        self._law = law_of(reward_std)
+        self._level = StoppingLevel(threshold, delta, self.num_actions)
+        self.reward_range = self._law.reward_range
+
+    def _follow(self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices) -> None:
+        """Changes the plan after a reward of each of some rows.
+
+        Args:
+            plan: of all rows.
+            rows: those that had not stopped, [n] with n > 0. Nothing else may change.
+            pulls: of these rows.
+            leaders: the action of each of these rows with the largest mean reward, [n].
+        """
+
+    def _update(self, search: Search, rows: Indices) -> None:
+        pulls = search.pulls.take(rows)
+        leaders = pulls.leaders()
+        search.stopped[rows] = is_evident(self._law, pulls, leaders, self._level.after(pulls.steps))
+        self._follow(search.plan, rows, pulls, leaders)
+
+
+def is_evident(law: RewardLaw, pulls: Pulls, leaders: Indices, level: Floats) -> Mask:
+    """Returns whether the evidence that a row's leader is the best is above a level: [n].
+
+    The evidence is that against the action that looks least worse. Most rows already miss the level
+    with the action that has the second largest mean, hence all others are looked at in few rows.
+
+    Args:
+        law: of the rewards.
+        pulls: of n rows.
+        leaders: the actions with the largest mean rewards, [n].
+        level: [n], at least 0.
+    """
+    rows = np.arange(len(leaders))
+    values = pulls.values.copy()
+    values[rows, leaders] = -np.inf
+    second = values.argmax(axis=1)
+    found = law.likelihood_ratio(
+        pulls.counts[rows, leaders],
+        pulls.values[rows, leaders],
+        pulls.counts[rows, second],
+        pulls.values[rows, second],
+    )
+    evident: Mask = found > level
+    likely = np.flatnonzero(evident)
+    if likely.size:
+        evident[likely] = evidence(law, pulls.take(likely), leaders[likely]) > level[likely]
+    return evident
+
+
 def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices) -> Floats:
     """Returns how surely each row's leader is better than any other action: [n].
 
-        Z = min_b  N(a) kl(Q(a), m_b) + N(b) kl(Q(b), m_b)
-
-    Here, a is the leader, and m_b the mean of all rewards of a and b. This is the logarithm of the
-    likelihood ratio of the means found, and of any with which b is not worse. It is 0 if an action
-    was never chosen.
+    It is the smallest likelihood ratio of the leader and another action, and 0 if an action was
+    never chosen.
 
     Args:
         law: of the rewards.
@@ -90,41 +167,11 @@ def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices) -> Floats:
         leaders: the actions with the largest mean rewards, [n].
     """
     rows = np.arange(len(leaders))
-    alone = pulls.counts * law.potential(pulls.values)
-    counts = pulls.counts + pulls.counts[rows, leaders][:, np.newaxis]
-    sums = pulls.sums + pulls.sums[rows, leaders][:, np.newaxis]
-    ratios: Floats = alone + alone[rows, leaders][:, np.newaxis]
-    ratios -= counts * law.potential(sums / np.maximum(counts, 1.0))
+    ratios = law.likelihood_ratio(
+        pulls.counts[rows, leaders][:, np.newaxis],
+        pulls.values[rows, leaders][:, np.newaxis],
+        pulls.counts,
+        pulls.values,
+    )
     ratios[rows, leaders] = np.inf
     return np.asarray(np.maximum(ratios.min(axis=1), 0.0))
-
-
-class ChernoffRule:
-    """Stops a row when the evidence for its leader is above a level.
-
-    Args:
-        reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
-        level: of the evidence.
-    """
-
-    def __init__(self, reward_std: float | None, level: StoppingLevel) -> None:
-        self.law = law_of(reward_std)
-        self._level = level
-
-    def apply(self, search: Search, rows: Indices) -> tuple[Pulls, Indices]:
-        """Says which of some rows [n] stop, and returns their pulls and their leaders [n]."""
-        pulls = search.pulls.take(rows)
-        leaders = pulls.leaders()
-        found = evidence(self.law, pulls, leaders)
-        search.stopped[rows] = found > self._level.after(pulls.steps)
-        return pulls, leaders
-
-    def proportions(self, means: Floats, leaders: Indices, start: Floats) -> Floats:
-        """Returns the optimal proportions of some rows, near the last ones: [n, K].
-
-        Args:
-            means: [n, K].
-            leaders: the best actions, [n].
-            start: the last proportions, [n, K]; 0 if there are none.
-        """
-        return optimal_weights(self.law, means, leaders, TOLERANCE, start)[0]

@@ -9,17 +9,22 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_number
-from bandit_envs.policies.best_arm import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.best_arm import Pulls, Search
 from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.optimal_proportions import optimal_weights
 from bandit_envs.policies.policy import Actions, PolicyOptions
-from bandit_envs.policies.stopping import ChernoffRule, StoppingLevel
+from bandit_envs.policies.reward_laws import RewardLaw
+from bandit_envs.policies.stopping import ChernoffPolicy
 from bandit_envs.trajectories import TimeStep
+
+TOLERANCE = 1e-3
+"""Of the logarithms of proportions: Newton's last step is exact to about its square."""
 
 MAX_DRAWS = 1024
 """The most draws at a time. If the leader is best in all, the second best of one is chosen."""
 
 
-class LikelihoodRatioTestPolicy(BestArmPolicy):
+class LikelihoodRatioTestPolicy(ChernoffPolicy):
     """Chooses all actions equally often until the best one is known: a sequential test.
 
         A_t = argmin_a N(a),    stop if Z_t > level_t
@@ -42,34 +47,17 @@ class LikelihoodRatioTestPolicy(BestArmPolicy):
     array([[0.5, 0.5]])
     """
 
-    reward_range = 0.0, 1.0
-
-    def __init__(
-        self,
-        delta: float,
-        reward_std: float | None = None,
-        threshold: str = "practical",
-        **options: typing.Unpack[PolicyOptions],
-    ) -> None:
-        super().__init__(**options)
-        level = StoppingLevel(threshold, delta, self.num_actions)
-        self._rule = ChernoffRule(reward_std, level)
-        self.reward_range = self._rule.law.reward_range
-
     def _exploration_scores(self, search: Search) -> Floats:
         return -search.pulls.counts
 
-    def _update(self, search: Search, rows: Indices) -> None:
-        self._rule.apply(search, rows)
-
 
 class Tracking(NamedTuple):
-    """The proportions w* [B, K] of the means so far, 0 at first; updated in place."""
+    """The proportions w* [B, K] of the means so far, at first equal; updated in place."""
 
     weights: Floats
 
 
-class TrackAndStopPolicy(BestArmPolicy):
+class TrackAndStopPolicy(ChernoffPolicy):
     """Chooses in the proportions that are the best if the means are those found: D-tracking.
 
         A_t = argmin_a N(a)               if some N(a) < sqrt(t) - K / 2
@@ -93,22 +81,8 @@ class TrackAndStopPolicy(BestArmPolicy):
     array([[0.5, 0.5]])
     """
 
-    reward_range = 0.0, 1.0
-
-    def __init__(
-        self,
-        delta: float,
-        reward_std: float | None = None,
-        threshold: str = "practical",
-        **options: typing.Unpack[PolicyOptions],
-    ) -> None:
-        super().__init__(**options)
-        level = StoppingLevel(threshold, delta, self.num_actions)
-        self._rule = ChernoffRule(reward_std, level)
-        self.reward_range = self._rule.law.reward_range
-
     def _initial_plan(self) -> Tracking:
-        return Tracking(np.zeros(self._table_shape))
+        return Tracking(np.full(self._table_shape, 1.0 / self.num_actions))
 
     def _exploration_scores(self, search: Search) -> Floats:
         pulls = search.pulls
@@ -117,24 +91,18 @@ class TrackAndStopPolicy(BestArmPolicy):
         is_forced = pulls.counts.min(axis=1, keepdims=True) < fewest
         return np.where(is_forced, 0.0, t * search.plan.weights) - pulls.counts
 
-    def _update(self, search: Search, rows: Indices) -> None:
-        pulls, leaders = self._rule.apply(search, rows)
-        tried = pulls.counts.all(axis=1)
-        if tried.any():
-            weights: Floats = search.plan.weights
-            weights[rows[tried]] = self._rule.proportions(
-                pulls.values[tried], leaders[tried], weights[rows[tried]]
-            )
+    def _follow(self, plan: Tracking, rows: Indices, pulls: Pulls, leaders: Indices) -> None:
+        follow_means(self._law, plan.weights, rows, pulls, leaders)
 
 
 class CumulativeTracking(NamedTuple):
-    """The proportions w* [B, K], 0 at first, and their sums over steps; updated in place."""
+    """The proportions w* [B, K], at first equal, and their sums over steps; updated in place."""
 
     weights: Floats
     sums: Floats  # of proportions of at least eps
 
 
-class CTrackingPolicy(BestArmPolicy):
+class CTrackingPolicy(ChernoffPolicy):
     """Track-and-Stop that follows the sums of all proportions so far: C-tracking.
 
         A_t = argmax_a sum_{s <= t} w_s(a) - N(a)
@@ -157,39 +125,42 @@ class CTrackingPolicy(BestArmPolicy):
     array([[0.5, 0.5]])
     """
 
-    reward_range = 0.0, 1.0
-
-    def __init__(
-        self,
-        delta: float,
-        reward_std: float | None = None,
-        threshold: str = "practical",
-        **options: typing.Unpack[PolicyOptions],
-    ) -> None:
-        super().__init__(**options)
-        level = StoppingLevel(threshold, delta, self.num_actions)
-        self._rule = ChernoffRule(reward_std, level)
-        self.reward_range = self._rule.law.reward_range
-
     def _initial_plan(self) -> CumulativeTracking:
-        return CumulativeTracking(np.zeros(self._table_shape), np.zeros(self._table_shape))
+        weights = np.full(self._table_shape, 1.0 / self.num_actions)
+        return CumulativeTracking(weights, np.zeros(self._table_shape))
 
     def _exploration_scores(self, search: Search) -> Floats:
         counts = search.pulls.counts
         untried = counts.min(axis=1, keepdims=True) == 0.0
         return np.where(untried, 0.0, search.plan.sums) - counts
 
-    def _update(self, search: Search, rows: Indices) -> None:
-        pulls, leaders = self._rule.apply(search, rows)
-        tried = pulls.counts.all(axis=1)
-        plan: CumulativeTracking = search.plan
-        plan.sums[rows[~tried]] += 1.0 / self.num_actions
-        if tried.any():
-            weights = self._rule.proportions(
-                pulls.values[tried], leaders[tried], plan.weights[rows[tried]]
-            )
-            plan.weights[rows[tried]] = weights
-            plan.sums[rows[tried]] += with_floor(weights, pulls.steps[tried])
+    def _follow(
+        self, plan: CumulativeTracking, rows: Indices, pulls: Pulls, leaders: Indices
+    ) -> None:
+        follow_means(self._law, plan.weights, rows, pulls, leaders)
+        plan.sums[rows] += with_floor(plan.weights[rows], pulls.steps)
+
+
+def follow_means(
+    law: RewardLaw, weights: Floats, rows: Indices, pulls: Pulls, leaders: Indices
+) -> None:
+    """Sets proportions to those that are the best if the means are those found.
+
+    Rows in which an action was never chosen keep what they have.
+
+    Args:
+        law: of the rewards.
+        weights: the proportions of all rows, [B, K], which change in place.
+        rows: those whose means have changed, [n].
+        pulls: of these rows.
+        leaders: the action of each of these rows with the largest mean reward, [n].
+    """
+    tried = np.flatnonzero(pulls.counts.all(axis=1))
+    if tried.size:
+        places = rows[tried]
+        weights[places], _ = optimal_weights(
+            law, pulls.values[tried], leaders[tried], TOLERANCE, start=weights[places]
+        )
 
 
 def with_floor(weights: Floats, steps: Indices) -> Floats:
@@ -201,7 +172,7 @@ def with_floor(weights: Floats, steps: Indices) -> Floats:
     return np.asarray(eps + above * (free / above.sum(axis=1, keepdims=True)))
 
 
-class TopTwoThompsonSamplingPolicy(BestArmPolicy):
+class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
     """Chooses the action that looks best in a draw from the posterior, or else a challenger.
 
         A_t = argmax_a q(a)     with probability beta, where q is drawn from the posterior
@@ -225,8 +196,6 @@ class TopTwoThompsonSamplingPolicy(BestArmPolicy):
     (1,)
     """
 
-    reward_range = 0.0, 1.0
-
     def __init__(
         self,
         delta: float,
@@ -237,13 +206,7 @@ class TopTwoThompsonSamplingPolicy(BestArmPolicy):
     ) -> None:
         self._beta = check_number("beta", beta, 0.0, 1.0)
         self._std = reward_std
-        super().__init__(**options)
-        level = StoppingLevel(threshold, delta, self.num_actions)
-        self._rule = ChernoffRule(reward_std, level)
-        self.reward_range = self._rule.law.reward_range
-
-    def _update(self, search: Search, rows: Indices) -> None:
-        self._rule.apply(search, rows)
+        super().__init__(delta, reward_std, threshold, **options)
 
     def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

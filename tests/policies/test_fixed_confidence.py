@@ -21,6 +21,7 @@ from bandit_envs import (
     characteristic_time,
     rewards,
 )
+from bandit_envs.policies.reward_laws import NormalLaw
 from bandit_envs.policies.track_and_stop import with_floor
 from tests.policies.rows import B, assert_follows
 
@@ -123,13 +124,12 @@ def likelihood_ratio_test(row, delta, divergence):
     return row.best(range(K))[0]
 
 
-def proportions(means, leader, divergence):
+def proportions(means, leader, divergence, gap=1e-6):
     """Returns the optimal proportions, by nested bisection; others are worse by a small gap."""
     others = [a for a in range(K) if a != leader]
     if divergence is bernoulli:
         means = [min(max(mean, 1e-9), 1 - 1e-9) for mean in means]
     p = means[leader]
-    gap = 1e-6 * (1 + abs(p))
     means = [means[a] if a == leader else min(means[a], p - gap) for a in range(K)]
 
     def between(a, x):
@@ -260,6 +260,21 @@ def test_the_characteristic_time_of_the_paper():
     assert characteristic_time([0.5, 0.5, 0.1]).time == math.inf
     with pytest.raises(ValueError, match=r"expected numbers above 0\.0 and below 1\.0"):
         characteristic_time([0.5, 1.0])
+
+
+@pytest.mark.parametrize(("mean", "std"), [(1e6, 1.0), (-1e6, 1.0), (0.0, 1e-9), (0.0, 1e9)])
+def test_the_characteristic_time_of_normal_rewards_has_no_unit_and_no_origin(mean, std):
+    found = characteristic_time(mean + std * np.array([1.0, 0.5]), reward_std=std)
+    assert found.time == pytest.approx(8 / 0.5**2)
+    np.testing.assert_allclose(found.proportions, 0.5)
+
+
+def test_the_evidence_of_normal_rewards_does_not_depend_on_their_origin():
+    law = NormalLaw(1.0)
+    for origin in (0.0, 1e6, -1e6):
+        p, q = origin + np.array([1.0, 0.5])
+        # 1000 (1/6)^2 / 2 + 500 (1/3)^2 / 2
+        assert law.likelihood_ratio(1000.0, p, 500.0, q) == pytest.approx(125 / 3, rel=1e-9)
 
 
 def test_a_floor_leaves_a_sum_of_one():
