@@ -16,6 +16,7 @@ from bandit_envs.environments import (
 )
 from bandit_envs.environments import KArmedBandit as KArmedBandit
 from bandit_envs.environments import KArmedTestbed as KArmedTestbed
+from bandit_envs.environments import KnapsackBandit as KnapsackBandit
 from bandit_envs.environments import LogisticContextBandit as LogisticContextBandit
 from bandit_envs.environments import NeuralContextBandit as NeuralContextBandit
 from bandit_envs.environments import OutcomeStream as OutcomeStream
@@ -58,6 +59,9 @@ from bandit_envs.policies import BestArmPolicy as BestArmPolicy
 from bandit_envs.policies import BetaGreedyPolicy as BetaGreedyPolicy
 from bandit_envs.policies import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
 from bandit_envs.policies import BoltzmannPolicy as BoltzmannPolicy
+from bandit_envs.policies import (
+    BudgetedThompsonSamplingPolicy as BudgetedThompsonSamplingPolicy,
+)
 from bandit_envs.policies import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies import CharacteristicTime as CharacteristicTime
 from bandit_envs.policies import ConstantPolicy as ConstantPolicy
@@ -96,6 +100,7 @@ from bandit_envs.policies import LUCBPolicy as LUCBPolicy
 from bandit_envs.policies import MOSSPolicy as MOSSPolicy
 from bandit_envs.policies import PBMUCBPolicy as PBMUCBPolicy
 from bandit_envs.policies import Policy as Policy
+from bandit_envs.policies import PrimalDualPolicy as PrimalDualPolicy
 from bandit_envs.policies import RandomNumberPolicy as RandomNumberPolicy
 from bandit_envs.policies import RandomPolicy as RandomPolicy
 from bandit_envs.policies import RandomSlatePolicy as RandomSlatePolicy

@@ -9,6 +9,7 @@ from bandit_envs.environments.continuous import ContinuousBandit as ContinuousBa
 from bandit_envs.environments.drifting_linear import DriftingLinearBandit as DriftingLinearBandit
 from bandit_envs.environments.k_armed_bandit import KArmedBandit as KArmedBandit
 from bandit_envs.environments.k_armed_testbed import KArmedTestbed as KArmedTestbed
+from bandit_envs.environments.knapsack import KnapsackBandit as KnapsackBandit
 from bandit_envs.environments.logistic_context import (
     LogisticContextBandit as LogisticContextBandit,
 )

@@ -14,6 +14,7 @@ from bandit_envs.metrics.exploration import ExplorationMetric as ExplorationMetr
 from bandit_envs.metrics.exploration import GreedyChoiceMetric as GreedyChoiceMetric
 from bandit_envs.metrics.exploration import MinimalFractionMetric as MinimalFractionMetric
 from bandit_envs.metrics.exploration import SuffixFailureMetric as SuffixFailureMetric
+from bandit_envs.metrics.knapsack import KnapsackRegretMetric as KnapsackRegretMetric
 from bandit_envs.metrics.metric import LevelMetric as LevelMetric
 from bandit_envs.metrics.metric import Metric as Metric
 from bandit_envs.metrics.quantities import METRICS as METRICS

@@ -32,6 +32,7 @@ from bandit_envs.metrics.exploration import (
     MinimalFractionMetric,
     SuffixFailureMetric,
 )
+from bandit_envs.metrics.knapsack import KnapsackRegretMetric
 from bandit_envs.metrics.metric import Metric
 from bandit_envs.metrics.statistics import MetricResult, Statistics
 from bandit_envs.policies import Policy
@@ -56,6 +57,7 @@ METRICS: dict[str, Callable[[PyEnvironment, Policy], Metric]] = {
     "regret": lambda env, policy: RegretMetric(env),
     "pareto_regret": lambda env, policy: ParetoRegretMetric(env),
     "violations": lambda env, policy: ConstraintViolationMetric(env),
+    "knapsack_regret": lambda env, policy: KnapsackRegretMetric(env),
     "simple_regret": SimpleRegretMetric,
     "error": ErrorMetric,
     "stopping_time": StoppingTimeMetric,
@@ -180,6 +182,13 @@ QUANTITIES = {
         decimals=1,
     ),
     "mean_violations": Quantity(metric="violations", kind="mean"),
+    "knapsack_regret": Quantity(
+        metric="knapsack_regret",
+        kind="cumulative",
+        axis="Regret with the budget",
+        heading="regret with the budget",
+        decimals=1,
+    ),
     "simple_regret": Quantity(
         metric="simple_regret",
         kind="cumulative",

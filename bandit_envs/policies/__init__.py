@@ -48,6 +48,11 @@ from bandit_envs.policies.index_policy import IndexPolicy as IndexPolicy
 from bandit_envs.policies.inverse_gap import inverse_gap_probabilities as inverse_gap_probabilities
 from bandit_envs.policies.kl_ucb import IMEDPolicy as IMEDPolicy
 from bandit_envs.policies.kl_ucb import KLUCBPolicy as KLUCBPolicy
+from bandit_envs.policies.knapsacks import (
+    BudgetedThompsonSamplingPolicy as BudgetedThompsonSamplingPolicy,
+)
+from bandit_envs.policies.knapsacks import KnapsackPolicy as KnapsackPolicy
+from bandit_envs.policies.knapsacks import PrimalDualPolicy as PrimalDualPolicy
 from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
 from bandit_envs.policies.linear import LinearPolicy as LinearPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy

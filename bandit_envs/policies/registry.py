@@ -50,7 +50,7 @@ class PolicyEntry(Entry):
         """Returns a new policy that fits `env`, with the arguments that users may give."""
         if isinstance(self.make, type):
             found = self.make.arguments_for(env)  # type: ignore[attr-defined]
-            return self.make(**self.fixed, **arguments, **found, seed=seed)
+            return self.make(**{**self.fixed, **found, **arguments}, seed=seed)
         policy = self.make(**arguments, env=env, seed=seed)
         if not isinstance(policy, policies.Policy):
             raise TypeError(f"{self.id} returned {short_repr(policy)}; expected a Policy")
@@ -322,6 +322,20 @@ _ENTRIES = (
         id="top_two_thompson",
         title="top-two Thompson sampling",
         make=policies.TopTwoThompsonSamplingPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="budgeted_thompson",
+        title="budgeted Thompson sampling",
+        make=policies.BudgetedThompsonSamplingPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
+        id="primal_dual",
+        title="primal-dual, with a budget",
+        make=policies.PrimalDualPolicy,
         context="ignored",
         slates=False,
     ),

@@ -44,7 +44,7 @@ class Budget(Wrapper):
             raise TypeError(f"env has reward_spec {spec}; expected a vector with a cost")
         if self.horizon is None:
             raise ValueError(f"{env.name} has no horizon; expected episodes of several steps")
-        self._budget = check_positive("budget", budget, maximum=MAX_PARAMETER)
+        self.budget = check_positive("budget", budget, maximum=MAX_PARAMETER)  #: of all rows
         self._cost_index = check_integer("cost_index", cost_index, 0, spec.shape[0] - 1)
         share = BoundedArraySpec((), np.float32, 0.0, 1.0, "budget")
         self._observation_spec = with_entries(env.observation_spec(), budget=share)
@@ -55,7 +55,7 @@ class Budget(Wrapper):
     def _step(self, action: Nest) -> tuple[float, TimeStep]:
         time_step = self._env.step(action)
         spent = self._state.latent + float(time_step.reward[:, self._cost_index].sum())
-        if spent >= self._budget:
+        if spent >= self.budget:
             time_step = time_step._replace(
                 step_type=np.full(self._batch_size, StepType.LAST, np.int32),
                 discount=np.zeros(self._batch_size, np.float32),
@@ -63,9 +63,9 @@ class Budget(Wrapper):
         return spent, self._with_budget(time_step, spent)
 
     def _is_over(self) -> bool:
-        return self._state.latent >= self._budget or super()._is_over()
+        return self._state.latent >= self.budget or super()._is_over()
 
     def _with_budget(self, time_step: TimeStep, spent: float) -> TimeStep:
-        left = max(1.0 - spent / self._budget, 0.0)
+        left = max(1.0 - spent / self.budget, 0.0)
         shares = np.full(self._batch_size, left, np.float32)
         return time_step._replace(observation=with_entries(time_step.observation, budget=shares))

@@ -8,9 +8,11 @@ import pytest
 from bandit_envs import (
     BernoulliPyEnvironment,
     ContinuousPolicy,
+    KnapsackBandit,
     StationaryStochasticPerArmPyEnvironment,
 )
 from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.policies import KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.rewards import LogisticReward
 from bandit_envs.sampling import Normal
@@ -66,6 +68,8 @@ def make_environment(name, batch_size=5, seed=0):
         return StationaryStochasticPerArmPyEnvironment(Normal(2), Normal(3), 4, clicks, **sizes)
     if entry.context == "items":
         return ENVIRONMENTS["per_arm"].make(global_dim=2, arm_dim=3, max_num_actions=4, **sizes)
+    if issubclass(entry.make, KnapsackPolicy):
+        return KnapsackBandit((0.2, 0.4, 0.6, 0.8), (0.1, 0.4, 0.5, 0.9), 15, 20, **sizes)
     if issubclass(entry.make, ContinuousPolicy):
         return ENVIRONMENTS["continuous"].make(**sizes)
     if entry.context == "any":  # contexts whose rewards are clicks
@@ -77,7 +81,7 @@ def make_policy(name, env, seed=0):
     """Returns the policy `name` for an environment; the test is skipped if it needs a library."""
     entry = POLICIES[name]
     arguments = {**ARGUMENTS.get(name, {}), **entry.fixed, **entry.make.arguments_for(env)}
-    if "budget" in arguments:  # halving takes so many steps
+    if "budget" in arguments and "rounds" not in arguments:  # halving takes so many steps
         count = arguments["num_actions"]
         arguments["budget"] = count * (1 + math.ceil(math.log2(count)))
     if name == "pbm_ucb":

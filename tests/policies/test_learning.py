@@ -8,8 +8,8 @@ from bandit_envs.nests import flatten
 from bandit_envs.policies.registry import POLICIES
 from tests.policies.examples import make_environment, make_policy
 
-ELSEWHERE = ("exp3_s", "successive_elimination")
-"""They need many steps: the tests of their regrets hold them to their bounds."""
+ELSEWHERE = ("exp3_s", "successive_elimination", "budgeted_thompson", "primal_dual")
+"""They need many steps, or have a budget: the tests of their regrets hold them to their bounds."""
 
 LEARNERS = [name for name, entry in POLICIES.items() if entry.make.can_learn and not entry.slates]
 OF_ANY_REWARD = [

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bandit_envs import KArmedTestbed, OutcomeStream
+from bandit_envs import KArmedTestbed, KnapsackBandit, OutcomeStream
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import (
     AddActionMask,
@@ -58,6 +58,16 @@ class TestBudget(WrapperContract):
     def make_environment(self, seed):
         ones = np.ones((12, 3))
         return Budget(OutcomeStream(ones, ones, costs=ones, seed=seed), budget=13.0)
+
+
+class TestKnapsackBandit(WrapperContract):
+    def make_environment(self, seed):
+        return KnapsackBandit(budget=3, rounds=5, batch_size=3, seed=seed)
+
+
+class TestKnapsackBanditOfEpisodes(WrapperContract):
+    def make_environment(self, seed):
+        return KnapsackBandit(budget=2, rounds=5, batch_size=3, horizon=6, seed=seed)
 
 
 class TestTransformObservation(WrapperContract):

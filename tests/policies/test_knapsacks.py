@@ -1,0 +1,245 @@
+"""Policies that spend a budget, against loops over single runs, and their regret."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    BudgetedThompsonSamplingPolicy,
+    ConstantPolicy,
+    KArmedTestbed,
+    KnapsackBandit,
+    OutcomeStream,
+    PrimalDualPolicy,
+    StepDriver,
+)
+from bandit_envs.metrics import AverageRewardMetric, KnapsackRegretMetric
+from bandit_envs.trajectories import Trajectory
+from bandit_envs.wrappers import Budget
+
+REWARDS = (0.3, 0.5, 0.6, 0.4)
+COSTS = (0.2, 0.5, 0.8, 0.8)
+
+
+def run(policy_class, budget, rounds, num_runs, steps):
+    """Returns the regrets [num_runs] of a policy, and the rewards that it has earned."""
+    env = KnapsackBandit(REWARDS, COSTS, budget, rounds, num_runs, seed=0)
+    policy = policy_class(**policy_class.arguments_for(env), seed=1)
+    regret = KnapsackRegretMetric(env)
+    earned = AverageRewardMetric(lambda reward: reward[:, 0])
+    StepDriver(env, policy, [policy, regret, earned], steps).run()
+    return regret.totals, earned.totals
+
+
+def play(choose, learn, budget, rounds, rng):
+    """Returns what one run earns: a loop of plain numbers."""
+    earned = 0
+    spent = 0
+    for _ in range(rounds):
+        if spent >= budget:
+            break
+        action = choose(rng)
+        reward = int(rng.random() < REWARDS[action])
+        cost = int(rng.random() < COSTS[action])
+        learn(action, reward, cost)
+        earned += reward
+        spent += cost
+    return earned
+
+
+def budgeted_thompson(budget, rounds):
+    """Returns the two functions of a loop that draws ratios from Beta posteriors."""
+    wins = [1] * 4
+    losses = [1] * 4
+    payments = [1] * 4
+    savings = [1] * 4
+
+    def choose(rng):
+        ratios = []
+        for action in range(4):
+            reward = rng.beta(wins[action], losses[action])
+            ratios.append(reward / rng.beta(payments[action], savings[action]))
+        return ratios.index(max(ratios))
+
+    def learn(action, reward, cost):
+        wins[action] += reward
+        losses[action] += 1 - reward
+        payments[action] += cost
+        savings[action] += 1 - cost
+
+    return choose, learn
+
+
+def primal_dual(budget, rounds):
+    """Returns the two functions of a loop with weights of costs and of time."""
+    epsilon = math.sqrt(math.log(2) / budget)
+    weights = [1.0, 1.0]
+    seen = [[] for _ in range(4)]
+
+    def bound(numbers, sign):
+        mean = sum(numbers) / len(numbers)
+        radius = math.sqrt(mean / len(numbers)) + 1 / len(numbers)
+        return min(max(mean + sign * radius, 0.0), 1.0)
+
+    def lower_cost(action):
+        return bound([cost for _, cost in seen[action]], -1)
+
+    def choose(rng):
+        new = [action for action in range(4) if not seen[action]]
+        if new:
+            return new[0]
+        share = weights[0] / sum(weights)
+        ratios = []
+        for action in range(4):
+            price = share * lower_cost(action) + (1 - share) * budget / rounds
+            ratios.append(bound([reward for reward, _ in seen[action]], 1) / price)
+        return ratios.index(max(ratios))
+
+    def learn(action, reward, cost):
+        if seen[action]:
+            weights[0] *= (1 + epsilon) ** lower_cost(action)
+            weights[1] *= (1 + epsilon) ** (budget / rounds)
+        seen[action].append((reward, cost))
+
+    return choose, learn
+
+
+@pytest.mark.parametrize(
+    ("policy_class", "loop", "budget", "rounds"),
+    [
+        (BudgetedThompsonSamplingPolicy, budgeted_thompson, 20, 200),
+        (PrimalDualPolicy, primal_dual, 40, 100),
+    ],
+)
+def test_policies_earn_as_much_as_a_loop(policy_class, loop, budget, rounds):
+    _, earned = run(policy_class, budget, rounds, 2000, rounds)
+    rng = np.random.default_rng(2)
+    expected = [play(*loop(budget, rounds), budget, rounds, rng) for _ in range(400)]
+    error = math.hypot(np.std(earned) / math.sqrt(2000), np.std(expected) / math.sqrt(400))
+    assert np.mean(earned) == pytest.approx(np.mean(expected), abs=4 * error)
+
+
+def test_the_regret_is_what_is_missing_to_the_optimum():
+    env = KnapsackBandit(REWARDS, COSTS, 40, 100)
+    regret, earned = run(PrimalDualPolicy, 40, 100, 4000, 100)
+    missing = env.optimum - earned
+    error = np.std(missing) / math.sqrt(4000)
+    assert regret.mean() == pytest.approx(missing.mean(), abs=4 * error)
+    assert np.std(regret) < np.std(missing)
+
+
+def test_the_optimum_mixes_the_actions_on_both_sides_of_the_budget():
+    # A cost of 0.4 a round: a third of action 0 (cost 0.2), and two thirds of action 1 (cost 0.5).
+    env = KnapsackBandit(REWARDS, COSTS, budget=40, rounds=100)
+    assert env.optimum == pytest.approx(100 * (1 / 3 * 0.3 + 2 / 3 * 0.5))
+    assert KnapsackBandit(REWARDS, COSTS, 50).optimum == pytest.approx(50 * 0.3 / 0.2)
+    rich = KnapsackBandit(REWARDS, COSTS, budget=95, rounds=100)
+    assert rich.optimum == pytest.approx(60)
+    assert rich.shadow_prices.of_cost == 0.0
+
+
+def test_with_a_budget_alone_the_regret_grows_like_its_logarithm():
+    means = []
+    for budget in (40, 160, 640):
+        steps = int(5.75 * budget) + 100
+        regret, _ = run(BudgetedThompsonSamplingPolicy, budget, None, 300, steps)
+        means.append(regret.mean())
+    first, second = np.diff(means)
+    assert 0 < second < 1.3 * first  # of a square root, 2 times; of a line, 4 times
+
+
+def test_with_a_limit_of_rounds_the_regret_grows_like_a_square_root():
+    means = []
+    for rounds in (200, 800, 3200):
+        regret, _ = run(PrimalDualPolicy, 0.4 * rounds, rounds, 200, rounds)
+        means.append(regret.mean())
+    assert means[2] / means[1] < 2.6  # sqrt(4), and a logarithm
+    alone, _ = run(BudgetedThompsonSamplingPolicy, 1280, 3200, 200, 3200)
+    assert means[2] < alone.mean() / 2  # ratios alone leave most of the budget unspent
+
+
+def test_policies_spend_the_budget_of_a_table():
+    rng = np.random.default_rng(0)
+    rewards = rng.random((600, 3)) < [0.4, 0.6, 0.9]
+    costs = np.tile([0.01, 0.03, 0.05], (600, 1))
+    env = Budget(OutcomeStream(np.ones((600, 1)), rewards, costs), budget=18.0)
+    arguments = PrimalDualPolicy.arguments_for(env)
+    assert (arguments["budget"], arguments["rounds"]) == (18.0, 600)
+    policy = PrimalDualPolicy(max_cost=0.05, seed=0, **arguments)
+    time_step = env.reset()
+    earned = 0.0
+    while not time_step.is_last():
+        action = policy.action(time_step)
+        next_time_step = env.step(action)
+        policy(Trajectory.from_transition(time_step, action, next_time_step))
+        earned += next_time_step.reward[0, 0]
+        time_step = next_time_step
+    assert time_step.observation["budget"] < 0.1
+    assert earned > 0.9 * 600 * 0.65  # the best mix has half of the first and half of the last
+
+
+def test_rows_without_budget_learn_nothing():
+    env = KnapsackBandit(REWARDS, COSTS, budget=1, batch_size=3, seed=0)
+    policy = BudgetedThompsonSamplingPolicy(num_actions=4, batch_size=3, seed=1)
+    time_step = StepDriver(env, policy, [policy], num_steps=50).run()
+    assert not time_step.observation["budget"].any()
+    before = policy.get_state().content.learned
+    StepDriver(env, policy, [policy], num_steps=5).run()
+    after = policy.get_state().content.learned
+    assert (before.rewards.failures == after.rewards.failures).all()
+
+
+def test_prices_start_anew_with_an_episode():
+    env = KnapsackBandit(REWARDS, COSTS, budget=50, rounds=100, horizon=100, seed=0)
+    policy = PrimalDualPolicy(50, 100, num_actions=4, seed=1)
+    driver = StepDriver(env, policy, [policy], num_steps=100)
+    driver.run()
+    learned = policy.get_state().content.learned
+    assert abs(learned.log_odds) > 0.2
+    StepDriver(env, policy, [policy], num_steps=1).run()
+    after = policy.get_state().content.learned
+    assert after.counts.sum() > 50.0
+    assert abs(after.log_odds) < 0.1  # a step after the reset
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (KArmedTestbed(k=4), r"reward has shape \(1,\); expected \(1, 2\)"),
+        (OutcomeStream([[1.0]], [[1.0] * 4], [[2.0] * 4]), "expected a number from 0 to 1"),
+    ],
+)
+def test_other_rewards_are_refused(env, message):
+    policy = BudgetedThompsonSamplingPolicy(num_actions=4)
+    with pytest.raises(ValueError, match=message):
+        StepDriver(env, policy, [policy], num_steps=1).run()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rewards": [0.5, 1.5]}, "rewards"),
+        ({"costs": [0.5]}, "costs has 1 numbers; expected 3"),
+        ({"costs": [0.0, 0.1, 0.2]}, "rounds is None"),
+        ({"budget": 0.0}, "budget"),
+        ({"rounds": 0}, "rounds"),
+    ],
+)
+def test_bad_problems_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        KnapsackBandit(**arguments)
+
+
+def test_a_budget_that_nobody_tells_is_refused():
+    with pytest.raises(ValueError, match="budget is None"):
+        PrimalDualPolicy(**PrimalDualPolicy.arguments_for(KArmedTestbed()))
+
+
+def test_the_regret_needs_a_budget():
+    with pytest.raises(NotImplementedError, match="KnapsackBandit"):
+        KnapsackRegretMetric(KArmedTestbed())
+    env = KnapsackBandit([1.0, 0.5], [1.0, 1.0], budget=4)
+    metric = KnapsackRegretMetric(env)
+    StepDriver(env, ConstantPolicy(0, num_actions=2), [metric], num_steps=6).run()
+    assert metric.totals == 0.0
