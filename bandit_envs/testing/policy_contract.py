@@ -7,48 +7,37 @@ import pickle
 import random
 import tempfile
 import unittest
-from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices
-from bandit_envs.base.bandit_py_environment import available_actions
+from bandit_envs.arrays import Indices
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.saving import load_state, save_state
-from bandit_envs.environments import BernoulliPyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
+from bandit_envs.testing.best_arm_contract import BestArmContract
+from bandit_envs.testing.choice_contract import ChoiceContract
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_run import (
     SHARED,
-    PolicyRun,
     are_indices,
-    chooses_indices,
-    environments_with_masks,
     require_close,
     require_no_writing,
     rows_of,
     run_policy,
 )
 from bandit_envs.testing.rollout import frozen, require_refusal
-from bandit_envs.trajectories import TimeStep, Trajectory
-
-STANDARD_ERRORS = 6.0
-MANY = 3  # choices that may always differ from what is expected: rare actions are not normal
 
 HIDDEN = (
     "What changes must be in `learned`, which `_initial` returns and `_learn` updates. "
     "Else a saved state does not repeat the run"
 )
 
-
 REPLICATED = "Hooks must read `self.batch_size` each time"
 
 
-class PolicyContract:
+class PolicyContract(ChoiceContract, BestArmContract):
     """The tests that every policy must pass, whoever wrote it.
 
     Subclass it in a test module, under a name that the test framework collects, and override
@@ -70,19 +59,6 @@ class PolicyContract:
     ...         return UCBPolicy(2.0, num_actions=4, batch_size=env.batch_size, seed=seed)
     >>> TestUCB().test_a_restored_state_repeats_the_run()
     """
-
-    num_rows: int = 5
-    num_steps: int = 20
-    num_choices: int = 1000
-    _shared_run: ClassVar[PolicyRun]
-
-    def make_policy(self, env: PyEnvironment, seed: int) -> Policy:
-        """Returns a new policy that fits `env`; two of them may differ in their `seed` alone."""
-        raise NotImplementedError(f"{type(self).__name__} does not override make_policy")
-
-    def make_environment(self, batch_size: int, seed: int) -> PyEnvironment:
-        """Returns a new environment to act in: by default, four arms that pay 0 or 1."""
-        return BernoulliPyEnvironment([0.2, 0.4, 0.6, 0.8], batch_size, seed=seed)
 
     def test_equal_seeds_give_equal_runs(self) -> None:
         run = self._run()
@@ -187,43 +163,6 @@ class PolicyContract:
             call()
             assert_identical(_rng_state(policy), before, f"the generator after {name}()")
 
-    def test_only_available_actions_are_chosen(self) -> None:
-        pairs = self._with_masks()
-        if not pairs:
-            raise unittest.SkipTest("no observation of it has a mask")
-        for env, policy in pairs:
-            run_policy(policy, env, self.num_steps)
-
-    def test_probabilities_sum_to_one_over_the_available_actions(self) -> None:
-        env, policy = self._pair()
-        _skip_unless_probabilities_are_known(env, policy)
-        for place, masked in [(env, policy), *self._with_masks()]:
-            run = run_policy(masked, place, self.num_steps)
-            time_step = run.time_steps[-1]
-            table = masked.probabilities(time_step)
-            _require_distributions(masked, time_step, table)
-            action = masked.action(time_step)
-            told = masked.info_of(time_step, action).log_probability
-            expected = np.log(table[np.arange(self.num_rows), action])
-            require_close(told, expected, "info_of(...).log_probability of actions chosen")
-
-    def test_actions_are_as_frequent_as_their_probabilities(self) -> None:
-        """Holds frequencies to 6 standard errors.
-
-        They are those of each action over all rows, and those weighted by the probabilities, which
-        finds choices that went to other rows.
-        """
-        policy, time_step = self._policy_after(self.num_steps)
-        _skip_unless_probabilities_are_known(self.make_environment(self.num_rows, 1), policy)
-        rounds = self.num_choices // self.num_rows
-        if rounds == 0:
-            raise unittest.SkipTest("num_choices is 0")
-        table = policy.probabilities(time_step)
-        counts = np.zeros(table.shape)
-        for _ in range(rounds):
-            counts[np.arange(self.num_rows), policy.action(time_step)] += 1.0
-        _require_frequencies(counts, table, rounds)
-
     def test_learning_from_some_rows_is_learning_these_rows(self) -> None:
         policy, _ = self._policy_after(self.num_steps)
         trajectory = self._trajectory()
@@ -303,77 +242,6 @@ class PolicyContract:
                 name = "probabilities() of rows after replicate()"
                 require_close(wide.probabilities(asked), expected, name, hint=REPLICATED)
 
-    def _run(self) -> PolicyRun:
-        """Returns the run of a policy of seed 1, which all tests of the class share."""
-        kind = type(self)
-        if "_shared_run" not in vars(kind):
-            env = self.make_environment(self.num_rows, 1)
-            kind._shared_run = run_policy(self.make_policy(env, 1), env, self.num_steps)
-        return kind._shared_run
-
-    def _trajectory(self) -> Trajectory:
-        """Returns a copy of the last trajectory of the shared run."""
-        return copy.deepcopy(self._run().trajectories[-1])
-
-    def _policy_after(self, num_steps: int) -> tuple[Policy, TimeStep]:
-        """Returns a policy after so many steps of the shared run, and a time step of it."""
-        run = self._run()
-        policy = self._fresh(self.num_rows)
-        policy.set_state(run.states[num_steps])
-        return policy, copy.deepcopy(run.time_steps[-1])
-
-    def _policy_of_rows(self, policy: Policy, rows: Indices) -> Policy:
-        """Returns a policy that has learned what a larger one has in some of its rows."""
-        fewer = self._fresh(len(rows))
-        fewer._state = fewer._state._replace(learned=self._rows(policy, rows))
-        return fewer
-
-    def _rows(self, policy: Policy, rows: Indices) -> Nest:
-        """Returns what a policy has learned in some of its rows; if they share it, all of it."""
-        learned = copy.deepcopy(policy._state.learned)
-        return rows_of(learned, rows, self.num_rows) if policy.learns_by_row else learned
-
-    def _pair(self) -> tuple[PyEnvironment, Policy]:
-        """Returns a new environment, and a new policy that acts in it."""
-        env = self.make_environment(self.num_rows, 1)
-        return env, self.make_policy(env, 1)
-
-    def _fresh(self, batch_size: int, seed: int = 1) -> Policy:
-        """Returns a new policy of so many rows."""
-        env = self.make_environment(batch_size, 1)
-        require(env.batch_size == batch_size, f"{env.name} does not have {batch_size} rows")
-        return self.make_policy(env, seed)
-
-    def _with_masks(self) -> list[tuple[PyEnvironment, Policy]]:
-        """Returns environments with masks, if actions can have them, and policies that fit."""
-        found = []
-        for env in environments_with_masks(self.make_environment(self.num_rows, 1)):
-            try:
-                found.append((env, self.make_policy(env, 1)))
-            except ValueError:  # its observation_spec allows no masks
-                continue
-        return found
-
-    def _questions(
-        self, policy: Policy, time_step: TimeStep, asked: TimeStep | None = None
-    ) -> list[tuple[str, Callable[[], object]]]:
-        """Returns the ways to ask a policy about a time step, by the names of its methods.
-
-        Args:
-            policy: the policy, which chooses an action from `time_step` first.
-            time_step: a time step.
-            asked: the one to ask about; None for `time_step`.
-        """
-        action = policy.action(time_step)
-        seen = time_step if asked is None else asked
-        questions: list[tuple[str, Callable[[], object]]] = []
-        questions.append(("action", lambda: policy.action(seen)))
-        if policy.knows_probabilities:
-            questions.append(("info_of", lambda: policy.info_of(seen, action)))
-            if are_indices(action):
-                questions.append(("probabilities", lambda: policy.probabilities(seen)))
-        return questions
-
 
 def _constants(policy: Policy) -> dict[str, object]:
     """Returns the attributes of a policy that must not change."""
@@ -387,40 +255,6 @@ def _rng_state(policy: Policy) -> object:
 def _rows_of_step(step: Nest, rows: Indices) -> Nest:
     """Returns some rows of a time step or a trajectory."""
     return map_structure(lambda leaf: leaf[rows], step)
-
-
-def _skip_unless_probabilities_are_known(env: PyEnvironment, policy: Policy) -> None:
-    if not policy.knows_probabilities or not chooses_indices(env):
-        raise unittest.SkipTest(f"{type(policy).__name__} knows no probabilities of actions")
-
-
-def _require_distributions(policy: Policy, time_step: TimeStep, table: Floats) -> None:
-    """Requires probabilities [B, K] that sum to one, and are 0 for unavailable actions."""
-    shape = (policy.batch_size, policy.num_actions)
-    require(table.shape == shape, f"probabilities() has shape {table.shape}; expected {shape}")
-    fits = (table >= 0.0).all() and np.allclose(table.sum(axis=1), 1.0)
-    require(fits, f"probabilities() is {table}; expected rows that sum to 1")
-    available = available_actions(time_step.observation, policy.num_actions)
-    if available is not None:
-        found = f"probabilities() is {table}, where these actions are available: {available}"
-        require((table[~available] == 0.0).all(), f"{found}; expected 0 for all others")
-
-
-def _require_frequencies(counts: Floats, table: Floats, rounds: int) -> None:
-    """Requires counts [B, K] of actions in a number of rounds to fit their probabilities."""
-    name = "`_probabilities` and `_select` disagree"
-    never = np.argwhere((counts > 0.0) & (table == 0.0)).tolist()
-    require(not never, f"{name}: probability 0 was chosen, at [row, action] {never}")
-    num_actions = table.shape[1]
-    weights = {f"action {action}": np.eye(num_actions)[action] for action in range(num_actions)}
-    weights["actions, weighted by their probabilities,"] = table - table.mean()
-    variance = rounds * table * (1.0 - table)
-    for what, weight in weights.items():
-        surplus = np.sum(weight * (counts - rounds * table))
-        standard_error = np.sqrt(np.sum(np.square(weight) * variance))
-        bound = STANDARD_ERRORS * standard_error + MANY
-        found = f"of {counts.sum():.0f} choices, {what} got {surplus:.1f} more than expected"
-        require(abs(surplus) <= bound, f"{name}: {found}; expected at most {bound:.1f}")
 
 
 def _require_equal_rows(actual: Nest, expected: Nest, name: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.testing import PolicyContract
-from tests.testing.faulty_policies import FAULTS, Fixed, Means
+from tests.testing.faulty_policies import FAULTS, Fixed, InTurn, Means
 
 TESTS = [name for name in dir(PolicyContract) if name.startswith("test_")]
 faults = pytest.mark.parametrize("fault", FAULTS, ids=[fault.policy.__name__ for fault in FAULTS])
@@ -43,7 +43,7 @@ def test_every_fault_fails_the_tests_meant_for_it_and_no_other(fault):
     assert re.search(fault.message, first, re.DOTALL), first
 
 
-@pytest.mark.parametrize("sound", [Means, Fixed])
+@pytest.mark.parametrize("sound", [Means, Fixed, InTurn])
 def test_the_same_policy_without_a_fault_passes(sound):
     assert failures(sound) == {}
 
