@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import json
 import os
 import signal
 import subprocess
@@ -13,8 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+import numpy as np
+
 import bandit_envs
 from bandit_envs.cli import main
+from bandit_envs.studies.packs import Pack
+from bandit_envs.studies.records import columns_of, encode_record, scan_records
 
 TABLES = "curves.csv", "runs.csv", "summary.csv"  # of every study
 SMALL = ("--runs", "30", "--steps", "12", "--workers", "1")
@@ -191,9 +196,33 @@ def tables(folder):
     return found
 
 
-def task_files(folder):
-    """Returns the files of the finished tasks in a folder of results."""
-    return sorted((folder / "tasks").glob("[!.]*"))
+def finished_tasks(folder):
+    """Returns the numbers of the finished tasks in a folder of results."""
+    tasks = folder / "tasks"
+    numbers = set()
+    for pack in tasks.glob("*.npz"):
+        numbers.update(np.load(pack)["task"].tolist())
+    with contextlib.suppress(FileNotFoundError):  # it is just being packed
+        for file in tasks.glob("*.records"):
+            digest = json.loads((tasks / ".study.json").read_text())["digest"]
+            numbers.update(record.task for record in scan_records(file, digest))
+    return sorted(numbers)
+
+
+def forget_tasks(folder, numbers):
+    """Makes tasks of a folder of results unfinished: moves the others to a file of records."""
+    path = folder / "tasks"
+    digest = json.loads((path / ".study.json").read_text())["digest"]
+    metrics = json.loads((folder / "config.json").read_text())["study"]["metrics"]
+    for pack in map(Pack, path.glob("*.npz")):
+        steps = len(pack.index.steps)
+        with (path / "left.records").open("ab") as file:
+            for task, runs, arrays in pack.read(metrics):
+                if task not in numbers:
+                    header = {"study": digest, "task": task, "runs": runs, "kept": pack.kept}
+                    columns = columns_of(metrics, steps, runs, len(pack.kept))
+                    file.write(encode_record(header, arrays, columns))
+        pack.path.unlink()
 
 
 def content(folder):

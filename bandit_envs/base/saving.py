@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import sys
 import uuid
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,14 @@ def decode_state(content: bytes, source: str) -> Any:
 
 
 def atomic_write(path: Path, content: Iterable[bytes]) -> None:
-    """Writes the parts of a file under another name, which is flushed and renamed to `path`.
+    """Writes the parts of a file, as `atomic_file` does."""
+    with atomic_file(path) as file:
+        file.writelines(content)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Yields a file of another name, which is flushed and renamed to `path` in the end.
 
     If it cannot, or if `path` is not a regular file, it raises OSError and changes nothing.
     """
@@ -92,7 +100,7 @@ def atomic_write(path: Path, content: Iterable[bytes]) -> None:
     temporary = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         with temporary.open("wb") as file:
-            file.writelines(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -107,21 +115,8 @@ def remove_temporary_files(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def write_archive(path: Path, header: Any, arrays: Mapping[str, Any]) -> None:
-    """Writes JSON and arrays without objects to one file, as `atomic_write` does."""
-    atomic_write(path, [encode_archive(header, arrays)])
-
-
-def read_archive(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Reads what `write_archive` wrote: the header and the arrays. It raises as `load_state` does.
-
-    Nothing is unpickled, and memory is bounded by the file's size.
-    """
-    return decode_archive(path.read_bytes(), str(path))
-
-
 def encode_archive(header: Any, arrays: Mapping[str, Any]) -> bytes:
-    """Returns the content of the file that `write_archive` writes."""
+    """Returns JSON and arrays without objects as the content of one file."""
     buffer = io.BytesIO()
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     np.savez(buffer, header=text, **arrays)

@@ -25,3 +25,4 @@ from bandit_envs.metrics.quantities import compare as compare
 from bandit_envs.metrics.quantities import of_runs as of_runs
 from bandit_envs.metrics.statistics import MetricResult as MetricResult
 from bandit_envs.metrics.statistics import Statistics as Statistics
+from bandit_envs.metrics.statistics import kept_steps as kept_steps

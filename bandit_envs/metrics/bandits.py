@@ -31,8 +31,10 @@ class AverageRewardMetric(Metric):
     (array([2.]), array([1.]))
     """
 
-    def __init__(self, reward_fn: Callable[[Any], Any] | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, reward_fn: Callable[[Any], Any] | None = None, every: int | None = None
+    ) -> None:
+        super().__init__(every)
         self._reward_fn = reward_fn
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
@@ -69,8 +71,8 @@ class RegretMetric(Metric):
     array([0.])
     """
 
-    def __init__(self, env: PyEnvironment) -> None:
-        super().__init__()
+    def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
+        super().__init__(every)
         self._env = env
 
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
@@ -96,8 +98,8 @@ class OptimalActionMetric(RegretMetric):
     array([100.])
     """
 
-    def __init__(self, env: PyEnvironment) -> None:
-        super().__init__(env)
+    def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
+        super().__init__(env, every)
         spec = env.action_spec()
         if isinstance(spec, ArraySpec) and is_continuous(spec):
             raise NotImplementedError(
@@ -131,8 +133,8 @@ class ParetoRegretMetric(Metric):
     0.5
     """
 
-    def __init__(self, env: PyEnvironment) -> None:
-        super().__init__()
+    def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
+        super().__init__(every)
         spec = env.reward_spec()
         if isinstance(env.action_spec(), SlateSpec):
             raise NotImplementedError(f"{env.name} is a bandit of slates, whose rewards are clicks")
@@ -169,8 +171,8 @@ class ConstraintViolationMetric(Metric):
     0.5
     """
 
-    def __init__(self, env: PyEnvironment) -> None:
-        super().__init__()
+    def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
+        super().__init__(every)
         spec = env.reward_spec()
         if not isinstance(spec, dict) or "constraint" not in spec:
             raise NotImplementedError(f"{env.name} has no constraint among its rewards")

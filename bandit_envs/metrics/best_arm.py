@@ -27,8 +27,8 @@ class BestArmMetric(LevelMetric):
 
     ends_when_stopped = True
 
-    def __init__(self, env: PyEnvironment, policy: Policy) -> None:
-        super().__init__()
+    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
+        super().__init__(every)
         if not isinstance(policy, BestArmPolicy):
             raise NotImplementedError(f"{type(policy).__name__} recommends no action")
         self._env = env
@@ -57,8 +57,8 @@ class SimpleRegretMetric(BestArmMetric):
     0.0
     """
 
-    def __init__(self, env: PyEnvironment, policy: Policy) -> None:
-        super().__init__(env, policy)
+    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
+        super().__init__(env, policy, every)
         if not is_bandit(env):
             raise NotImplementedError(f"{env.name} does not know its expected rewards")
         self._bandit = env

@@ -25,7 +25,7 @@ class ExplorationMetric(Metric):
         env: the environment that the trajectories come from. Its actions are single integers.
     """
 
-    def __init__(self, env: PyEnvironment) -> None:
+    def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
         spec = env.action_spec()
         is_single = isinstance(spec, ArraySpec) and not spec.shape and not is_continuous(spec)
         paid = env.reward_spec()
@@ -37,7 +37,7 @@ class ExplorationMetric(Metric):
         self._env = env
         self._shape = size, env.num_actions
         self._rows = np.arange(size)
-        super().__init__()
+        super().__init__(every)
 
 
 class Plays(NamedTuple):

@@ -9,47 +9,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
+from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Stateful, check_fields
-from bandit_envs.metrics.statistics import MetricResult, Statistics
+from bandit_envs.metrics.statistics import MetricResult, Statistics, is_kept, kept_steps
 from bandit_envs.trajectories import Trajectory
+
+MORE_ROWS = 8
+"""Where there is no room for another step, the arrays grow by a part of so many."""
 
 
 class _Seen(NamedTuple):
-    """By step, means and squared deviations of values and of totals; and the totals [B]."""
+    """The statistics of the kept steps, of which the last row is always of the last step."""
 
-    means: list[float]
-    deviations: list[float]
-    total_means: list[float]
-    total_deviations: list[float]
+    points: Floats
+    """Mean and squared deviation of the values, and of the totals: [n, 4], some without use."""
+
+    counts: list[int]
+    """How many steps there were, and of how many there are rows in `points`."""
+
     total: Floats
-    memory: Any  # what `_values` remembers of earlier steps
+    """The sum of the values of each row of the batch: [B]."""
+
+    memory: Any
+    """What `_values` remembers of earlier steps."""
 
 
 class Metric(Stateful, abc.ABC):
     """An observer that keeps the statistics of one number a row and step.
 
     Call it with every trajectory, or put it among a driver's observers. A subclass implements
-    `_values(trajectory)`, which returns the numbers [B]. It keeps four floats a step and one a row.
-    If the numbers depend on earlier steps, `_initial_memory` returns arrays that `_values` updates:
-    it finds them in `self._state.memory`.
+    `_values(trajectory)`, which returns the numbers [B]. If the numbers depend on earlier steps,
+    `_initial_memory` returns arrays that `_values` updates: it finds them in `self._state.memory`.
+
+    It keeps one number a row, and four numbers a step: of all steps up to 10,000, then of 1,000
+    each time the number of steps doubles. The sums are of all steps.
+
+    Args:
+        every: if given, it keeps the numbers of every so many steps in place of these. The last
+            step is always kept.
     """
 
     ends_when_stopped: ClassVar[bool] = False
     """Whether its values are 0 in a row in which the policy has stopped: see `BestArmPolicy`."""
 
-    def __init__(self) -> None:
+    def __init__(self, every: int | None = None) -> None:
+        self._every = None if every is None else check_integer("every", every, minimum=1)
         self.reset()
 
     def reset(self) -> None:
         """Forgets everything seen."""
-        self._state = _Seen([], [], [], [], np.zeros(0), self._initial_memory())
+        self._state = _Seen(np.zeros((0, 4)), [0, 0], np.zeros(0), self._initial_memory())
 
     def __call__(self, trajectory: Trajectory) -> None:
         """Takes in one step of every row; if it does not fit, raises and changes nothing."""
         seen: _Seen = self._state
         values = np.asarray(self._values(trajectory), np.float64)
         rows = len(values)
-        if not seen.means:
+        if not seen.counts[0]:
             seen = self._state = seen._replace(total=np.zeros(rows))
         elif rows != len(seen.total):
             raise ValueError(f"trajectory has {rows} rows; expected {len(seen.total)}, as before")
@@ -58,10 +74,25 @@ class Metric(Stateful, abc.ABC):
         total_mean = float(np.add.reduce(total)) / rows
         centred = values - mean
         centred_total = total - total_mean
-        seen.means.append(mean)
-        seen.deviations.append(float(centred.dot(centred)))
-        seen.total_means.append(total_mean)
-        seen.total_deviations.append(float(centred_total.dot(centred_total)))
+        point = self._next_point()
+        point[0] = mean
+        point[1] = centred.dot(centred)
+        point[2] = total_mean
+        point[3] = centred_total.dot(centred_total)
+
+    def _next_point(self) -> Floats:
+        """Returns the row of `points` for the next step, which is that of a step not to keep."""
+        seen: _Seen = self._state
+        points = seen.points
+        counts = seen.counts
+        if is_kept(counts[0], self._every):  # and so is the state before the first step
+            counts[1] += 1
+            if counts[1] > len(points):
+                more = np.zeros((100 + len(points) // MORE_ROWS, 4))
+                points = np.concatenate([points, more])
+                self._state = seen._replace(points=points)
+        counts[0] += 1
+        return np.asarray(points[counts[1] - 1])
 
     @property
     def totals(self) -> NDArray[np.float64]:
@@ -69,16 +100,21 @@ class Metric(Stateful, abc.ABC):
         return np.array(self._state.total)
 
     def result(self) -> MetricResult:
-        """Returns the statistics of every step seen so far."""
+        """Returns the statistics of the kept steps so far."""
         seen: _Seen = self._state
         rows = len(seen.total)
+        mean, deviation, total_mean, total_deviation = seen.points[: seen.counts[1]].T.copy()
         return MetricResult(
-            per_step=Statistics(rows, np.array(seen.means), np.array(seen.deviations)),
-            cumulative=Statistics(
-                rows, np.array(seen.total_means), np.array(seen.total_deviations)
-            ),
+            per_step=Statistics(rows, mean, deviation),
+            cumulative=Statistics(rows, total_mean, total_deviation),
             totals=self.totals,
+            steps=kept_steps(seen.counts[0], self._every),
         )
+
+    def get_state(self) -> Any:
+        saved = super().get_state()
+        seen: _Seen = saved.content
+        return saved._replace(content=seen._replace(points=seen.points[: seen.counts[1]].copy()))
 
     def _initial_memory(self) -> Any:
         """Returns what `_values` remembers before the first step: a nest of arrays."""
@@ -88,13 +124,16 @@ class Metric(Stateful, abc.ABC):
     def _values(self, trajectory: Trajectory) -> NDArray[Any]:
         """Returns the number of each row: [B]."""
 
+    def _state_key(self) -> dict[str, int | None]:
+        return {"every": self._every}
+
     def _check_content(self, content: Any) -> None:
-        check_fields(content, _Seen, total=np.ndarray)
-        columns = content[:4]
-        if not all(type(column) is list for column in columns):
-            raise ValueError("means and deviations are not lists")
-        if len({len(column) for column in columns}) > 1:
-            raise ValueError("means and deviations are not as many")
+        check_fields(content, _Seen, points=np.ndarray, counts=list, total=np.ndarray)
+        steps, rows = content.counts
+        if rows != len(kept_steps(steps, self._every)):
+            raise ValueError(f"there are {rows} points of {steps} steps")
+        if content.points.shape != (rows, 4):
+            raise ValueError(f"points have shape {content.points.shape}; expected {(rows, 4)}")
 
 
 class LevelMetric(Metric):

@@ -244,8 +244,7 @@ def of_runs(result: Mapping[str, MetricResult]) -> dict[str, Floats]:
     for name, quantity in QUANTITIES.items():
         if quantity.kind != "per_step" and quantity.metric in result:
             found = result[quantity.metric]
-            steps = len(found.per_step.mean)
-            values[name] = quantity.of_runs(found.totals[np.newaxis], [steps])[0]
+            values[name] = quantity.of_runs(found.totals[np.newaxis], [found.num_steps])[0]
     return values
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_confidence
+
+ALL_KEPT = 10_000
+"""Metrics keep statistics of each of so many steps, the first ones."""
+
+THINNED = 1_000
+"""After these, of so many, each time the number of steps doubles."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,26 +98,32 @@ class Statistics:
 
 
 class MetricResult(NamedTuple):
-    """What a metric has seen in T steps.
+    """What a metric has seen in T steps, with statistics of n of them.
 
-    >>> steps = np.array([[1.0, 3.0], [3.0, 5.0]])  # two rows, and a step a column
-    >>> sums = steps.cumsum(axis=1)
-    >>> per_step, cumulative = Statistics.from_values(steps), Statistics.from_values(sums)
-    >>> result = MetricResult(per_step, cumulative, sums[:, -1])
+    >>> values = np.array([[1.0, 3.0], [3.0, 5.0]])  # two rows, and a step a column
+    >>> sums = values.cumsum(axis=1)
+    >>> per_step, cumulative = Statistics.from_values(values), Statistics.from_values(sums)
+    >>> result = MetricResult(per_step, cumulative, sums[:, -1], kept_steps(2))
     >>> result.per_step.mean, float(result.mean.mean)
     (array([2., 4.]), 3.0)
     """
 
-    per_step: Statistics  #: over rows of each step's value, [T]
-    cumulative: Statistics  #: over rows of the sum of the row's values up to each step, [T]
+    per_step: Statistics  #: over rows of the value of each step that is kept, [n]
+    cumulative: Statistics  #: over rows of the sum of the row's values up to each, [n]
     totals: NDArray[np.float64]  #: the sum of each row's values over all steps, [B]
-    #: These sums after n earlier steps, [n, B], which only some studies keep.
+    steps: NDArray[np.int64]  #: the steps that are kept, up to the last one, T: [n]
+    #: These sums after m earlier steps, [m, B], which only some studies keep.
     curves: NDArray[np.float32] = np.zeros((0, 1), np.float32)
+
+    @property
+    def num_steps(self) -> int:
+        """The number of all steps, T."""
+        return int(self.steps[-1]) if len(self.steps) else 0
 
     @property
     def mean(self) -> Statistics:
         """Statistics over rows of the row's mean over all T steps; ValueError without steps."""
-        steps = len(self.cumulative.mean)
+        steps = self.num_steps
         if steps == 0:
             raise ValueError("the metric has seen no steps, so it has no mean")
         last = self.cumulative.at(-1)
@@ -119,24 +131,32 @@ class MetricResult(NamedTuple):
 
     def merge(self, other: MetricResult) -> MetricResult:
         """Returns the result over the rows of both; ValueError if they differ in steps."""
-        steps = len(self.per_step.mean)
-        others = len(other.per_step.mean)
-        if steps != others:
-            raise ValueError(f"other has {others} steps; expected {steps}")
+        if self.num_steps != other.num_steps:
+            raise ValueError(f"other has {other.num_steps} steps; expected {self.num_steps}")
+        if len(self.steps) != len(other.steps):
+            raise ValueError(f"other keeps {len(other.steps)} steps; expected {len(self.steps)}")
         return MetricResult(
             self.per_step.merge(other.per_step),
             self.cumulative.merge(other.cumulative),
             np.concatenate([self.totals, other.totals]),
+            self.steps,
             np.concatenate([self.curves, other.curves], axis=1),
         )
 
     def continued(self, steps: int) -> MetricResult:
-        """Returns the result after so many steps in all, with values of 0 in those not seen."""
-        missing = steps - len(self.per_step.mean)
-        return self._replace(
-            per_step=_padded(self.per_step, missing, "constant"),
-            cumulative=_padded(self.cumulative, missing, "edge"),
-        )
+        """Returns the result after so many steps in all, with values of 0 in those not seen.
+
+        It has statistics of the steps that a metric keeps if it is not told otherwise.
+        """
+        if steps == self.num_steps:
+            return self
+        kept = kept_steps(steps)
+        place = np.searchsorted(self.steps, kept).clip(max=len(self.steps) - 1)
+        is_new = kept > self.num_steps
+        per_step = self.per_step.at(place)
+        per_step.mean[is_new] = 0.0
+        per_step.squared_deviation[is_new] = 0.0
+        return self._replace(steps=kept, per_step=per_step, cumulative=self.cumulative.at(place))
 
     def as_one_value(self) -> MetricResult:
         """Returns the result with all rows taken as one, for rows that are not independent."""
@@ -144,15 +164,44 @@ class MetricResult(NamedTuple):
             per_step=_as_one_value(self.per_step),
             cumulative=_as_one_value(self.cumulative),
             totals=self.totals.mean(-1, keepdims=True),
+            steps=self.steps,
             curves=self.curves.mean(-1, keepdims=True),
         )
 
 
-def _padded(statistics: Statistics, missing: int, mode: Literal["constant", "edge"]) -> Statistics:
-    """Returns statistics [T] with so many more, which are 0 or the last one."""
-    mean = np.pad(statistics.mean, (0, missing), mode)
-    squared_deviation = np.pad(statistics.squared_deviation, (0, missing), mode)
-    return Statistics(statistics.count, mean, squared_deviation)
+def kept_steps(num_steps: int, every: int | None = None) -> NDArray[np.int64]:
+    """Returns the steps of which a metric keeps statistics: [n].
+
+    These are the first 10,000 steps, and another 1,000 each time the number of steps doubles:
+    every 10th step up to 20,000, every 20th up to 40,000, and so on. The last step is one of them.
+
+    Args:
+        num_steps: how many steps there are.
+        every: if given, every so many steps are kept, and the last one.
+
+    >>> kept_steps(25_005)[[0, 9_999, 10_000, -3, -2, -1]]
+    array([    1, 10000, 10010, 24980, 25000, 25005])
+    """
+    if every is not None:
+        parts = [np.arange(every, num_steps + 1, every)]
+    else:
+        parts = [np.arange(1, min(num_steps, ALL_KEPT) + 1)]
+        start = ALL_KEPT
+        while start < num_steps:
+            spacing = start // THINNED
+            parts.append(np.arange(start + spacing, min(2 * start, num_steps) + 1, spacing))
+            start *= 2
+    steps = np.concatenate(parts).astype(np.int64)
+    is_last_missing = num_steps > 0 and (len(steps) == 0 or steps[-1] != num_steps)
+    return np.append(steps, num_steps) if is_last_missing else steps
+
+
+def is_kept(step: int, every: int | None = None) -> bool:
+    """Whether `kept_steps` has a step, however many steps follow."""
+    if every is not None:
+        return step % every == 0
+    doublings = ((step - 1) // ALL_KEPT).bit_length()
+    return step <= ALL_KEPT or step % (ALL_KEPT // THINNED * 2 ** (doublings - 1)) == 0
 
 
 def _as_one_value(statistics: Statistics) -> Statistics:

@@ -5,10 +5,11 @@ import importlib
 import itertools
 import logging
 import signal
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import joblib
 
@@ -16,20 +17,29 @@ from bandit_envs.base.checks import check_integer
 
 IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
-IN_FLIGHT = 5000
-"""At most so many tasks are on a Dask cluster at once, which keeps its scheduler small."""
+IN_FLIGHT = 3
+"""So many items a worker are on a cluster at once, which keeps its scheduler small."""
+
+SECONDS_BETWEEN_COUNTS = 5.0
+"""Workers of a Dask cluster are counted at most so often."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
 class Apply(Protocol):
-    """Does a thing with each of some items, such as tasks."""
+    """Does a thing with each of some items, such as bundles of tasks."""
 
     def __call__(
-        self, do: Callable[[Item], Outcome], items: list[Item]
+        self, do: Callable[[Item], Outcome], items: Iterable[Item]
     ) -> Generator[Outcome, None, None]:
-        """Yields what `do` returns for the items, in the order in which they finish."""
+        """Yields what `do` returns for the items, in the order in which they finish.
+
+        It takes the next item once a worker needs it.
+        """
+
+    def count_workers(self) -> int:
+        """Returns how many workers there are now."""
 
 
 class ClusterError(ConnectionError):
@@ -54,15 +64,22 @@ def backend(name: str, workers: int, address: str | None) -> AbstractContextMana
     return _joblib(name, workers)
 
 
-@contextlib.contextmanager
-def _joblib(name: str, workers: int) -> Iterator[Apply]:
-    options = {}
-    if name == "loky":
-        options = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
-    parallel = joblib.Parallel(workers, backend=name, return_as="generator_unordered", **options)
+class _Joblib:
+    """Does things in processes or threads of this machine."""
 
-    def apply(do: Callable[[Item], Outcome], items: list[Item]) -> Generator[Outcome, None, None]:
-        outcomes = parallel(joblib.delayed(do)(item) for item in items)
+    def __init__(self, name: str, workers: int) -> None:
+        self._workers = workers
+        options = {}
+        if name == "loky":
+            options = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
+        self._parallel = joblib.Parallel(
+            workers, backend=name, return_as="generator_unordered", batch_size=1, **options
+        )
+
+    def __call__(
+        self, do: Callable[[Item], Outcome], items: Iterable[Item]
+    ) -> Generator[Outcome, None, None]:
+        outcomes = self._parallel(joblib.delayed(do)(item) for item in items)
         try:
             for outcome in outcomes:  # noqa: UP028  # it is closed below, without a warning
                 yield outcome
@@ -71,7 +88,49 @@ def _joblib(name: str, workers: int) -> Iterator[Apply]:
                 warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
                 outcomes.close()
 
-    yield apply
+    def count_workers(self) -> int:
+        return self._workers
+
+
+@contextlib.contextmanager
+def _joblib(name: str, workers: int) -> Iterator[Apply]:
+    yield _Joblib(name, workers)
+
+
+class _Dask:
+    """Does things on a Dask cluster, whose workers may come and go."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._workers = 1
+        self._next_count = 0.0
+
+    def __call__(
+        self, do: Callable[[Item], Outcome], items: Iterable[Item]
+    ) -> Generator[Outcome, None, None]:
+        return _check_outcomes("Dask", self._outcomes(do, iter(items)))
+
+    def _outcomes(self, do: Callable[[Item], Outcome], items: Iterator[Item]) -> Iterator[Outcome]:
+        """Yields outcomes, and keeps some items a worker on the cluster."""
+        distributed = importlib.import_module("distributed")
+        running = distributed.as_completed(with_results=True)
+        self._submit(running, do, items)
+        while running.count():
+            _, outcome = next(running)
+            yield outcome
+            self._submit(running, do, items)
+
+    def _submit(self, running: Any, do: Callable[[Item], Outcome], items: Iterator[Item]) -> None:
+        """Submits items until each worker has some."""
+        number = IN_FLIGHT * self.count_workers() - running.count()
+        for item in itertools.islice(items, max(number, 0)):
+            running.add(self._client.submit(do, item, pure=False))
+
+    def count_workers(self) -> int:
+        if time.monotonic() >= self._next_count:
+            self._workers = max(1, sum(self._client.nthreads().values()))
+            self._next_count = time.monotonic() + SECONDS_BETWEEN_COUNTS
+        return self._workers
 
 
 @contextlib.contextmanager
@@ -87,38 +146,47 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
             "preload": [IGNORE_INTERRUPTS],
         }
     with _silence_logs(), distributed.Client(address, **options) as client:
+        yield _Dask(client)
 
-        def apply(
-            do: Callable[[Item], Outcome], items: list[Item]
-        ) -> Generator[Outcome, None, None]:
-            waiting = iter(items)
-            first = itertools.islice(waiting, IN_FLIGHT)
-            futures = client.map(do, list(first), pure=False)
-            running = distributed.as_completed(futures, with_results=True)
 
-            def outcomes() -> Iterator[Outcome]:
-                for _, outcome in running:
-                    for item in itertools.islice(waiting, 1):
-                        running.add(client.submit(do, item, pure=False))
-                    yield outcome
+class _Ray:
+    """Does things on a Ray cluster, by tasks that Ray repeats if their worker dies."""
 
-            return _check_outcomes("Dask", outcomes())
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
 
-        yield apply
+    def __call__(
+        self, do: Callable[[Item], Outcome], items: Iterable[Item]
+    ) -> Generator[Outcome, None, None]:
+        return _check_outcomes("Ray", self._outcomes(do, iter(items)))
+
+    def _outcomes(self, do: Callable[[Item], Outcome], items: Iterator[Item]) -> Iterator[Outcome]:
+        """Yields outcomes, and keeps some items a worker on the cluster."""
+        remote = self._ray.remote(do)
+        running: list[Any] = []
+        while True:
+            number = IN_FLIGHT * self.count_workers() - len(running)
+            running += [remote.remote(item) for item in itertools.islice(items, max(number, 0))]
+            if not running:
+                return
+            done, running = self._ray.wait(running)
+            yield from self._ray.get(done)
+
+    def count_workers(self) -> int:
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
 
 @contextlib.contextmanager
 def _ray(workers: int, address: str | None) -> Iterator[Apply]:
-    ray = importlib.import_module("ray.util.multiprocessing")
-    processes = workers if address is None else None
-    with ray.Pool(processes, ray_address=address or "local") as pool:
-
-        def apply(
-            do: Callable[[Item], Outcome], items: list[Item]
-        ) -> Generator[Outcome, None, None]:
-            return _check_outcomes("Ray", pool.imap_unordered(do, items))
-
-        yield apply
+    ray = importlib.import_module("ray")
+    options: dict[str, Any] = {"address": address or "local", "log_to_driver": False}
+    if address is None:
+        options["num_cpus"] = workers
+    ray.init(logging_level=logging.CRITICAL, **options)
+    try:
+        yield _Ray(ray)
+    finally:
+        ray.shutdown()
 
 
 @contextlib.contextmanager

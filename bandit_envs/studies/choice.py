@@ -111,6 +111,17 @@ class Choice(Generic[AnyEntry]):
         else:
             raise ValueError(f"{what} is {short_repr(item)}; expected a table with a name")
 
+    @classmethod
+    def restored(cls: type[AnyChoice], text: str, folder: str) -> AnyChoice:
+        """Returns the choice whose `str` is a text, without checking it again.
+
+        Args:
+            text: `name:key=value`.
+            folder: where a user's module is.
+        """
+        name, parameters = _parse(cls.entry_class.what, text, cls.table)
+        return cls(find_entry(cls, name, folder), parameters, folder)
+
     @property
     def name(self) -> str:
         """The id, or a user's `module:Class`."""

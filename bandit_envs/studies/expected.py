@@ -8,8 +8,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from bandit_envs.base.checks import check_integer, check_number, short_repr
-from bandit_envs.metrics import QUANTITIES, Statistics
+from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice, printable
 from bandit_envs.studies.keys import check_keys
 from bandit_envs.studies.study import Study
@@ -109,6 +111,8 @@ class Expected:
         policies = self._find_policies(study)
         label = " < ".join(", ".join(policy.parts()) for policy in policies)
         step = self.step or study.steps
+        if self.since is None and step <= study.steps and step not in kept_steps(study.steps):
+            raise _error("step", step, "one that metrics keep, such as a multiple of 1,000")
         known = {(str(environment), str(policy)) for environment, policy in study.pairs()}
         rows = []
         for environment in self._find_environments(study):
@@ -152,7 +156,9 @@ class Expected:
             sums = pair.result[quantity.metric].curves[[study.kept.index(end) for end in ends]]
             return Statistics.from_values(quantity.of_runs(sums, ends)[-1])
         statistics = pair.statistics(self.metric)
-        return statistics if statistics.mean.ndim == 0 else statistics.at(step - 1)
+        if statistics.mean.ndim == 0:
+            return statistics
+        return statistics.at(np.searchsorted(pair.result[quantity.metric].steps, step))
 
     def _judge(self, measured: Sequence[Statistics], number: int) -> Judgement:
         """Compares what was measured, of which there should be a `number`, with the expectation."""

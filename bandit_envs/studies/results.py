@@ -1,18 +1,16 @@
-"""Folders of results: a file for each finished task, loaded once for all tables and figures."""
+"""Folders of results, loaded once for all tables and figures."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import inspect
 import itertools
 import json
 import os
-import platform
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,25 +18,16 @@ import filelock
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs import __version__
 from bandit_envs.base import saving
-from bandit_envs.metrics import QUANTITIES, MetricResult, Statistics, of_runs
+from bandit_envs.metrics import QUANTITIES, Statistics, of_runs
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.records import Result, merge
 from bandit_envs.studies.study import Study, Task
-
-FORMAT = 4
-"""Raised whenever the layout of the files, or the numbers of an unchanged study, change."""
-
-VERSIONS = {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
+from bandit_envs.studies.task_folder import TaskFolder
+from bandit_envs.studies.workers import FORMAT, VERSIONS, Assignment
 
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "expected"}
 """Keys of a study that say what to show. A change of them keeps the results."""
-
-PROGRESS = ".steps-"
-"""How the names of files begin in which workers count their steps."""
-
-Result = dict[str, MetricResult]
-"""What was measured, by the name of the metric."""
 
 
 class PairResult(NamedTuple):
@@ -76,89 +65,14 @@ class PairResult(NamedTuple):
         statistics = self.statistics(name)
         low, high = QUANTITIES[name].interval(statistics)
         mean = np.atleast_1d(statistics.mean)
-        steps = np.arange(len(mean)) + 1
+        steps = self.result[QUANTITIES[name].metric].steps[-len(mean) :]
         return np.array([steps, mean, np.atleast_1d(low), np.atleast_1d(high)])
-
-
-class TaskFiles(NamedTuple):
-    """The files of finished tasks. Workers get this, in place of the whole study."""
-
-    folder: Path
-    """An absolute path, as workers may be in another folder."""
-
-    digest: str
-    """Of the study and the versions. A file with another one is not of this study."""
-
-    versions: Mapping[str, object]
-
-    def save(self, task: Task, result: Result) -> None:
-        """Writes the file of a finished task."""
-        arrays = {}
-        for name, found in result.items():
-            parts = (found.per_step, found.cumulative)
-            arrays[name] = np.array([(part.mean, part.squared_deviation) for part in parts])
-            arrays[f"{name}_totals"] = found.totals
-            if task.kept:
-                arrays[f"{name}_curves"] = found.curves
-        arrays["kept"] = np.array(task.kept, np.int64)
-        saving.write_archive(self._path(task), [self.digest, str(task)], arrays)
-
-    def load(self, task: Task) -> Result | None:
-        """Returns a task's result; None if its file is missing, damaged or of another study.
-
-        It is also None if the task keeps sums of other steps than the file has.
-        """
-        try:
-            header, arrays = saving.read_archive(self._path(task))
-            if header != [self.digest, str(task)]:
-                return None
-            if task.kept and task.kept != tuple(arrays["kept"]):
-                return None
-            return {name: _metric_result(task, name, arrays) for name in task.metrics}
-        except (FileNotFoundError, ValueError, KeyError):
-            return None
-
-    def add_progress(self, steps: int) -> None:
-        """Adds steps to those taken, in a file of this worker's own."""
-        worker = f"{platform.node()}-{os.getpid()}-{threading.get_ident()}"
-        file = self.folder / f"{PROGRESS}{worker}"
-        file.write_text(str(_read_number(file) + steps))
-
-    def steps_taken(self) -> int:
-        """Returns the number of steps that all workers have taken."""
-        return sum(map(_read_number, self.folder.glob(f"{PROGRESS}*")))
-
-    def forget_progress(self) -> None:
-        """Deletes the files with numbers of steps taken."""
-        for file in self.folder.glob(f"{PROGRESS}*"):
-            file.unlink()
-
-    def _path(self, task: Task) -> Path:
-        return self.folder / f"{task.position:06d}-{task.block:06d}.npz"
-
-
-def _read_number(file: Path) -> int:
-    """Returns the number in a file; 0 if it is not there, or is just being written."""
-    try:
-        return int(file.read_text() or 0)
-    except FileNotFoundError:
-        return 0
-
-
-def _metric_result(task: Task, name: str, arrays: Mapping[str, NDArray[Any]]) -> MetricResult:
-    """Returns the result of a metric in the arrays of a task's file."""
-    per_step, cumulative = (Statistics(task.runs, *part) for part in arrays[name])
-    totals = arrays[f"{name}_totals"]
-    if not task.kept:
-        return MetricResult(per_step, cumulative, totals)
-    return MetricResult(per_step, cumulative, totals, arrays[f"{name}_curves"])
 
 
 class Results:
     """The results of one study in a folder.
 
-    `load` reads what has finished. Each file is read once: all tables and the figure are made of
-    `pairs`.
+    `load` finds what has finished. `pairs` reads it, once for all tables and the figure.
 
     Args:
         path: the folder, which need not exist.
@@ -175,8 +89,13 @@ class Results:
         self._config = {"study": study.to_dict(), "versions": self._versions}
         text = json.dumps([_measured(self._config["study"]), self._versions])
         digest = hashlib.sha256(text.encode()).hexdigest()
-        self.files = TaskFiles(path.absolute() / "tasks", digest, self._versions)
-        self._loaded: dict[tuple[int, int], Result] = {}
+        # The path is absolute, as workers may be in another folder.
+        self.files = TaskFolder(path.absolute() / "tasks", study, digest)
+        self.assignment = Assignment(
+            digest, self._config["study"], dict(self._versions), os.getcwd()
+        )
+        self._pairs: list[PairResult] = []
+        self._num_read = 0
 
     @classmethod
     def read(cls, path: Path, changes: Mapping[str, object]) -> Results:
@@ -226,18 +145,22 @@ class Results:
             OSError: it cannot be written.
         """
         conflict = self.conflict()
-        if conflict and not (overwrite and self.files.folder.is_dir()):
+        if conflict and not (overwrite and self.files.path.is_dir()):
             raise ValueError(f"{conflict}; expected another folder (--output), or --overwrite")
         with self._acquire_lock():
             if conflict:
                 self._delete_results()
             text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
             saving.atomic_write(self.path / "config.json", [text.encode()])
-            self.files.folder.mkdir(exist_ok=True)
-            for folder in (self.path, self.files.folder):
+            self.files.path.mkdir(exist_ok=True)
+            for folder in (self.path, self.files.path):
                 saving.remove_temporary_files(folder)
             self.files.forget_progress()
-            yield
+            self.assignment.write(self.files.path)
+            try:
+                yield
+            finally:
+                self.files.forget_progress()
 
     def _acquire_lock(self) -> AbstractContextManager[object]:
         try:
@@ -251,40 +174,33 @@ class Results:
     def _delete_results(self) -> None:
         tables = self.path.glob("*.csv")
         figures = self.path.glob("figure*.png")
-        for file in (*self.files.folder.glob("*.npz"), *tables, *figures):
+        for file in (*self.files.path.iterdir(), *tables, *figures):
             file.unlink()
 
     def load(self) -> None:
-        """Reads the files of tasks that have finished since the last call."""
-        for task in self.missing():
-            result = self.files.load(task)
-            if result is not None:
-                self._loaded[task.position, task.block] = result
+        """Finds what has finished since the last call."""
+        self.files.load()
 
     def missing(self) -> list[Task]:
-        """Returns the tasks of which no result is loaded."""
-        tasks = self.study.tasks()
-        return [task for task in tasks if (task.position, task.block) not in self._loaded]
+        """Returns the tasks that have not finished."""
+        return [task for task in self.study.tasks() if task.number not in self.files]
 
     def pairs(self) -> list[PairResult]:
-        """Returns what is loaded of each policy in each environment, in the study's order."""
-        loaded = []
-        for position, tasks in itertools.groupby(self.study.tasks(), lambda task: task.position):
-            done = [task for task in tasks if (position, task.block) in self._loaded]
-            if done:
-                runs = sum(task.runs for task in done)
-                result = merge(self._loaded[position, task.block] for task in done)
-                loaded.append(PairResult(done[0].environment, done[0].policy, runs, result))
-        return loaded
+        """Returns what has finished of each policy in each environment, in the study's order."""
+        if len(self.files) != self._num_read:
+            self._pairs = list(self._read_pairs())
+            self._num_read = len(self.files)
+        return self._pairs
 
-
-def merge(results: Iterable[Result]) -> Result:
-    """Returns the result of the runs of all."""
-    return functools.reduce(_merge_two, results)
-
-
-def _merge_two(first: Result, second: Result) -> Result:
-    return {name: found.merge(second[name]) for name, found in first.items()}
+    def _read_pairs(self) -> Iterator[PairResult]:
+        """Yields what has finished of each policy in each environment."""
+        found = self.files.read()
+        finished = map(self.study.task, sorted(found))
+        for _, tasks in itertools.groupby(finished, attrgetter("position")):
+            done = list(tasks)
+            runs = sum(task.runs for task in done)
+            result = merge(found.pop(task.number) for task in done)
+            yield PairResult(done[0].environment, done[0].policy, runs, result)
 
 
 def read_config(path: Path) -> dict[str, Any]:

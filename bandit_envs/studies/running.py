@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -75,6 +74,7 @@ def run(
         results.load()
         try:
             problems = _run_missing(results, apply, watcher)
+            results.files.pack()
         finally:
             results.load()
             found = LoadedStudy.from_results(results)
@@ -87,16 +87,22 @@ def run(
 
 def _run_missing(results: Results, apply: Apply, observer: RunObserver) -> list[str]:
     """Runs the missing tasks and returns what went wrong in those that failed."""
-    from bandit_envs.studies.tasks import try_task  # noqa: PLC0415
+    from bandit_envs.studies.bundles import Bundles  # noqa: PLC0415
+    from bandit_envs.studies.workers import run_bundle  # noqa: PLC0415
 
     tasks = results.missing()
-    observer.start(tasks, results.files.steps_taken)
+    files = results.files
+    observer.start(tasks, files.steps_taken)
     if not tasks:
         return []
-    problems = []
-    with closing(apply(functools.partial(try_task, results.files), tasks)) as outcomes:
-        for problem in outcomes:
-            if problem is not None:
-                problems.append(problem)
+    numbers = [task.number for task in tasks]
+    token = results.assignment.token
+    bundles = Bundles(str(files.path), token, numbers, apply.count_workers)
+    problems: list[str] = []
+    with closing(apply(run_bundle, bundles)) as outcomes:
+        for outcome in outcomes:
+            bundles.note(outcome)
+            problems += outcome.problems
+            for problem in outcome.problems:
                 observer.fail(problem)
     return problems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import functools
 import itertools
@@ -50,6 +51,9 @@ class View(TypedDict, total=False):
 
 class Task(NamedTuple):
     """A block of runs, the smallest piece of work: all that it takes to do it."""
+
+    number: int
+    """The index of the task in `Study.tasks()`."""
 
     position: int
     """The index of the environment and the policy in `Study.pairs()`."""
@@ -162,6 +166,21 @@ class Study:
         with explain_file(file, cls):
             return cls.from_dict(parse_toml(Path(file).read_text("utf-8")))
 
+    @classmethod
+    def restored(cls, values: Mapping[str, Any], folder: str) -> Study:
+        """Returns the study of which `to_dict` has made values, without trying it again.
+
+        Args:
+            values: what `to_dict` returned.
+            folder: where users' modules are.
+        """
+        given: dict[str, Any] = dict(values)
+        for key, kind in (("environment", EnvironmentChoice), ("policy", PolicyChoice)):
+            given[key] = tuple(kind.restored(text, folder) for text in values[key])
+        for key in ("metrics", "panels", "log_axes"):
+            given[key] = tuple(values[key])
+        return cls(**given)
+
     def shown(self, **view: typing.Unpack[View]) -> Study:
         """Returns the study with other values of keys that say what to show.
 
@@ -211,7 +230,7 @@ class Study:
         low_high = " and ".join(f"{100 * level:.4g}%" for level in self.quantiles)
         return f"medians over runs, with the {low_high} quantiles"
 
-    @property
+    @functools.cached_property
     def kept(self) -> tuple[int, ...]:
         """The steps after which the sums of each run are kept.
 
@@ -229,22 +248,47 @@ class Study:
         return tuple(sorted(steps))
 
     def tasks(self) -> Iterator[Task]:
-        """Yields the tasks of each policy in each environment."""
-        for position, (environment, policy) in enumerate(self.pairs()):
-            is_batch = environment.entry.independent_rows
-            size = RUNS_PER_TASK if is_batch else -(-self.runs // TASKS)
-            for start in range(0, self.runs, size):
-                yield Task(
-                    position=position,
-                    environment=environment,
-                    policy=policy,
-                    block=start // size if is_batch else start,
-                    runs=min(size, self.runs - start),
-                    steps=self.steps,
-                    seed=self.seed,
-                    metrics=self.metrics,
-                    kept=self.kept,
-                )
+        """Yields the tasks of each policy in each environment, by their numbers."""
+        return map(self.task, range(self.num_tasks))
+
+    def task(self, number: int) -> Task:
+        """Returns the task of a number, from 0."""
+        position = bisect.bisect_right(self._first_tasks, number) - 1
+        environment, policy = self._pairs[position]
+        size = self._task_size(environment)
+        start = size * (number - self._first_tasks[position])
+        return Task(
+            number=number,
+            position=position,
+            environment=environment,
+            policy=policy,
+            block=start // size if environment.entry.independent_rows else start,
+            runs=min(size, self.runs - start),
+            steps=self.steps,
+            seed=self.seed,
+            metrics=self.metrics,
+            kept=self.kept,
+        )
+
+    @property
+    def num_tasks(self) -> int:
+        """The number of tasks."""
+        return self._first_tasks[-1]
+
+    @functools.cached_property
+    def _first_tasks(self) -> list[int]:
+        """The number of the first task of each pair; in the end, the number of all tasks."""
+        counts = [-(-self.runs // self._task_size(environment)) for environment, _ in self._pairs]
+        return [0, *itertools.accumulate(counts)]
+
+    @functools.cached_property
+    def _pairs(self) -> list[tuple[EnvironmentChoice, PolicyChoice]]:
+        """What `pairs` returns."""
+        return self.pairs()
+
+    def _task_size(self, environment: EnvironmentChoice) -> int:
+        """Returns the number of runs of a task in an environment, if it is not the last one."""
+        return RUNS_PER_TASK if environment.entry.independent_rows else -(-self.runs // TASKS)
 
     def label(self, environment: EnvironmentChoice, policy: PolicyChoice, without: str = "") -> str:
         """Returns what a legend writes: of the environment, only what tells it from the others."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.metrics import QUANTITIES, of_runs
+from bandit_envs.metrics import QUANTITIES, kept_steps, of_runs
 from bandit_envs.studies.study import Study
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Table(NamedTuple):
 
 def study_tables(study: Study) -> dict[str, Table]:
     """Returns the tables of a study: summary, curves and runs."""
-    steps = range(1, study.steps + 1)
+    steps = kept_steps(study.steps).tolist()
     runs = range(1, study.runs + 1)
 
     def summary(pair: PairResult) -> dict[str, Floats]:

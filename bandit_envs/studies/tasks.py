@@ -1,19 +1,16 @@
 """Runs tasks."""
 
-import functools
 import itertools
-import platform
 from collections.abc import Callable
 
 import numpy as np
-import threadpoolctl
 
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
-from bandit_envs.studies.choice import Environment, printable
-from bandit_envs.studies.results import VERSIONS, Result, TaskFiles, merge
+from bandit_envs.studies.choice import Environment
+from bandit_envs.studies.records import Result, merge
 from bandit_envs.studies.study import Task
 
 STEPS_AT_A_TIME = 500
@@ -21,19 +18,6 @@ STEPS_AT_A_TIME = 500
 
 Progress = Callable[[int], None]
 """Is called with numbers of steps taken."""
-
-
-def try_task(files: TaskFiles, task: Task) -> str | None:
-    """Runs a task and writes its file. Returns what went wrong, or None."""
-    _use_one_thread()  # results of linear algebra may depend on their number
-    if not VERSIONS.items() <= files.versions.items():
-        return f"{task}: {platform.node()} has {VERSIONS}; expected {files.versions}"
-    try:
-        result = run_task(task, files.add_progress)
-    except Exception as error:  # users' classes raise any
-        return f"{task}: {printable(error, task.environment, task.policy)}"
-    files.save(task, result)
-    return None
 
 
 def run_task(task: Task, progress: Progress | None = None) -> Result:
@@ -87,9 +71,3 @@ def _run_batch(task: Task, number: int, runs: int, progress: Progress | None) ->
     return {
         name: found._replace(curves=curve) for (name, found), curve in zip(result.items(), curves)
     }
-
-
-@functools.cache
-def _use_one_thread() -> None:
-    """Limits the threads of linear algebra in this process, once."""
-    threadpoolctl.threadpool_limits(1)

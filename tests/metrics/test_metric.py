@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bandit_envs import AverageRewardMetric, MetricResult, Statistics
-from bandit_envs.metrics import QUANTITIES, Metric, compare
+from bandit_envs.base.saving import encode_state
+from bandit_envs.metrics import QUANTITIES, Metric, compare, kept_steps
+from bandit_envs.metrics.statistics import is_kept
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 
@@ -297,3 +299,65 @@ def test_a_metric_of_ones_own_is_one_method(rewards):
     metric = Halved()
     show(metric, rewards)
     np.testing.assert_allclose(metric.result().per_step.mean, rewards.mean(axis=1) / 2)
+
+
+def test_after_ten_thousand_steps_fewer_are_kept_and_sums_stay_exact():
+    rewards = np.random.default_rng(3).normal(size=(45_007, 2))
+    metric = AverageRewardMetric()
+    show(metric, rewards)
+    result = metric.result()
+    steps = result.steps
+    expected = [*range(1, 10_001), *range(10_010, 20_001, 10), *range(20_020, 40_001, 20)]
+    assert steps.tolist() == [*expected, *range(40_040, 45_007, 40), 45_007]
+    sums = rewards.cumsum(axis=0)
+    np.testing.assert_allclose(result.per_step.mean, rewards[steps - 1].mean(axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.cumulative.mean, sums[steps - 1].mean(axis=1), atol=1e-9)
+    np.testing.assert_allclose(result.totals, sums[-1], atol=1e-9)
+    assert result.mean.mean == pytest.approx(rewards.mean(), abs=1e-12)
+    one = result.as_one_value()
+    assert one.merge(one).steps.tolist() == steps.tolist()
+    saved = len(save_size(metric)) / len(steps)
+    assert saved <= 32.1
+
+
+def save_size(metric):
+    """Returns what a file of the metric's state holds."""
+    return encode_state(metric.get_state())
+
+
+@pytest.mark.parametrize("num_steps", [0, 1, 5, 9_999, 10_000, 10_001, 20_000, 20_001, 99_999])
+@pytest.mark.parametrize("every", [None, 1, 7, 25_000])
+def test_the_kept_steps_of_a_longer_run_are_those_of_a_shorter_one_but_for_its_last(
+    num_steps, every
+):
+    steps = kept_steps(num_steps, every).tolist()
+    longer = kept_steps(100_000, every).tolist()
+    assert steps[-1:] == ([num_steps] if num_steps else [])
+    assert steps[:-1] == [step for step in longer if step < num_steps]
+    if num_steps and is_kept(num_steps, every):
+        assert num_steps in longer
+
+
+def test_a_metric_keeps_every_so_many_steps_and_the_last_one(rewards):
+    metric = AverageRewardMetric(every=7)
+    show(metric, rewards[:10])
+    assert metric.result().steps.tolist() == [7, 10]
+    again = AverageRewardMetric(every=7)
+    again.set_state(metric.get_state())
+    show(again, rewards[10:])
+    found = again.result()
+    assert found.steps.tolist() == [7, 14, 21, 28, 30]
+    whole = average_reward(rewards)
+    np.testing.assert_array_equal(found.cumulative.mean, whole.cumulative.mean[found.steps - 1])
+    np.testing.assert_array_equal(found.totals, whole.totals)
+    with pytest.raises(ValueError, match="every"):
+        AverageRewardMetric(every=0)
+    with pytest.raises(ValueError, match="every"):
+        AverageRewardMetric().set_state(metric.get_state())
+
+
+def test_results_of_other_kept_steps_do_not_merge(rewards):
+    metric = AverageRewardMetric(every=7)
+    show(metric, rewards)
+    with pytest.raises(ValueError, match="other keeps 5 steps; expected 30"):
+        average_reward(rewards).merge(metric.result())

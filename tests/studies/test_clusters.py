@@ -19,10 +19,10 @@ from tests.command_line import (
     TESTBED,
     TINY,
     finish,
+    finished_tasks,
     start,
     sweep,
     tables,
-    task_files,
     wait_for,
     write,
 )
@@ -75,7 +75,7 @@ def test_a_task_that_kills_its_workers_ends_the_run(tmp_path, cluster):
     (line,) = [line for line in err.splitlines() if line.startswith("stopped: ")]
     assert line.endswith(f"the same command resumes it in {output}")
     assert "object" not in line  # of a foreign error
-    assert len(task_files(output)) < 20
+    assert len(finished_tasks(output)) < 20
     assert finish(start(*arguments)).code == 0
     assert sweep(tmp_path, TINY, output="undisturbed").code == 0
     assert tables(output) == tables(tmp_path / "undisturbed")
@@ -107,8 +107,8 @@ def test_progress_is_seen_before_all_is_done(tmp_path, cluster):
     study = TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 12")
     output = tmp_path / "results"
     process = start("sweep", write(tmp_path, study), "--output", output, *TWO_WORKERS, cluster)
-    wait_for(lambda: task_files(output), process)
-    assert len(task_files(output)) < 60
+    wait_for(lambda: finished_tasks(output), process)
+    assert len(finished_tasks(output)) < 60
     process.kill()
     process.communicate()
 
@@ -190,7 +190,7 @@ def test_where_the_scheduler_dies_one_line_says_so(tmp_path, on_this_machine, po
     output = tmp_path / "results"
     address = ("--backend", "dask", "--address", f"tcp://127.0.0.1:{port}")
     command = start("sweep", study, "--output", output, *address)
-    wait_for(lambda: task_files(output), command)
+    wait_for(lambda: finished_tasks(output), command)
     running.kill()
     code, _, err = finish(command)
     assert code == 1

@@ -31,7 +31,8 @@ def compared(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
     one = study(policies=TWO, steps=3, expected=[{"source": "exact", **e} for e in expected])
     pairs = []
     for (environment, policy), rewards in zip(one.pairs(), measured):
-        result = MetricResult(statistics(*rewards), statistics(*np.cumsum(rewards)), ())
+        sums = statistics(*np.cumsum(rewards))
+        result = MetricResult(statistics(*rewards), sums, (), np.array([1, 2]))
         pairs.append(PairResult(environment, policy, len(rewards), {"reward": result}))
     return compare(one, pairs)
 

@@ -12,12 +12,12 @@ from tests.command_line import (
     SMALL,
     TINY,
     finish,
+    finished_tasks,
     rows,
     run_testbed,
     start,
     sweep,
     tables,
-    task_files,
     wait_for,
     write,
 )
@@ -56,7 +56,7 @@ needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="there is no 
 
 def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     """In this process; the tests below send the signal itself."""
-    results = pytest.importorskip("bandit_envs.studies.results").TaskFiles
+    results = pytest.importorskip("bandit_envs.studies.workers").WorkerFile
     save = results.save
 
     def interrupted(self, task, result):
@@ -71,7 +71,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     assert code == 130
     assert err.endswith("interrupted: the same command resumes it\n")
     assert "greedy" in out
-    assert len(rows(folder / "summary.csv")) == len(task_files(folder)) == 2
+    assert len(rows(folder / "summary.csv")) == len(finished_tasks(folder)) == 2
     assert (folder / "figure.png").exists()
     assert run_testbed(tmp_path, *SMALL).code == 0
     run_testbed(tmp_path, *SMALL, output="undisturbed")
@@ -88,7 +88,7 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
     output = tmp_path / "results"
     arguments = ("--output", output, "--workers", "2", "--backend", backend)
     process = start("sweep", write(tmp_path, study), *arguments)
-    wait_for(lambda: len(task_files(output)) > 14, process)
+    wait_for(lambda: len(finished_tasks(output)) > 14, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     code, out, err = finish(process)
     assert code == 130
@@ -97,7 +97,7 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
     assert "random" in out
     assert rows(output / "summary.csv")[0]["policy"] == "random"
     assert not list(output.rglob(".*.part"))
-    assert len(task_files(output)) < 60
+    assert len(finished_tasks(output)) < 60
 
 
 @needs_signals
@@ -113,13 +113,13 @@ def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path
         # A quarter dies within a second of its start, the others once some more tasks are done.
         until = finished[-1] + (rng.integers(0, 9) if kill % 4 else 0)
         deadline = time.monotonic() + 30
-        while len(task_files(output)) < until and time.monotonic() < deadline:
+        while len(finished_tasks(output)) < until and time.monotonic() < deadline:
             time.sleep(0.002)
         time.sleep(rng.uniform(0.0, 0.05 if kill % 4 else 1.0))
         assert process.poll() is None, "it had finished before it could be killed"
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        finished.append(len(task_files(output)))
+        finished.append(len(finished_tasks(output)))
     assert np.all(np.diff(finished) >= 0)
     assert np.count_nonzero(np.diff(finished)) >= KILLS // 2
     assert 0 < finished[-1] < 240

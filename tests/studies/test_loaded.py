@@ -13,7 +13,7 @@ pytest.importorskip("rich")
 pytest.importorskip("pandas")
 
 from bandit_envs.studies import load, run
-from tests.command_line import TABLES, TINY, sweep, task_files
+from tests.command_line import TABLES, TINY, finished_tasks, forget_tasks, sweep
 from tests.studies.test_run import STUMBLING
 from tests.studies.test_study import parse
 
@@ -78,7 +78,7 @@ def test_tasks_that_fail_are_told_and_the_others_are_kept(tmp_path):
     with pytest.raises(RuntimeError, match=r"tasks have failed, such as .*Stumbling.*no luck"):
         run(parse(STUMBLING), tmp_path)
     loaded = load(tmp_path)
-    assert 0 < loaded.num_missing == 12 - len(task_files(tmp_path)) < 6
+    assert 0 < loaded.num_missing == 12 - len(finished_tasks(tmp_path)) < 6
     assert set(loaded.summary.policy) == {"random"}
     with pytest.raises(ValueError, match="run with quantiles"):
         loaded.plot(quantiles=[0.1, 0.9])
@@ -86,8 +86,7 @@ def test_tasks_that_fail_are_told_and_the_others_are_kept(tmp_path):
 
 def test_nothing_finished_is_an_empty_frame(tmp_path):
     run(parse(TINY), tmp_path)
-    for file in task_files(tmp_path):
-        file.unlink()
+    forget_tasks(tmp_path, range(20))
     loaded = load(tmp_path)
     assert len(loaded.summary) == len(loaded.differences()) == 0
     assert loaded.num_missing == 20

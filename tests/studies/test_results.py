@@ -1,8 +1,7 @@
 """Nothing in a folder of results is lost, mixed up or believed without being checked."""
 
-import io
 import json
-import pickle
+import re
 import shutil
 
 import numpy as np
@@ -14,8 +13,20 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 from bandit_envs.base import saving
+from bandit_envs.studies.packs import Pack
+from bandit_envs.studies.records import MAGIC
 from bandit_envs.studies.results import Results
-from tests.command_line import TINY, content, run, sweep, tables, task_files, write
+from tests.command_line import (
+    TINY,
+    content,
+    finished_tasks,
+    forget_tasks,
+    rows,
+    run,
+    sweep,
+    tables,
+    write,
+)
 from tests.studies.test_study import parse
 
 
@@ -36,89 +47,133 @@ def results(whole, tmp_path):
     return tmp_path / "results"
 
 
-class Bomb:
-    """Leaves a mark where it is unpickled."""
-
-    def __init__(self, mark):
-        self.mark = mark
-
-    def __reduce__(self):
-        return open, (str(self.mark), "w")
+def flipped(content):
+    """Returns a content with another bit in its numbers."""
+    place = content.index(b"NUMPY", content.index(b"reward.mean.npy")) + 140
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
-def truncated(content, _):
-    return content[: len(content) // 2]
+@pytest.fixture
+def unpacked(results):
+    """The same, before its results are packed: all are in the file of one worker."""
+    forget_tasks(results, ())
+    return results
 
 
-def empty(content, _):
-    return b""
+def records_file(results):
+    (file,) = (results / "tasks").glob("*.records")
+    return file
 
 
-def with_a_flipped_bit_in_its_numbers(content, _):
-    position = content.index(b"NUMPY", content.index(b"reward.npy")) + 140
-    return content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :]
+def places_of(results):
+    """Where the records of tasks are: found by their magic, with the end of the file."""
+    content = records_file(results).read_bytes()
+    starts = [match.start() for match in re.finditer(re.escape(MAGIC), content)]
+    return [*starts, len(content)]
 
 
-def with_a_foreign_header(content, _):
-    buffer = io.BytesIO()
-    np.savez(buffer, header=np.frombuffer(b'{"a": 2}', np.uint8), reward=np.zeros((2, 2, 5)))
-    return buffer.getvalue()
-
-
-def of_another_task(content, results):
-    return task_files(results)[1].read_bytes()
-
-
-def of_another_study(content, results):
-    return (results.parent / "other").read_bytes()
-
-
-def with_a_pickle_inside(content, results):
-    buffer = io.BytesIO()
-    bomb = np.array([Bomb(results / "mark")], object)
-    np.savez(buffer, header=np.frombuffer(b"{}", np.uint8), reward=bomb)
-    return buffer.getvalue()
-
-
-def pickled(content, results):
-    return pickle.dumps(Bomb(results / "mark"))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        *(truncated, empty, with_a_flipped_bit_in_its_numbers, with_a_foreign_header),
-        *(of_another_task, of_another_study, pickled, with_a_pickle_inside),
-    ],
-)
-def test_a_damaged_or_foreign_file_is_recognised_and_its_task_done_again(whole, results, damage):
-    file = task_files(results)[7]
-    shutil.copy(whole / "other" / "tasks" / file.name, results.parent / "other")
-    before = {other: other.stat().st_mtime_ns for other in task_files(results) if other != file}
-    file.write_bytes(damage(file.read_bytes(), results))
-    found = Results(results, parse(TINY))
-    found.load()
-    assert len(found.missing()) == 1
+def done_again(results):
+    """Which tasks are done when the study runs again."""
+    before = finished_tasks(results)
     assert sweep(results.parent, TINY).code == 0
-    assert not (results / "mark").exists()
-    assert {other: other.stat().st_mtime_ns for other in before} == before
+    assert finished_tasks(results) == list(range(20))
+    return sorted(set(range(20)) - set(before))
+
+
+def test_a_file_that_ends_at_any_byte_has_the_records_before_it(whole, unpacked):
+    file = records_file(unpacked)
+    content = file.read_bytes()
+    starts = places_of(unpacked)
+    first, second = starts[:2]
+    cuts = {0, 1, first + 7, first + 8, first + 23, first + 24, first + 40, second - 1, second}
+    for cut in sorted({*cuts, second + 1, starts[7] + 100, len(content) - 1, len(content)}):
+        file.write_bytes(content[:cut])
+        found = Results(unpacked, parse(TINY))
+        found.load()
+        whole_records = sum(end <= cut for end in starts[1:])
+        assert len(found.missing()) == 20 - whole_records
+        assert sum(pair.runs for pair in found.pairs()) == whole_records
+    file.write_bytes(content[: starts[7] + 100])
+    assert done_again(unpacked) == list(range(7, 20))
+    assert tables(unpacked) == tables(whole / "results")
+
+
+@pytest.mark.parametrize("place", [12, 30, 130])
+def test_a_damaged_record_is_recognised_and_its_task_done_again(whole, unpacked, place):
+    file = records_file(unpacked)
+    content = bytearray(file.read_bytes())
+    starts = places_of(unpacked)
+    content[starts[7] + place] ^= 1
+    file.write_bytes(content)
+    repeated = done_again(unpacked)
+    assert repeated == ([7] if place > 24 else list(range(7, 20)))  # after a wrong length, all
+    assert tables(unpacked) == tables(whole / "results")
+
+
+def test_results_of_another_study_are_left_out(whole, unpacked):
+    other = whole / "other" / "tasks" / "results-1.npz"
+    for file in (unpacked / "tasks").iterdir():
+        file.unlink()
+    shutil.copy(other, unpacked / "tasks")
+    found = Results(unpacked, parse(TINY))
+    found.load()
+    assert len(found.missing()) == 20
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-9], lambda content: b"", flipped])
+def test_a_damaged_pack_is_told_with_what_to_do(whole, results, damage):
+    pack = results / "tasks" / "results-1.npz"
+    pack.write_bytes(damage(pack.read_bytes()))
+    for code, _, err in (run("report", results), sweep(results.parent, TINY)):
+        assert code in (1, 2)
+        assert f"{pack} is damaged" in err
+        assert "without this file, the same command repeats its tasks" in err
+    pack.unlink()
+    assert sweep(results.parent, TINY).code == 0
     assert tables(results) == tables(whole / "results")
+
+
+def test_a_pack_is_read_by_numpy(results):
+    pack = np.load(results / "tasks" / "results-1.npz")
+    assert pack["task"].tolist() == list(range(20))
+    assert pack["position"].tolist() == [position for position in range(5) for _ in range(4)]
+    assert pack["block"].tolist() == 5 * [0, 1, 2, 3]
+    assert pack["steps"].tolist() == [1, 2, 3, 4, 5]
+    assert pack["reward.mean"].shape == pack["reward.sum_mean"].shape == (20, 5)
+    means = pack["reward.totals"].reshape(5, 4).mean(axis=1) / 5
+    found = [float(row["mean_reward"]) for row in rows(results / "summary.csv")]
+    np.testing.assert_allclose(means, found, rtol=1e-9)
+
+
+def test_few_files_are_left(results):
+    names = {file.name for file in results.rglob("*") if file.is_file()}
+    shown = {"curves.csv", "runs.csv", "summary.csv", "figure.png"}
+    assert names == {"config.json", ".lock", ".study.json", "results-1.npz", *shown}
+
+
+def test_a_kill_after_packing_leaves_nothing_twice(whole, results):
+    forgotten = results.parent / "copy"
+    shutil.copytree(results, forgotten)
+    forget_tasks(forgotten, range(5))
+    shutil.copy(records_file(forgotten), results / "tasks")
+    assert run("report", results).code == 0
+    assert sweep(results.parent, TINY).code == 0
+    assert tables(results) == tables(whole / "results")
+    assert [file.name for file in (results / "tasks").glob("[!.]*")] == ["results-1.npz"]
 
 
 def test_each_file_is_read_once(results, monkeypatch):
     read = []
-    read_archive = saving.read_archive
+    read_pack = Pack.read
 
-    def note(path):
-        read.append(path)
-        return read_archive(path)
+    def note(pack, metrics):
+        read.append(pack.path.name)
+        return read_pack(pack, metrics)
 
-    monkeypatch.setattr(saving, "read_archive", note)
+    monkeypatch.setattr(Pack, "read", note)
     assert run("report", results).code == 0
-    assert sorted(read) == task_files(results)
-    read.clear()
     assert sweep(results.parent, TINY).code == 0
-    assert sorted(read) == task_files(results)
+    assert read == 2 * ["results-1.npz"]
 
 
 def test_what_was_left_half_written_is_removed(whole, results):
@@ -175,10 +230,10 @@ def test_a_folder_of_another_study_is_overwritten_on_demand(results):
     assert sweep(results.parent, changed, "--overwrite").code == 0
     sweep(results.parent, changed, output="new")
     assert tables(results) == tables(results.parent / "new")
-    before = {file: file.stat().st_mtime_ns for file in task_files(results)}
-    assert len(before) == 15
-    assert sweep(results.parent, changed, "--overwrite").code == 0
-    assert {file: file.stat().st_mtime_ns for file in task_files(results)} == before
+    before = content(results / "tasks")
+    assert finished_tasks(results) == list(range(15))
+    assert "nothing to run" in sweep(results.parent, changed, "--overwrite").err
+    assert content(results / "tasks") == before
 
 
 @pytest.mark.parametrize("options", [(), ("--overwrite",)])

@@ -2,7 +2,9 @@
 
 import errno
 import itertools
+import json
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -15,18 +17,23 @@ pytest.importorskip("rich")
 from bandit_envs import AverageRewardMetric, KArmedTestbed, StepDriver, UCBPolicy
 from bandit_envs.studies import study as studying
 from bandit_envs.studies import tasks as doing
+from bandit_envs.studies import workers as working
+from bandit_envs.studies.bundles import Bundles
 from bandit_envs.studies.results import Results
+from bandit_envs.studies.running import run
+from bandit_envs.studies.study import Study
 from bandit_envs.studies.tasks import run_task
+from bandit_envs.studies.workers import Outcome, run_bundle
 from bandit_envs.testing import assert_identical
 from tests.command_line import (
     CONTEXTUAL,
     TESTBED,
     TINY,
     finish,
+    finished_tasks,
     start,
     sweep,
     tables,
-    task_files,
     write,
 )
 from tests.studies.test_study import parse, study
@@ -97,21 +104,6 @@ def test_for_quantiles_each_run_keeps_what_it_earned_up_to_some_steps(environmen
                 assert shorter[name].curves.size == 0
 
 
-def test_runs_beyond_one_batch_are_other_runs(tmp_path):
-    results = Results(tmp_path / "results", study(["testbed"], ["random"], runs=4500, steps=3))
-    with results.lock():
-        for task in results.missing():
-            results.files.save(task, run_task(task))
-        results.load()
-    parts = [results.files.load(task)["reward"].per_step.mean for task in results.study.tasks()]
-    assert not np.any(parts[0] == parts[1])
-    (pair,) = results.pairs()
-    merged = pair.result
-    assert pair.runs == merged["reward"].per_step.count == 4500
-    expected = np.average(parts, axis=0, weights=[2000, 2000, 500])
-    np.testing.assert_allclose(merged["reward"].per_step.mean, expected, rtol=1e-9)
-
-
 @pytest.mark.parametrize(
     "text",
     [pytest.param(CONTEXTUAL, marks=pytest.mark.slow), TESTBED],
@@ -153,7 +145,7 @@ def test_where_a_task_fails_the_others_go_on(tmp_path, backend):
         assert "ArithmeticError: no luck" in line
         assert line.isprintable()
         assert len(line) < 1000
-    assert len(task_files(output)) == 12 - len(failed)
+    assert len(finished_tasks(output)) == 12 - len(failed)
     assert f"({6 - len(failed)} runs so far)" in out
     # The tables have what has finished all of its runs.
     assert b"random" in tables(output)["summary.csv"]
@@ -162,16 +154,16 @@ def test_where_a_task_fails_the_others_go_on(tmp_path, backend):
 
 POISON = """
 import os
-import bandit_envs.studies.tasks as tasks
+import bandit_envs.studies.workers as workers
 
-run_task = tasks.run_task
+run_task = workers.run_task
 
-def run_or_die(task, progress):
+def run_or_die(task, *others):
     if str(task.policy) == "linear_epsilon_greedy:epsilon=0.5":
         os._exit(3)
-    return run_task(task, progress)
+    return run_task(task, *others)
 
-tasks.run_task = run_or_die
+workers.run_task = run_or_die
 """
 
 
@@ -184,33 +176,54 @@ def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(tm
     assert code == 1
     assert "Traceback" not in err
     assert err.count("stopped: ") == 1
-    assert len(task_files(output)) < 20
+    assert len(finished_tasks(output)) < 20
     assert finish(start(*arguments)).code == 0
     sweep(tmp_path, TINY, output="undisturbed")
     assert tables(output) == tables(tmp_path / "undisturbed")
 
 
 def test_a_worker_with_another_numpy_does_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(doing, "VERSIONS", {**doing.VERSIONS, "numpy": "0.9"})
-    code, _, err = sweep(tmp_path, TINY)
+    monkeypatch.setattr(working, "VERSIONS", {**working.VERSIONS, "numpy": "0.9"})
+    code, _, err = sweep(tmp_path, TINY, "--backend", "threading")
     assert code == 1
     assert err.count("failed: ") == 20
     assert "'numpy': '0.9'" in err
-    assert task_files(tmp_path / "results") == []
+    assert finished_tasks(tmp_path / "results") == []
 
 
-@pytest.mark.parametrize("call", [12, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 22))])
-def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, call):
-    calls, fsync = itertools.count(), os.fsync
+def fail_in_write(calls, monkeypatch):
+    """Lets the disk be full in the middle of a record, after some of them."""
+    write, count = os.write, itertools.count()
+
+    def full(descriptor, content):
+        if next(count) >= calls:
+            write(descriptor, content[:10])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(descriptor, content)
+
+    monkeypatch.setattr(os, "write", full)
+
+
+def fail_in_fsync(calls, monkeypatch):
+    """Lets the disk be full where a file is flushed, after some of them."""
+    fsync, count = os.fsync, itertools.count()
 
     def full(descriptor):
-        if next(calls) >= call:
+        if next(count) >= calls:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fsync(descriptor)
 
+    monkeypatch.setattr(os, "fsync", full)
+
+
+@pytest.mark.parametrize(
+    ("fail", "calls"),
+    [(fail_in_write, 0), (fail_in_write, 7), (fail_in_fsync, 4), (fail_in_fsync, 8)],
+)
+def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, fail, calls):
     with monkeypatch.context() as disk:
-        disk.setattr(os, "fsync", full)
-        code, _, err = sweep(tmp_path, TINY)
+        fail(calls, disk)
+        code, _, err = sweep(tmp_path, TINY, "--backend", "threading")
     output = tmp_path / "results"
     assert code == 1
     assert "Traceback" not in err
@@ -218,7 +231,7 @@ def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, cal
     assert not list(output.rglob(".*.part"))
     results = Results(output, parse(TINY))
     results.load()
-    assert len(task_files(output)) == 20 - len(results.missing())
+    assert len(finished_tasks(output)) == 20 - len(results.missing())
 
     assert sweep(tmp_path, TINY).code == 0
     sweep(tmp_path, TINY, output="undisturbed")
@@ -229,11 +242,58 @@ def test_what_a_task_keeps_grows_with_its_steps_and_by_one_number_a_metric_with_
     sizes = {}
     for runs, steps in itertools.product((20, 2000), (5, 500)):
         one = study(["testbed"], ["random"], runs=runs, steps=steps)
-        results = Results(tmp_path / f"{runs}-{steps}", one)
-        with results.lock():
-            (task,) = one.tasks()
-            results.files.save(task, run_task(task))
-        (file,) = task_files(results.path)
-        sizes[runs, steps] = file.stat().st_size
+        folder = tmp_path / f"{runs}-{steps}"
+        run(one, folder, backend="threading")
+        sizes[runs, steps] = (folder / "tasks" / "results-1.npz").stat().st_size
     assert sizes[2000, 500] - sizes[20, 500] == pytest.approx(3 * 8 * 1980, abs=100)
-    assert sizes[2000, 500] - sizes[2000, 5] == pytest.approx(12 * 8 * 495, abs=100)
+    assert sizes[2000, 500] - sizes[2000, 5] == pytest.approx((12 + 1) * 8 * 495, abs=100)
+
+
+def test_tiny_tasks_are_sent_in_bundles_of_less_than_a_kilobyte(tmp_path):
+    numbers = [*range(500), *range(1000, 30_000, 3)]
+    bundles = Bundles(str(tmp_path), 64 * "0", numbers, lambda: 2)
+    sent = []
+    found = []
+    for bundle in bundles:
+        tasks = list(bundle.tasks)
+        sent.append(len(tasks))
+        assert len(pickle.dumps((run_bundle, bundle))) < 1000
+        bundles.note(Outcome(len(tasks), 0.001 * len(tasks), ()))
+        found += tasks
+    assert found == numbers
+    assert sent[:4] == [1, 2, 4, 8]
+    assert max(sent) > 20
+
+
+def test_bundles_take_about_ten_seconds():
+    seconds = 0.1
+    bundles = Bundles("folder", "digest", range(10_000), lambda: 2)
+    for bundle in itertools.islice(bundles, 20):
+        size = len(list(bundle.tasks))
+        bundles.note(Outcome(size, seconds * size, ()))
+    assert size * seconds == pytest.approx(10.0, rel=0.02)
+
+
+def test_a_long_task_is_a_bundle_of_its_own():
+    bundles = Bundles("folder", "digest", range(100), lambda: 2)
+    for bundle in bundles:
+        assert len(list(bundle.tasks)) == 1
+        bundles.note(Outcome(1, 3600.0, ()))
+
+
+def test_a_worker_runs_any_task_of_a_study_that_it_reads_from_the_folder(tmp_path):
+    one = parse(TINY)
+    assert [one.task(number) for number in range(one.num_tasks)] == list(one.tasks())
+    restored = Study.restored(json.loads(json.dumps(one.to_dict())), os.getcwd())
+    assert list(restored.tasks()) == list(one.tasks())
+    assert restored == one
+
+
+def test_runs_beyond_one_batch_are_other_runs(tmp_path):
+    results = run(study(["testbed"], ["random"], runs=4500, steps=3), tmp_path)
+    (pair,) = results.pairs
+    assert pair.runs == pair.result["reward"].per_step.count == 4500
+    parts = [run_task(task)["reward"].per_step.mean for task in results.study.tasks()]
+    assert not np.any(parts[0] == parts[1])
+    expected = np.average(parts, axis=0, weights=[2000, 2000, 500])
+    np.testing.assert_allclose(pair.result["reward"].per_step.mean, expected, rtol=1e-9)
