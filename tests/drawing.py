@@ -12,7 +12,7 @@ def no_figures(monkeypatch):
         figures = importlib.import_module("bandit_envs.studies.figures")
     except ModuleNotFoundError:  # of a package that tests of the command need
         return
-    monkeypatch.setattr(figures, "study_figure", lambda study, pairs, file_format: b"a figure")
+    monkeypatch.setattr(figures, "study_figure", lambda *arguments: b"a figure")
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def drawn(no_figures, monkeypatch):
     figures = importlib.import_module("bandit_envs.studies.figures")
     kept = []
 
-    def draw(study, pairs, file_format):
-        kept.append(figures.draw_study(study, pairs))
+    def draw(study, pairs, file_format, width, style):
+        kept.append(figures.draw_study(study, pairs, width, style))
         return b"a figure"
 
     monkeypatch.setattr(figures, "study_figure", draw)

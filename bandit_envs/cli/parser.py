@@ -41,6 +41,9 @@ EXAMPLES = {
         "bandit-envs report results/study",
         "bandit-envs report results/study --panels reward,regret --figure paper.pdf",
         "bandit-envs report results/study --baseline ucb:c=1",
+        "bandit-envs report results/study --title Exploration --log-axes x --width 3.3"
+        " --style grayscale --figure column.svg",
+        "bandit-envs report results/study --quantiles 0.1 0.9",
     ),
     "evaluate": (
         "bandit-envs evaluate log.npz --policy random --policy greedy",
@@ -189,6 +192,14 @@ def _add_report(subcommands: Subcommands) -> None:
     text = "the policy of the study that others are compared with (default: the first)"
     parser.add_argument("--baseline", metavar="SPEC", help=text)
     _add_views(parser)
+    text = "the title of the figure and the tables (default: the study's)"
+    parser.add_argument("--title", metavar="TEXT", help=text)
+    text = "logarithmic axes of the figure: x, y or x,y (default: the study's)"
+    parser.add_argument("--log-axes", type=_split_names, metavar="AXES", help=text)
+    text = "width of the figure in inches, such as 3.3 for a column of a paper (default: 8)"
+    parser.add_argument("--width", type=float, metavar="INCHES", help=text)
+    text = "a style of matplotlib, such as grayscale, or a file of one, for the figure"
+    parser.add_argument("--style", metavar="STYLE", help=text)
 
 
 def _add_evaluate(subcommands: Subcommands) -> None:
@@ -282,9 +293,14 @@ def _add_views(parser: Parser) -> None:
     """Adds the options of what tables and figures show."""
     names = ", ".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
     text = f"draw these over steps, as reward,regret: some of {names}; or arms, one problem"
-    parser.add_argument("--panels", type=lambda names: names.split(","), help=text)
+    parser.add_argument("--panels", type=_split_names, help=text)
     text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"
     parser.add_argument("--quantiles", type=float, nargs=2, metavar="Q", help=text)
+
+
+def _split_names(text: str) -> list[str]:
+    """Returns the names in a text with commas; none if it is empty."""
+    return [name for name in text.split(",") if name]
 
 
 def _add_output(parser: Parser) -> None:

@@ -6,6 +6,7 @@ return a `LoadedStudy`, which writes CSV files and `figure.png`. The same comman
 
 import argparse
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from bandit_envs.cli.tables import show_comparison, show_differences, show_summa
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
 from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
 from bandit_envs.studies.expected import compare
-from bandit_envs.studies.figures import warn_of_rows
 from bandit_envs.studies.keys import explain_file
 from bandit_envs.studies.record import record
 from bandit_envs.studies.results import Results
+from bandit_envs.studies.selection import describe_choice
 from bandit_envs.studies.study import Task
 
 GALLERY = Path(studies.__file__).with_name("gallery")
@@ -34,6 +35,12 @@ CONTEXT_FREE_POLICIES = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:
 
 FORMATS = (".png", ".svg", ".pdf")
 """How the files of figures end."""
+
+LONGEST_NAME = 40
+"""A file of a figure has at most so many letters of its title."""
+
+OWN_FIGURE = "figure.png"
+"""The file of a study's own figure, in its folder."""
 
 MIN_RUNS = 50
 """With fewer runs, standard errors are too uncertain to compare a figure of the book."""
@@ -108,11 +115,14 @@ def report(options: argparse.Namespace) -> int:
     figure = options.figure or options.folder / _figure_name(options)
     if figure.suffix not in FORMATS:
         raise ValueError(f"figure is {figure}; expected a file ending in {' or '.join(FORMATS)}")
+    own = options.folder / OWN_FIGURE
+    if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
+        raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
     found = studies.load(options.folder, **_given(options))
     number = len(list(found.study.tasks()))
     if options.quantiles and found.num_missing == number:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
-    _write_and_show(found, figure)
+    _write_and_show(found, figure, options.width, options.style)
     show_differences(found, options.baseline)
     if found.num_missing:
         OUT.print(f"{found.num_missing} of {number} tasks have not finished")
@@ -167,7 +177,7 @@ def _find_metrics(values: Mapping[str, Any], policy: str) -> tuple[str, ...]:
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Returns the keys of a study that options give."""
     given = {}
-    for key in ("runs", "steps", "seed", "panels", "quantiles"):
+    for key in ("runs", "steps", "seed", "title", "panels", "quantiles", "log_axes"):
         value = getattr(options, key, None)
         if value is not None:
             given[key] = value
@@ -247,7 +257,7 @@ class CommandObserver(RunObserver):
         if self._num_failures:
             text = f"{self._num_failures} of {self._num_tasks} tasks failed"
             ERR.print(f"{text}; the same command repeats them")
-        is_as_expected = _write_and_show(found, found.folder / "figure.png")
+        is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
         self.is_good = is_as_expected and not _has_more_regret(found, self._limit)
 
 
@@ -277,34 +287,42 @@ def _count_tasks(tasks: Sequence[Task]) -> str:
     return "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _write_and_show(found: LoadedStudy, figure: Path) -> bool:
+def _write_and_show(
+    found: LoadedStudy, figure: Path, width: float | None = None, style: str | None = None
+) -> bool:
     """Writes and shows the tables and the figure.
 
     Args:
         found: what has finished.
         figure: the file of the figure.
+        width: of the figure, in inches.
+        style: of the figure: one of matplotlib's, or the file of one.
 
     Returns:
         whether no expected value was missed.
     """
     found.write_tables()
     if found.pairs:
-        found.write_figure(figure)
+        found.write_figure(figure, width=width, style=style)
         show_summary(found)
     comparison = found.compare()
     show_comparison(comparison)
     OUT.print(f"Results: {found.folder}", soft_wrap=True)
     if found.pairs:
-        _say_what_is_drawn(figure, found.folder / "figure.png", warn_of_rows(found.study))
+        _say_what_is_drawn(figure, found)
     return all(row.verdict != "missed" for row in comparison)
 
 
-def _say_what_is_drawn(figure: Path, default: Path, shown: str) -> None:
-    """Prints which file a figure is in if not the default, and what it shows if not all."""
-    if figure != default:
+def _say_what_is_drawn(figure: Path, found: LoadedStudy) -> None:
+    """Prints which file a figure is in if not the study's own, and what it shows if not all."""
+    if figure != found.folder / OWN_FIGURE:
         OUT.print(f"Figure: {figure}", soft_wrap=True)
-    if shown:
-        OUT.print(f"The figure shows {shown}; the files have all", soft_wrap=True)
+    shown = describe_choice(found.study)
+    if shown and figure.suffix != ".pdf":
+        OUT.print(
+            f"The figure shows {shown}; a PDF has pages with all, and so have the tables",
+            soft_wrap=True,
+        )
 
 
 def _figure_name(options: argparse.Namespace) -> str:
@@ -312,4 +330,13 @@ def _figure_name(options: argparse.Namespace) -> str:
     parts = ["figure", *(options.panels or [])]
     if options.quantiles:
         parts += ["quantiles", *(f"{level:g}" for level in options.quantiles)]
-    return f"{'-'.join(parts)}.png"
+    if options.log_axes is not None:
+        parts += ["log", *options.log_axes]
+    if options.width is not None:
+        parts += ["width", f"{options.width:g}"]
+    if options.style is not None:
+        parts.append(Path(options.style).stem)
+    if options.title is not None:
+        words = re.sub(r"\W+", "-", options.title.lower())
+        parts.append(words[:LONGEST_NAME].strip("-") or "title")
+    return f"{'-'.join(parts)}.png" if len(parts) > 1 else OWN_FIGURE

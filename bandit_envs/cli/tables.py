@@ -9,6 +9,7 @@ from bandit_envs.studies.differences import corrected_p_values
 from bandit_envs.studies.expected import Row
 from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study
+from bandit_envs.studies.tables import shows_shares
 
 MAX_ROWS = 60
 """A table shows at most so many pairs; the files have all."""
@@ -20,7 +21,7 @@ def show_summary(found: LoadedStudy) -> None:
     pairs = found.pairs
     headings = [quantity.heading for quantity in study.summary.values()]
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
-    table = new_table(title, "policy", *headings, caption=_caption(study))
+    table = new_table(title, "policy", *headings, caption=_caption(found))
     for pair in pairs[:MAX_ROWS]:
         label = study.label(pair.environment, pair.policy)
         if pair.runs < study.runs:
@@ -55,7 +56,7 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
     quantities = {name: study.summary[name] for name in differences[0].runs}
     headings = [quantity.heading for quantity in quantities.values()]
     table = new_table(
-        f"Differences to {', '.join(policy.parts())} on the same problems",
+        f"Differences to {study.policy_label(policy)} on the same problems",
         "policy",
         *headings,
         caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
@@ -78,11 +79,14 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
         OUT.print(f"In Python, load(folder).differences() has all {len(differences)} rows")
 
 
-def _caption(study: Study) -> str:
+def _caption(found: LoadedStudy) -> str:
     """Returns what the numbers of a summary are."""
-    per_step = [each for each in study.summary.values() if each.kind == "per_step"]
-    shares = [each.heading for each in per_step if each.is_share and study.quantiles]
-    last = [each.heading for each in per_step if each.heading not in shares]
+    study = found.study
+    per_step = {name: each for name, each in study.summary.items() if each.kind == "per_step"}
+    shares = [
+        each.heading for name, each in per_step.items() if shows_shares(study, found.pairs, name)
+    ]
+    last = [each.heading for each in per_step.values() if each.heading not in shares]
     parts = [study.spread]
     probabilities = [each.heading for each in study.summary.values() if each.is_probability]
     if probabilities and not study.quantiles:

@@ -142,6 +142,26 @@ class Quantity:
             counts = np.diff(counts, axis=0, prepend=0)
         return np.asarray(amounts / counts)
 
+    def shown_runs(self, sums: ArrayLike, steps: Iterable[int]) -> Floats:
+        """Returns what quantiles over runs are taken of: `of_runs`, or shares of all steps so far.
+
+        Between two steps, a quantity of 0 or 1 in each step has few values, and quantiles of them
+        say little.
+        """
+        at = [*steps]
+        if self.shows_share(sums, at):
+            return np.asarray(np.asarray(sums, np.float64) / np.array(at)[:, np.newaxis])
+        return self.of_runs(sums, at)
+
+    def shows_share(self, sums: ArrayLike, steps: Iterable[int]) -> bool:
+        """Whether sums [n, B] of the first `steps` [n] are of a quantity of 0 or 1 in each step."""
+        if self.kind != "per_step" or self.is_share:
+            return self.is_share
+        amounts = np.diff(np.asarray(sums, np.float64), axis=0, prepend=0)
+        most = np.diff(np.array([*steps]), prepend=0)[:, np.newaxis]
+        is_count = (amounts == np.rint(amounts)) & (amounts >= 0.0) & (amounts <= most)
+        return amounts.size > 0 and bool(is_count.all())
+
 
 QUANTITIES = {
     "reward": Quantity(metric="reward", kind="per_step", axis="Average reward", heading="reward"),

@@ -109,7 +109,7 @@ class Expected:
     def compare(self, study: Study, found: PairResults) -> list[Row]:
         """Returns a row for each environment; ValueError if it does not fit the study."""
         policies = self._find_policies(study)
-        label = " < ".join(", ".join(policy.parts()) for policy in policies)
+        label = " < ".join(map(study.policy_label, policies))
         step = self.step or study.steps
         if self.since is None and step <= study.steps and step not in kept_steps(study.steps):
             raise _error("step", step, "one that metrics keep, such as a multiple of 1,000")

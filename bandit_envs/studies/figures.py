@@ -1,37 +1,44 @@
 """Figures of studies. They are drawn without a display."""
 
+from __future__ import annotations
+
 import io
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 from matplotlib.image import imsave
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
 from bandit_envs.metrics import QUANTITIES
-from bandit_envs.studies.choice import SYMBOLS, PolicyChoice
-from bandit_envs.studies.plots import (
-    STYLES,
-    draw_band,
-    log2_axis,
-    log_axis,
-    tidy,
-    to_image,
+from bandit_envs.studies.choice import SYMBOLS, EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.layout import (
+    add_axes,
+    add_legend,
+    add_title,
+    axis_width,
+    check_width,
+    is_leftmost,
+    is_lowest,
+    line_styles,
+    use_style,
+    wrap,
 )
-from bandit_envs.studies.results import PairResult
+from bandit_envs.studies.plots import draw_band, log2_axis, log_axis
+from bandit_envs.studies.selection import choose_environments, describe_choice, page_environments
 from bandit_envs.studies.study import Study
+from bandit_envs.studies.tables import shows_shares
+
+if TYPE_CHECKING:
+    from bandit_envs.studies.results import PairResult
 
 MARKERS = {"exact": "x", "reference run": "+", "published": "*"}
 """How expected values are marked, by their source."""
-
-MAX_ROWS = 20
-"""A figure has rows of axes for at most so many environments."""
-
-LONGEST_OF_TWO = 40
-"""Labels of at most so many letters fit in two columns in the narrowest figure."""
 
 
 class Mark(NamedTuple):
@@ -42,26 +49,55 @@ class Mark(NamedTuple):
     label: str
 
 
-def study_figure(study: Study, pairs: Sequence[PairResult], file_format: str = "png") -> bytes:
+class Line(NamedTuple):
+    """A line of a figure that shows last steps, over numbers or over a parameter."""
+
+    label: str
+    color: str
+    """That the study gives to it; "" for the next one of the style."""
+
+    key: str = ""
+    """The parameter that varies along it."""
+
+
+def study_figure(
+    study: Study,
+    pairs: Sequence[PairResult],
+    file_format: str = "png",
+    width: float | None = None,
+    style: str | Path | None = None,
+) -> bytes:
     """Returns the figure of a study; for the panel "arms", a picture of one problem.
+
+    A PDF has pages for all environments, where a figure in another format shows some.
 
     Args:
         study: the study.
         pairs: what has finished of it.
         file_format: "png", "svg" or "pdf"; for a picture of a problem, "png".
+        width: in inches; by default, 8.
+        style: a style of matplotlib, or the file of one.
     """
-    if "arms" not in study.panels:
-        return to_image(draw_study(study, pairs), file_format)
-    if file_format != "png":
-        raise ValueError(f"a picture of arms is no {file_format}; expected a file ending in .png")
-    env = study.environment[0].make(1, np.random.SeedSequence(study.seed))
-    env.reset()
+    if "arms" in study.panels:
+        return _arms_image(study, file_format)
     buffer = io.BytesIO()
-    imsave(buffer, env.render("rgb_array"), format="png")
+    with use_style(width, style):
+        if file_format == "pdf":
+            with PdfPages(buffer) as pages:
+                for environments in page_environments(study):
+                    pages.savefig(_draw(study, pairs, environments, "", width))
+        else:
+            figure = draw_study(study, pairs, width, style)
+            figure.savefig(buffer, format=file_format)
     return buffer.getvalue()
 
 
-def draw_study(study: Study, pairs: Sequence[PairResult]) -> Figure:
+def draw_study(
+    study: Study,
+    pairs: Sequence[PairResult],
+    width: float | None = None,
+    style: str | Path | None = None,
+) -> Figure:
     """Returns a figure of curves over steps, with a row of axes for each environment.
 
     If the study says what to draw `over`, the last steps are drawn over that. Without panels, mean
@@ -72,117 +108,123 @@ def draw_study(study: Study, pairs: Sequence[PairResult]) -> Figure:
     Args:
         study: the study.
         pairs: what has finished of it.
+        width: in inches; by default, 8.
+        style: a style of matplotlib, or the file of one.
     """
+    with use_style(width, style):
+        return _draw(study, pairs, choose_environments(study, pairs), describe_choice(study), width)
+
+
+def _arms_image(study: Study, file_format: str) -> bytes:
+    """Returns a picture of one problem."""
+    if file_format != "png":
+        raise ValueError(f"a picture of arms is no {file_format}; expected a file ending in .png")
+    env = study.environment[0].make(1, np.random.SeedSequence(study.seed))
+    env.reset()
+    buffer = io.BytesIO()
+    imsave(buffer, env.render("rgb_array"), format="png")
+    return buffer.getvalue()
+
+
+def _draw(
+    study: Study,
+    pairs: Sequence[PairResult],
+    environments: Sequence[EnvironmentChoice],
+    note: str,
+    width: float | None,
+) -> Figure:
+    """Returns a figure of some environments, with a note below its title."""
     figure = Figure(layout="constrained")
-    axes = _add_axes(figure, study)
+    axes = add_axes(figure, study, environments, check_width(width))
     if study.over:
         num_lines = _draw_over(study, pairs, axes)
     elif study.panels:
-        num_lines = _draw_curves(study, pairs, axes)
+        num_lines = _draw_curves(study, pairs, axes, environments)
     else:
         num_lines = _draw_parameters(study, pairs, axes[0, 0])
-    for axis in figure.axes:
-        tidy(axis)
-    _add_legend(figure, num_lines)
+    add_title(figure, [study.title, note, study.spread if study.quantiles else ""])
+    most = len(line_styles())
+    add_legend(figure, f"the first {most} of {num_lines}" if num_lines > most else "")
     return figure
 
 
-def warn_of_rows(study: Study) -> str:
-    """Returns which environments a figure shows, if it does not show all; else ""."""
-    number = len(study.environment)
-    if number <= MAX_ROWS or study.over or not study.panels or "arms" in study.panels:
-        return ""
-    return f"the first {MAX_ROWS} of {number} environments"
+def _style_of(styles: Iterable[dict[str, Any]], colors: Iterable[str]) -> list[dict[str, Any]]:
+    """Returns styles of lines, with the colours that the study gives to them."""
+    return [{**style, "color": color} if color else style for style, color in zip(styles, colors)]
 
 
-def _add_axes(figure: Figure, study: Study) -> NDArray[np.object_]:
-    """Sets the size and the title of a figure, and returns its axes, by row and panel.
-
-    The panels of one row stand one above the other.
-    """
-    num_panels = max(len(study.panels), 1)
-    num_rows = min(len(study.environment), MAX_ROWS)
-    if study.over or not study.panels:
-        num_rows = 1
-    width = 8.0
-    if num_rows > 1:
-        width = max(width, 4.0 * num_panels)
-        height = 2.6 * num_rows
-    else:
-        height = 3.4 * num_panels if study.panels else 4.6
-    figure.set_size_inches(width, 0.8 + height)
-    title = [study.title, warn_of_rows(study), study.spread if study.quantiles else ""]
-    figure.suptitle("\n".join(filter(None, title)), fontsize=12, parse_math=False)
-    shape = (num_rows, num_panels) if num_rows > 1 else (num_panels, 1)
-    axes: NDArray[np.object_] = figure.subplots(*shape, sharex=True, squeeze=False)
-    return axes.reshape(num_rows, num_panels)
-
-
-def _add_legend(figure: Figure, num_lines: int) -> None:
-    """Adds a legend below the axes, which says how many lines there are if some are not drawn."""
-    handles = {}
-    for axis in figure.axes:
-        for line, label in zip(*axis.get_legend_handles_labels()):
-            handles[label] = line
-    longest = max(map(len, handles), default=0)
-    columns = 2 if longest <= LONGEST_OF_TWO else 1
-    figure.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        title=f"the first {len(STYLES)} of {num_lines}" if num_lines > len(STYLES) else None,
-    )
-    figure.set_figheight(figure.get_figheight() + 0.2 * len(handles) / columns)
-
-
-def _draw_curves(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_]) -> int:
+def _draw_curves(
+    study: Study,
+    pairs: Sequence[PairResult],
+    axes: NDArray[np.object_],
+    environments: Sequence[EnvironmentChoice],
+) -> int:
     """Draws curves over steps and returns how many there are in an axis."""
-    styles = dict(zip(map(str, study.policy), STYLES))
-    rows = dict(zip(map(str, study.environment), axes))
+    colors = [study.colors.get(str(policy), "") for policy in study.policy]
+    styles = dict(zip(map(str, study.policy), _style_of(line_styles(), colors)))
+    rows = dict(zip(map(str, environments), axes))
     for pair in pairs:
         style = styles.get(str(pair.policy))
         row = rows.get(str(pair.environment))
         if style is not None and row is not None:
-            label = ", ".join(pair.policy.parts())
+            label = study.policy_label(pair.policy)
             for panel, axis in zip(study.panels, row):
                 draw_band(axis, pair.band(panel, study), label=label, **style)
-    _mark_expected(study, axes, lambda index, step: step)
-    _finish_axes(study, axes, "Steps")
+    _mark_expected(study, axes, environments, lambda environment, step: step)
+    _finish_axes(study, pairs, axes, "Steps")
     if len(axes) > 1:
-        for row, environment in zip(axes, study.environment):
-            row[0].set_title(", ".join(environment.parts()), fontsize=9, loc="left")
+        for row, environment in zip(axes, environments):
+            _title_row(study, row[0], environment)
     return len(study.policy)
+
+
+def _title_row(study: Study, axis: Axes, environment: EnvironmentChoice) -> None:
+    """Writes the label of an environment above its axes, in its colour."""
+    width = axis_width(axis)
+    label = study.environment_label(environment)
+    if len(label) * 5.0 / 72.0 > width:
+        label = ", ".join(study.own_parts(environment)) or label
+    color = study.colors.get(str(environment), "black")
+    axis.set_title(wrap(label, width, 9.0), fontsize="small", loc="left", color=color)
 
 
 def _draw_over(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_]) -> int:
     """Draws the last steps over numbers, one for each environment; returns how many lines."""
     ((name, numbers),) = study.over.items()
     number_of = dict(zip(map(str, study.environment), numbers))
-    lines: dict[str, list[list[tuple[float, ...]]]] = {}
+    lines: dict[Line, list[list[tuple[float, ...]]]] = {}
     for pair in pairs:
-        label = pair.policy.entry.title if study.paired else ", ".join(pair.policy.parts())
+        color = study.colors.get(str(pair.policy), "")
+        label = study.policy_label(pair.policy)
+        if study.paired:
+            label = study.labels.get(str(pair.policy), pair.policy.entry.title)
         x = number_of[str(pair.environment)]
         points = [(x, *pair.band(panel, study)[1:, -1]) for panel in study.panels]
-        lines.setdefault(label, []).append(points)
-    for (label, points_of_line), style in zip(lines.items(), STYLES):
+        lines.setdefault(Line(label, color), []).append(points)
+    styles = _style_of(line_styles(), [line.color for line in lines])
+    for (line, points_of_line), style in zip(lines.items(), styles):
         bands = np.array(sorted(points_of_line)).transpose(1, 2, 0)
         for axis, band in zip(axes[0], bands):
-            draw_band(axis, band, label=label, marker="o", **style)
-    _mark_expected(study, axes, lambda index, step: numbers[index])
-    _finish_axes(study, axes, name)
+            draw_band(axis, band, label=line.label, marker="o", **style)
+    _mark_expected(
+        study, axes, study.environment, lambda environment, step: number_of[str(environment)]
+    )
+    _finish_axes(study, pairs, axes, name)
     return len(lines)
 
 
 def _mark_expected(
-    study: Study, axes: NDArray[np.object_], x_of: Callable[[int, int], float]
+    study: Study,
+    axes: NDArray[np.object_],
+    environments: Sequence[EnvironmentChoice],
+    x_of: Callable[[EnvironmentChoice, int], float],
 ) -> None:
     """Draws expected values of what the panels show.
 
     Args:
         study: the study.
-        axes: by row and panel.
+        axes: by environment and panel; of one row, for all environments.
+        environments: those that are shown.
         x_of: returns where the value of an environment and a step is drawn.
     """
     marks: dict[Mark, dict[str, list[tuple[float, float]]]] = {}  # a line for each policy
@@ -192,12 +234,11 @@ def _mark_expected(
         column = study.panels.index(item["metric"])
         source = item["source"].partition(":")[0]
         policy = "" if study.paired else str(item.get("policy"))
-        for index, environment in enumerate(study.environment):
+        for index, environment in enumerate(environments):
             row = 0 if study.over else index
-            is_here = item.get("environment", str(environment)) == str(environment)
-            if not is_here or row >= len(axes):
+            if item.get("environment", str(environment)) != str(environment):
                 continue
-            point = x_of(index, item.get("step", study.steps))
+            point = x_of(environment, item.get("step", study.steps))
             if "value" in item:
                 mark = Mark(axes[row, column], MARKERS[source], source)
                 lines = marks.setdefault(mark, {})
@@ -214,13 +255,16 @@ def _mark_expected(
             axis.plot(x, y, marker, label=label, ls=style, lw=0.8, color="black", zorder=3)
 
 
-def _finish_axes(study: Study, axes: NDArray[np.object_], x_label: str) -> None:
+def _finish_axes(
+    study: Study, pairs: Sequence[PairResult], axes: NDArray[np.object_], x_label: str
+) -> None:
     """Scales and names the axes."""
     for row in axes:
         for axis, panel in zip(row, study.panels):
             quantity = QUANTITIES[panel]
-            so_far = study.quantiles and quantity.is_share
-            axis.set_ylabel(f"{quantity.axis}, so far" if so_far else quantity.axis)
+            if len(study.panels) > 1 or is_leftmost(axis):
+                so_far = shows_shares(study, pairs, panel)
+                axis.set_ylabel(f"{quantity.axis}, so far" if so_far else quantity.axis)
             if "x" in study.log_axes:
                 log_axis(axis, "x")
             if quantity.limits:
@@ -228,33 +272,36 @@ def _finish_axes(study: Study, axes: NDArray[np.object_], x_label: str) -> None:
                 axis.yaxis.set_major_formatter("{x:.0f}%")
             elif "y" in study.log_axes:
                 log_axis(axis, "y")
-    lowest = axes[-1] if len(axes) > 1 else axes[0, -1:]
-    for axis in lowest:
-        axis.set_xlabel(x_label)
+            if is_lowest(axis):
+                axis.set_xlabel(x_label)
 
 
 def _draw_parameters(study: Study, pairs: Sequence[PairResult], axis: Axes) -> int:
     """Draws mean rewards over a parameter and returns how many lines there are."""
     varied = {policy.name: _find_varied(study.policy, policy.name) for policy in study.policy}
-    lines: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    lines: dict[Line, list[tuple[float, ...]]] = {}
     for pair in pairs:
         key = varied[pair.policy.name]
         x = check_number(key, pair.policy.parameters[key]) if key else 0.0
-        label = study.label(pair.environment, pair.policy, without=key)
+        color = study.colors.get(str(pair.policy)) or study.colors.get(str(pair.environment), "")
+        line = Line(study.label(pair.environment, pair.policy, without=key), color, key)
         point = (x, *pair.band("mean_reward", study)[1:, -1])
-        lines.setdefault((label, key), []).append(point)
+        lines.setdefault(line, []).append(point)
     is_log = True
     symbols = {}
-    for ((label, key), points), style in zip(lines.items(), STYLES):
+    styles = _style_of(line_styles(), [line.color for line in lines])
+    for (line, points), style in zip(lines.items(), styles):
+        key = line.key
         band = np.array(sorted(points)).T
         if key:
             symbols[key] = SYMBOLS.get(key, key)
             is_log = is_log and bool((band[0] > 0.0).all())
-            draw_band(axis, band, label=f"{label}, over {symbols[key]}", marker="o", **style)
+            draw_band(axis, band, label=f"{line.label}, over {symbols[key]}", marker="o", **style)
         else:  # nothing varies: a line from edge to edge
-            line = np.repeat(band[:, :1], 2, axis=1)
-            line[0] = [0.0, 1.0]
-            draw_band(axis, line, label=label, transform=axis.get_yaxis_transform(), **style)
+            edges = np.repeat(band[:, :1], 2, axis=1)
+            edges[0] = [0.0, 1.0]
+            transform = axis.get_yaxis_transform()
+            draw_band(axis, edges, label=line.label, transform=transform, **style)
     if symbols:
         axis.set_xlabel("Parameter: " + "  ".join(dict.fromkeys(symbols.values())))
         if is_log:

@@ -57,13 +57,13 @@ def latex_table(
             continue
         if len(study.environment) > 1 and environment != str(pair.environment):
             environment = str(pair.environment)
-            label = escape(", ".join(pair.environment.parts()))
+            label = escape(study.environment_label(pair.environment))
             lines += [r"\midrule", _row([rf"\multicolumn{{{1 + len(columns)}}}{{l}}{{{label}}}"])]
         elif not environment:
             environment = str(pair.environment)
             lines.append(r"\midrule")
         cells = [_cell(study, pair, name, each) for name, each in columns.items()]
-        lines.append(_row([escape(", ".join(pair.policy.parts())), *cells]))
+        lines.append(_row([escape(study.policy_label(pair.policy)), *cells]))
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 

@@ -118,28 +118,53 @@ class LoadedStudy:
         """
         return latex_table(self.study, self.pairs, quantities)
 
-    def plot(self, **view: typing.Unpack[View]) -> Figure:
+    def plot(
+        self,
+        *,
+        width: float | None = None,
+        style: str | Path | None = None,
+        **view: typing.Unpack[View],
+    ) -> Figure:
         """Returns the study's figure, which `savefig` of matplotlib writes in any format.
 
         Args:
-            **view: `title`, `panels`, `quantiles` or `log_axes`, in place of those of the study.
+            width: in inches; by default, 8.
+            style: a style of matplotlib, or the file of one.
+            **view: keys of `Study` in place of the study's own: `title`, `panels`, `quantiles`,
+                `log_axes`, `labels` and `colors`.
         """
         from bandit_envs.studies.figures import draw_study  # noqa: PLC0415 - needs matplotlib
 
+        study = self.shown(**view).study
+        if "arms" in study.panels:
+            raise ValueError("panels has arms, a picture of one problem; expected other panels")
+        return draw_study(study, self.pairs, width, style)
+
+    def shown(self, **view: typing.Unpack[View]) -> LoadedStudy:
+        """Returns the same results with other values of keys that say what to show."""
         study = self.study.shown(**view)
         if study.quantiles and not self.study.quantiles:
             raise ValueError("quantiles are not kept; expected a study that was run with quantiles")
-        if "arms" in study.panels:
-            raise ValueError("panels has arms, a picture of one problem; expected other panels")
-        return draw_study(study, self.pairs)
+        return LoadedStudy(self.folder, study, self.pairs, self.num_missing)
 
-    def write_figure(self, file: str | Path) -> None:
-        """Writes the study's figure to a file ending in .png, .svg or .pdf."""
+    def write_figure(
+        self, file: str | Path, *, width: float | None = None, style: str | Path | None = None
+    ) -> None:
+        """Writes the study's figure to a file.
+
+        Of more than 20 environments, a PDF has pages with all; other files show the twelve in which
+        the policies differ most.
+
+        Args:
+            file: ends in .png, .svg or .pdf.
+            width: in inches; by default, 8.
+            style: a style of matplotlib, or the file of one.
+        """
         from bandit_envs.studies.figures import study_figure  # noqa: PLC0415 - needs matplotlib
 
         path = Path(file)
-        image = study_figure(self.study, self.pairs, path.suffix.removeprefix("."))
-        atomic_write(path, [image])
+        file_format = path.suffix.removeprefix(".")
+        atomic_write(path, [study_figure(self.study, self.pairs, file_format, width, style)])
 
     def write_tables(self) -> None:
         """Writes the tables to CSV files in the folder, as the command does."""
@@ -170,7 +195,8 @@ def load(folder: str | Path, **view: typing.Unpack[View]) -> LoadedStudy:
 
     Args:
         folder: the folder.
-        **view: `title`, `panels`, `quantiles` or `log_axes`, in place of those of the study.
+        **view: keys of `Study` in place of the study's own: `title`, `panels`, `quantiles`,
+            `log_axes`, `labels` and `colors`.
 
     Raises:
         ValueError: the folder holds no results of a study, or older ones.

@@ -42,7 +42,7 @@ def plot_curves(
         error = np.nan_to_num(statistics.standard_error)  # one run has none
         at = np.arange(1, len(mean) + 1) if x is None else np.asarray(x)
         band = np.array([at, mean, mean - error, mean + error])
-        own_style = {**STYLES[len(axis.lines) % len(STYLES)], **style}
+        own_style = {"linewidth": 1.0, **STYLES[len(axis.lines) % len(STYLES)], **style}
         draw_band(axis, band, label=label, **own_style)
     tidy(axis)
     axis.legend(frameon=False)
@@ -54,7 +54,7 @@ def draw_band(axis: Axes, band: NDArray[np.float64], **style: Any) -> None:
     for line in axis.lines:
         if np.array_equal(line.get_xydata(), np.stack([x, y], 1)):  # it would be hidden
             line.set_linewidth(line.get_linewidth() + 2.0)
-    (line,) = axis.plot(x, y, **{"linewidth": 1.0, **style})
+    (line,) = axis.plot(x, y, **style)
     shade = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
     axis.fill_between(x, low, high, transform=line.get_transform(), **shade)
 

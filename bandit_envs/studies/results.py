@@ -26,7 +26,7 @@ from bandit_envs.studies.study import Study, Task
 from bandit_envs.studies.task_folder import TaskFolder
 from bandit_envs.studies.workers import FORMAT, VERSIONS, Assignment
 
-SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "expected"}
+SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "labels", "colors", "expected"}
 """Keys of a study that say what to show. A change of them keeps the results."""
 
 
@@ -59,7 +59,7 @@ class PairResult(NamedTuple):
         """
         if study.quantiles:
             quantity = QUANTITIES[name]
-            runs = quantity.of_runs(self.result[quantity.metric].curves, study.kept)
+            runs = quantity.shown_runs(self.result[quantity.metric].curves, study.kept)
             median, low, high = np.quantile(runs, [0.5, *study.quantiles], axis=1)
             return np.array([study.kept, median, low, high])
         statistics = self.statistics(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import dataclasses
 import functools
 import itertools
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.metrics import QUANTITIES, Quantity
+from bandit_envs.studies.appearance import check_colors, check_labels, split_appearance
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice, parse_toml
 from bandit_envs.studies.keys import (
     DEFAULT_PANELS,
@@ -47,6 +49,8 @@ class View(TypedDict, total=False):
     panels: Sequence[str]
     quantiles: Sequence[float]
     log_axes: Sequence[str]
+    labels: Mapping[str, str]
+    colors: Mapping[str, str]
 
 
 class Task(NamedTuple):
@@ -118,6 +122,13 @@ class Study:
     """With two, tables and figures show medians, with these quantiles over runs, in place of
     means."""
 
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What figures and tables write, by the texts of environments and policies; of others, the name
+    and the parameters. In a study file, the key `label` of their tables."""
+
+    colors: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Colours of matplotlib. In a study file, the key `color` of the same tables."""
+
     expected: list[Mapping[str, Any]] = dataclasses.field(default_factory=list)
     """Expected results, each a table of the arguments of `Expected`."""
 
@@ -133,8 +144,10 @@ class Study:
         """
         check_keys("the study", values, cls)
         given = {**defaults(cls), **values}
-        environments = check_choices(EnvironmentChoice, given["environment"])
-        policies = check_choices(PolicyChoice, given["policy"])
+        places = split_appearance(EnvironmentChoice, given["environment"])
+        rules = split_appearance(PolicyChoice, given["policy"])
+        environments = check_choices(EnvironmentChoice, places.items)
+        policies = check_choices(PolicyChoice, rules.items)
         quantiles = check_quantiles(given["quantiles"])
         over = check_over(given["over"], len(environments))
         paired = check_paired(given["paired"], len(policies), len(environments))
@@ -153,6 +166,8 @@ class Study:
             over=over,
             log_axes=check_names("log_axes", given["log_axes"], ("x", "y")),
             quantiles=quantiles,
+            labels=check_labels({**places.labels, **rules.labels, **given["labels"]}),
+            colors=check_colors({**places.colors, **rules.colors, **given["colors"]}),
             expected=given["expected"],
         )
 
@@ -196,6 +211,10 @@ class Study:
             changes["quantiles"] = check_quantiles(view["quantiles"])
         if "log_axes" in view:
             changes["log_axes"] = check_names("log_axes", view["log_axes"], ("x", "y"))
+        if "labels" in view:
+            changes["labels"] = {**self.labels, **check_labels(view["labels"])}
+        if "colors" in view:
+            changes["colors"] = {**self.colors, **check_colors(view["colors"])}
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -292,13 +311,38 @@ class Study:
 
     def label(self, environment: EnvironmentChoice, policy: PolicyChoice, without: str = "") -> str:
         """Returns what a legend writes: of the environment, only what tells it from the others."""
-        return ", ".join([*policy.parts(without), *self.own_parts(environment)])
+        return ", ".join([self.policy_label(policy, without), *self.own_parts(environment)])
+
+    def policy_label(self, policy: PolicyChoice, without: str = "") -> str:
+        """Returns what tables and legends write of a policy, without one parameter.
+
+        Parameters follow a label that several policies share.
+        """
+        own = self.labels.get(str(policy))
+        parts = policy.parts(without)
+        is_shared = own in self._shared_labels
+        if own is None or (without and not is_shared):
+            return ", ".join(parts)
+        return ", ".join([own, *parts[1:]]) if is_shared else own
+
+    def environment_label(self, environment: EnvironmentChoice) -> str:
+        """Returns what tables and figures write of an environment."""
+        return self.labels.get(str(environment)) or ", ".join(environment.parts())
 
     def own_parts(self, environment: EnvironmentChoice) -> list[str]:
         """Returns the parts of an environment's label that tell it from the others."""
+        own = self.labels.get(str(environment))
+        if own is not None:
+            return [own]
         return [part for part in environment.parts() if part not in self._common_parts]
 
     @functools.cached_property
     def _common_parts(self) -> set[str]:
         """The parts of labels that all environments share."""
         return set.intersection(*(set(environment.parts()) for environment in self.environment))
+
+    @functools.cached_property
+    def _shared_labels(self) -> set[str]:
+        """The labels that several policies have."""
+        counts = collections.Counter(self.labels.get(str(policy), "") for policy in self.policy)
+        return {label for label, count in counts.items() if label and count > 1}

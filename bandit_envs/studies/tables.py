@@ -77,6 +77,14 @@ def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
     return text.getvalue().encode()
 
 
+def shows_shares(study: Study, pairs: Sequence[PairResult], name: str) -> bool:
+    """Whether quantiles of a quantity are those of shares of all steps so far."""
+    quantity = QUANTITIES[name]
+    return bool(study.quantiles) and any(
+        quantity.shows_share(pair.result[quantity.metric].curves, study.kept) for pair in pairs
+    )
+
+
 def _means_and_errors(pair: PairResult, names: Iterable[str]) -> dict[str, Floats]:
     """Returns means and standard errors of quantities, as far as they were measured.
 

@@ -442,6 +442,54 @@ def test_a_report_of_other_panels_leaves_the_studys_own_figure(default_testbed, 
     assert "cumulative_regret" in err
 
 
+def test_a_report_has_a_title_axes_a_width_and_a_style_of_its_own(default_testbed, drawn):
+    folder, _ = default_testbed
+    (folder / "figure.png").write_bytes(b"the study's own")
+    options = "--title", "My 2 titles", "--log-axes", "x", "--width", 3.3, "--style", "grayscale"
+    outcome = run("report", folder, *options)
+    assert outcome.code == 0
+    assert "figure-log-x-width-3.3-grayscale-my-2-titles.png" in outcome.out.replace("\n", "")
+    assert "My 2 titles" in outcome.out
+    figure = drawn[-1]
+    assert figure.get_figwidth() == 3.3
+    assert figure.texts[0].get_text() == "My 2 titles"
+    assert {axis.get_xscale() for axis in figure.axes} == {"log"}
+    assert figure.axes[0].lines[0].get_color() == "0.00"
+    code, _, err = run("report", folder, *options, "--figure", folder / "figure.png")
+    assert code == 2
+    assert "the study's own; expected another file for a view" in err
+    assert (folder / "figure.png").read_bytes() == b"the study's own"
+    assert study(folder)["title"] != "My 2 titles"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--log-axes", "z"), "log_axes is ['z']; expected a list of x, y"),
+        (("--width", "0"), "width is 0"),
+        (("--style", "nowhere"), "nowhere"),
+    ],
+)
+def test_a_report_that_cannot_be_drawn_ends_with_one_line(default_testbed, drawn, options, message):
+    folder, _ = default_testbed
+    code, _, err = run("report", folder, *options)
+    assert code == 2
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_labels_of_a_study_file_are_in_tables_and_change_no_results(tmp_path):
+    sweep(tmp_path, TINY)
+    before = tables(tmp_path / "results")
+    labelled = TINY.replace('name = "random"', 'name = "random"\nlabel = "by chance"')
+    outcome = sweep(tmp_path, labelled)
+    assert "nothing to run" in outcome.err
+    assert "by chance" in outcome.out
+    assert tables(tmp_path / "results") == before
+    out = run("report", tmp_path / "results").out
+    assert "Differences to by chance" in out
+
+
 def test_quantiles_over_runs_take_one_more_run_of_a_study_that_kept_no_curves(tmp_path):
     arguments = "--policy", "greedy", *SMALL, "--panels", "reward"
     output = tmp_path / "results"
