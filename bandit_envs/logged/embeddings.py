@@ -94,6 +94,7 @@ class MarginalizedIPS:
             weighted=weighted,
             weights=weights[np.newaxis],
             normaliser=weights if self.self_normalised else None,
+            estimator=type(self).__name__,
         )
 
 

@@ -39,6 +39,7 @@ class Terms:
         normaliser: the weights of a self-normalised estimator, as `weighted`; None for ones.
         left_out: [n], what a change of the weights takes from `weighted`; None for nothing.
         actions: which actions the log has, and the policy takes; None for slates.
+        estimator: names what made the terms, with its parameters; "" if it is not known.
     """
 
     direct: Floats
@@ -47,6 +48,7 @@ class Terms:
     normaliser: Floats | None = None
     left_out: Floats | None = None
     actions: ActionSums | None = None
+    estimator: str = ""
 
     def __len__(self) -> int:
         return len(self.direct)
@@ -65,6 +67,7 @@ class Terms:
             weights=WeightSums.from_weights(self.weights),
             left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
             actions=self.actions,
+            estimator=self.estimator,
         )
 
 
@@ -77,12 +80,14 @@ class EstimateSums:
         weights: what the weights say of the log.
         left_out: what a change of the weights takes from what each row adds; None for nothing.
         actions: of the log and the policy; None for slates.
+        estimator: names what made the terms, with its parameters; "" if it is not known.
     """
 
     main: MeanSums | RatioSums
     weights: WeightSums
     left_out: Statistics | None = None
     actions: ActionSums | None = None
+    estimator: str = ""
 
     @property
     def size(self) -> int:
@@ -90,15 +95,28 @@ class EstimateSums:
         return self.weights.means.count
 
     def merge(self, other: EstimateSums) -> EstimateSums:
-        """Returns the sums of the rows of both, which must be of one estimator and one policy."""
+        """Returns the sums of the rows of both, which must be of one estimator and one policy.
+
+        Raises:
+            TypeError: the sums are of different estimators.
+            ValueError: the logs differ in their number of actions.
+        """
+        if self.estimator != other.estimator:
+            found = f"{self.estimator} and {other.estimator}"
+            raise TypeError(f"sums are of {found}; expected those of one estimator")
         left_out = self.left_out
         if left_out is not None and other.left_out is not None:
             left_out = left_out.merge(other.left_out)
         actions = self.actions
         if actions is not None and other.actions is not None:
             actions = actions.merge(other.actions)
-        main = _merge_main(self.main, other.main)
-        return EstimateSums(main, self.weights.merge(other.weights), left_out, actions)
+        return EstimateSums(
+            main=_merge_main(self.main, other.main),
+            weights=self.weights.merge(other.weights),
+            left_out=left_out,
+            actions=actions,
+            estimator=self.estimator,
+        )
 
     def standard_error(self) -> float:
         """Returns the standard error of the estimate, of a ratio by the delta method."""

@@ -99,10 +99,18 @@ class Estimator(abc.ABC):
         weighted = changed * rows.residual
         weights = rows.weights[np.newaxis]  # of one slot
         actions = _find_actions(log, np.asarray(probabilities))
-        if self.self_normalised:
-            return Terms(rows.direct, weighted, weights, normaliser=changed, actions=actions)
-        left_out = rows.weights * rows.residual - weighted
-        return Terms(rows.direct, weighted, weights, left_out=left_out, actions=actions)
+        left_out = None
+        if not self.self_normalised:
+            left_out = rows.weights * rows.residual - weighted
+        return Terms(
+            direct=rows.direct,
+            weighted=weighted,
+            weights=weights,
+            normaliser=changed if self.self_normalised else None,
+            left_out=left_out,
+            actions=actions,
+            estimator=repr(self),
+        )
 
     @abc.abstractmethod
     def _change(self, weights: Floats, probability: Floats) -> Floats:

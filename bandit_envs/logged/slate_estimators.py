@@ -69,12 +69,18 @@ class SlateEstimator:
         """
         rewards = check_reward_range("reward", as_column("reward", reward))
         slots = self.weigh(propensity, probabilities, rewards.shape)
-        direct = np.zeros(len(rewards))
-        if not self.self_normalised:
+        if self.self_normalised:
+            parts = rewards if self._field != "slate" else rewards.sum(axis=1, keepdims=True)
+            weighted = (slots * parts).T
+        else:
             weighted = (slots * rewards).sum(axis=1)
-            return Terms(direct=direct, weighted=weighted, weights=slots.T)
-        parts = rewards if self._field != "slate" else rewards.sum(axis=1, keepdims=True)
-        return Terms(direct=direct, weighted=(slots * parts).T, weights=slots.T, normaliser=slots.T)
+        return Terms(
+            direct=np.zeros(len(rewards)),
+            weighted=weighted,
+            weights=slots.T,
+            normaliser=slots.T if self.self_normalised else None,
+            estimator=type(self).__name__,
+        )
 
     def weigh(
         self,

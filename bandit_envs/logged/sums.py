@@ -219,7 +219,10 @@ class ActionSums:
     taken: Mask
 
     def merge(self, other: ActionSums) -> ActionSums:
-        """Returns the sums of the rows of both."""
+        """Returns the sums of the rows of both; ValueError if their numbers of actions differ."""
+        if len(self.logged) != len(other.logged):
+            counts = [len(self.logged), len(other.logged)]
+            raise ValueError(f"logs differ in their number of actions: {counts}")
         return ActionSums(self.logged | other.logged, self.taken | other.taken)
 
     def find_unlogged(self) -> list[int]:

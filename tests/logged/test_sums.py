@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from bandit_envs.logged import (
     DRWithOptimisticShrinkage,
     EstimateSums,
     InversePropensityScoring,
+    RewardInteractionIPS,
     SelfNormalizedDR,
     SelfNormalizedIPS,
     SlateIndependentIPS,
@@ -139,9 +141,30 @@ def test_intervals_that_need_the_rows_again_say_so_without_them(tables):
     assert InversePropensityScoring().sums(*tables[:2]).estimate().bernstein_interval()
 
 
-def test_sums_of_two_estimators_do_not_merge(tables):
-    sums = [estimator.sums(*tables) for estimator in (SelfNormalizedIPS(), DoublyRobust())]
-    with pytest.raises(TypeError, match="different estimators"):
+@pytest.mark.parametrize("pair", list(itertools.permutations(ESTIMATORS, 2)), ids=repr)
+def test_sums_of_two_estimators_do_not_merge(pair, tables):
+    sums = [estimator.sums(*tables) for estimator in pair]
+    expected = re.escape(f"sums are of {pair[0]} and {pair[1]}; expected those of one estimator")
+    with pytest.raises(TypeError, match=expected):
+        sums[0].merge(sums[1])
+
+
+def test_sums_of_slates_by_two_estimators_do_not_merge():
+    table = np.full((4, 2), 0.5)
+    given = SlateProbabilities(slot=table, prefix=table)
+    kinds = (SlateIndependentIPS(), RewardInteractionIPS())
+    sums = [kind.terms(table, given, given).sums() for kind in kinds]
+    with pytest.raises(TypeError, match="of SlateIndependentIPS and RewardInteractionIPS"):
+        sums[0].merge(sums[1])
+
+
+def test_sums_of_logs_with_other_numbers_of_actions_do_not_merge():
+    logs = [BanditLog(np.ones((2, 1)), [0, 1], [1.0, 0.0], [0.5, 0.5], size) for size in (2, 3)]
+    sums = [
+        InversePropensityScoring().sums(log, np.full((2, log.num_actions), 1 / log.num_actions))
+        for log in logs
+    ]
+    with pytest.raises(ValueError, match=r"logs differ in their number of actions: \[2, 3\]"):
         sums[0].merge(sums[1])
 
 
