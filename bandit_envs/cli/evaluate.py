@@ -100,13 +100,20 @@ def _check_features(options: argparse.Namespace, choices: Sequence[AnyPolicyChoi
             raise ValueError(f"--features is {','.join(given)}; {expected}")
 
 
-def _count_rows_to_learn_from(options: argparse.Namespace, log: OpenLog) -> int:
-    """Returns from how many rows policies learn; ValueError if none is left for estimates."""
+def _count_rows_to_learn_from(options: argparse.Namespace, log: OpenLog) -> int | None:
+    """Returns from how many rows policies learn, None with --no-train.
+
+    Raises ValueError if no row is left for estimates.
+    """
     if options.no_train:
-        return 0
+        return None
     rows = count_training_rows(options, log)
     if rows == log.summary.size:
-        raise ValueError(f"policies would learn from all {rows} rows; expected some for estimates")
+        given = f"train-fraction is {options.train_fraction:g}"
+        if options.train_until is not None:
+            given = f"train-until is {options.train_until}"
+        problem = f"policies would learn from all {rows} rows"
+        raise ValueError(f"{given}, so {problem}; expected some for estimates")
     return rows
 
 
@@ -217,8 +224,13 @@ def _explain_parts(evaluated: Sequence[Evaluated], size: int) -> None:
 
 
 def _explain_other_logs(evaluated: Sequence[Evaluated]) -> None:
-    """Says which policies have learned from another log, if there are such."""
-    names = [str(each.candidate.choice) for each in evaluated if each.candidate.is_of_another_log]
-    if names:
-        learned = f"Learned from another log: {', '.join(names)}"
-        OUT.print(f"{learned}. If it has rows of this one, estimates are too high.", soft_wrap=True)
+    """Says which policies may have learned from rows that they are evaluated on."""
+    candidates = [each.candidate for each in evaluated]
+    others = [str(each.choice) for each in candidates if each.is_of_another_log]
+    unknown = [str(each.choice) for each in candidates if each.is_of_unknown_log]
+    advice = "If it has rows of this one, estimates are too high."
+    if others:
+        OUT.print(f"Learned from another log: {', '.join(others)}. {advice}", soft_wrap=True)
+    if unknown:
+        learned = f"Learned from a log that the file does not tell: {', '.join(unknown)}"
+        OUT.print(f"{learned}. {advice}", soft_wrap=True)

@@ -90,6 +90,11 @@ class Candidate:
     start: int
     is_of_another_log: bool = False
 
+    @property
+    def is_of_unknown_log(self) -> bool:
+        """Whether a learner made it from a log that its file does not tell."""
+        return isinstance(self.choice, SavedChoice) and not self.choice.saved.rows_learned
+
 
 @dataclasses.dataclass(frozen=True)
 class PolicySums:
@@ -142,13 +147,14 @@ class Evaluation:
         log: which is passed over several times.
         choices: of policies.
         estimators: by name.
-        rows_to_learn_from: how many rows, the first of the log, policies learn from.
+        rows_to_learn_from: how many rows, the first of the log, policies learn from; None if they
+            shall not learn.
     """
 
     log: OpenLog
     choices: Sequence[AnyPolicyChoice]
     estimators: Mapping[str, Estimator]
-    rows_to_learn_from: int
+    rows_to_learn_from: int | None
 
     def run(self) -> list[Evaluated]:
         """Trains the policies that learn, and evaluates all on rows that they have not seen.
@@ -176,8 +182,10 @@ class Evaluation:
             if isinstance(choice, SavedChoice):
                 start = self._count_rows_seen(choice.saved)
                 is_of_another_log = choice.saved.rows_learned > start
-            elif policy.can_learn and self.rows_to_learn_from:
+            elif policy.can_learn and self.rows_to_learn_from is not None:
                 start = self.rows_to_learn_from
+                if not start:
+                    raise ValueError(f"the log has {size} rows, too few to learn from a part")
                 with self.log.passes.watch(self.log.rows(0, start), f"{choice} learns") as rows:
                     policy = logged.learn_from_log(policy, rows)
             if start >= size:
@@ -190,7 +198,7 @@ class Evaluation:
         if not 0 < rows <= self.log.summary.size:
             return 0
         first = LogSummary.from_batches(self.log.rows(0, rows))
-        return rows if str(first) == saved.log else 0
+        return rows if first.identify() == saved.log else 0
 
     def _fit_models(self, starts: Sequence[int]) -> Models:
         """Returns models of the rewards of the rows from each start on."""

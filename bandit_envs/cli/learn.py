@@ -9,7 +9,7 @@ from bandit_envs.cli.passes import PassesHere
 from bandit_envs.logged import Learner
 from bandit_envs.logged.policy_files import write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
-from bandit_envs.logged.summary import LogRows, LogSummary
+from bandit_envs.logged.summary import LogRows
 from bandit_envs.nests import flatten
 from bandit_envs.studies.choice import Choice
 
@@ -34,9 +34,8 @@ def learn(options: argparse.Namespace) -> int:
         _say_what_is_kept(choice, learner, rows)
         with log.passes.watch(rows, f"{choice} learns") as batches:
             policy = learner.fit_batches(batches)
-        learned_from = LogSummary.from_batches(rows)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_policy(file, policy, len(rows), str(learned_from), named_features(options))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_policy(file, policy, rows, named_features(options))
     OUT.print(log.title, soft_wrap=True)
     text = f"{file}: learned by {choice} from the first {len(rows)} rows."
     if len(rows) < log.summary.size:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import EncodedModel
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.summary import LogSummary
 from bandit_envs.nests import Nest
 from bandit_envs.policies.estimator_scores import ClassifierGreedyPolicy, RegressionGreedyPolicy
 from bandit_envs.policies.linear_scores import LinearGreedyPolicy, LinearSoftmaxPolicy
@@ -34,8 +36,8 @@ class SavedPolicy:
     Args:
         kind: a key of `KINDS`.
         arguments: of its class, but for those that `make` takes.
-        rows_learned: from how many rows, the first of a log, it has learned.
-        log: describes this log; "" if it is not known.
+        rows_learned: from how many rows, the first of a log, it has learned; 0 if it is not known.
+        log: identifies these rows; "" if they are not known.
         features: the columns of its features, in their order; () if they have no names.
     """
 
@@ -56,8 +58,7 @@ class SavedPolicy:
 def write_policy(
     path: str | os.PathLike[str],
     policy: Policy,
-    rows_learned: int = 0,
-    log: str = "",
+    learned_from: BanditLog | Iterable[BanditLog] = (),
     features: Sequence[str] = (),
 ) -> None:
     """Writes a policy that a learner made to a file.
@@ -65,8 +66,8 @@ def write_policy(
     Args:
         path: of the file, which ends in .npz.
         policy: of a class in `KINDS`.
-        rows_learned: from how many rows, the first of a log, it has learned.
-        log: describes this log.
+        learned_from: the log that it has learned from, or its batches in order. If a longer log
+            begins with these rows, `bandit-envs evaluate` leaves them out.
         features: the columns of its features, in their order.
 
     Raises:
@@ -86,11 +87,13 @@ def write_policy(
     if type(policy) not in kinds:
         expected = " or ".join(policy_class.__name__ for policy_class in KINDS.values())
         raise TypeError(f"policy is a {type(policy).__name__}; expected a {expected}")
+    batches = [learned_from] if isinstance(learned_from, BanditLog) else learned_from
+    summary = LogSummary.from_batches(batches)
     content = {
         "kind": kinds[type(policy)],
         "arguments": _arguments_of(policy),
-        "rows_learned": rows_learned,
-        "log": log,
+        "rows_learned": summary.size,
+        "log": summary.identify() if summary.size else "",
         "features": list(features),
     }
     save_state(_check_suffix(Path(path)), {KEY: content})

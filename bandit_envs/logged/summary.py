@@ -13,6 +13,9 @@ from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
 
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number whose product with a number depends on all bits of it: 2^64 by the golden ratio."""
+
 
 @dataclasses.dataclass(frozen=True)
 class LogSummary:
@@ -24,6 +27,7 @@ class LogSummary:
         lowest_propensity: of all rows.
         highest_propensity: of all rows.
         order: in which rows of a policy made the log.
+        fingerprint: a sum that other decisions hardly have. It does not depend on batches.
     """
 
     empty: BanditLog | None
@@ -31,11 +35,19 @@ class LogSummary:
     lowest_propensity: float
     highest_propensity: float
     order: RowOrder
+    fingerprint: int
 
     @classmethod
     def from_batches(cls, batches: Iterable[BanditLog]) -> LogSummary:
         """Returns what batches hold."""
-        nothing = cls(None, Statistics.from_values(np.zeros(0)), math.inf, 0.0, RowOrder())
+        nothing = cls(
+            empty=None,
+            rewards=Statistics.from_values(np.zeros(0)),
+            lowest_propensity=math.inf,
+            highest_propensity=0.0,
+            order=RowOrder(),
+            fingerprint=0,
+        )
         return functools.reduce(cls.merge, map(cls._from_batch, batches), nothing)
 
     @classmethod
@@ -46,6 +58,7 @@ class LogSummary:
             lowest_propensity=float(batch.propensity.min(initial=math.inf)),
             highest_propensity=float(batch.propensity.max(initial=0.0)),
             order=RowOrder.from_rows(batch.row),
+            fingerprint=_fingerprint(batch),
         )
 
     def merge(self, later: LogSummary) -> LogSummary:
@@ -59,6 +72,7 @@ class LogSummary:
             lowest_propensity=min(self.lowest_propensity, later.lowest_propensity),
             highest_propensity=max(self.highest_propensity, later.highest_propensity),
             order=self.order.merge(later.order),
+            fingerprint=(self.fingerprint + later.fingerprint) % 2**64,
         )
 
     @property
@@ -83,11 +97,24 @@ class LogSummary:
         """Returns a number of rows, rounded down to complete batches."""
         return int(rows) // self.batch_size * self.batch_size
 
+    def identify(self) -> str:
+        """Returns a text that summaries of other decisions hardly have."""
+        return f"{self}, fingerprint {self.fingerprint:016x}"
+
     def __str__(self) -> str:
         propensities = f"{self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
         mean = f"mean reward {float(self.rewards.mean):.4g}"
         actions = self.num_actions or "real"
         return f"{self.size} rows, {actions} actions, {mean}, propensities {propensities}"
+
+
+def _fingerprint(batch: BanditLog) -> int:
+    """Returns the sum of a hash of the action, the reward and the propensity of each row."""
+    hashes = np.zeros(len(batch), np.uint64)
+    for column in (batch.action, batch.reward, batch.propensity):
+        hashes = (hashes ^ column.view(np.uint64)) * FACTOR
+        hashes ^= hashes >> np.uint64(32)
+    return int(hashes.sum())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -436,6 +436,7 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "random", "--estimator", "replay"], "policy random: probabilities"),
         (["--policy", "random", "--confidence", "1"], "confidence is 1"),
         (["--policy", "random", "--train-fraction", "1"], "learn from all 1200 rows"),
+        (["--policy", "ucb:c=1", "--train-fraction", "1e-9"], "too few to learn from a part"),
         (["--policy", "random", "--train-fraction", "0"], "train-fraction is 0"),
         (["--policy", "random", "--train-fraction", "-1"], "train-fraction is -1"),
         (["--policy", "random", "--drop-missing"], "--drop-missing is for a table of your own"),

@@ -127,6 +127,34 @@ def test_a_learned_policy_is_evaluated_on_all_rows_of_another_log(folder, log):
     assert re.search(r"Learned from another log: .*policy\.npz\. If", outcome.out)
 
 
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_policy_written_in_python_is_evaluated_on_other_rows(folder, log, parts):
+    seen = [log[rows] for rows in np.array_split(np.arange(600), parts)]
+    policy = DirectMethodLearner().fit_batches(seen)
+    write_policy(folder / "policy.npz", policy, seen if parts > 1 else seen[0])
+    outcome, (row,) = evaluate(folder, "--policy", folder / "policy.npz")
+    assert int(row["rows"]) == 1400
+    assert "estimates are too high" not in outcome.out
+
+
+def test_a_policy_of_an_unknown_log_is_evaluated_on_all_rows_with_a_notice(folder, log):
+    write_policy(folder / "policy.npz", DirectMethodLearner().fit(log[:600]))
+    outcome, (row,) = evaluate(folder, "--policy", folder / "policy.npz")
+    assert int(row["rows"]) == 2000
+    expected = r"Learned from a log that the file does not tell: .*policy\.npz\. If"
+    assert re.search(expected, outcome.out)
+
+
+def test_a_log_whose_first_rows_differ_in_one_decision_is_another_log(folder, log):
+    assert learn(folder).code == 0
+    action = log.action.copy()
+    action[0] = (action[0] + 1) % 3  # the summary in words is the same
+    write_log(folder / "log.npz", dataclasses.replace(log, action=action))
+    outcome, (row,) = evaluate(folder, "--policy", folder / "policy.npz")
+    assert int(row["rows"]) == 2000
+    assert "Learned from another log" in outcome.out
+
+
 def test_rows_that_a_policy_has_seen_are_left_out_of_a_log_that_has_grown(folder, log):
     write_log(folder / "log.npz", log[:1200])
     assert learn(folder, "--train-fraction", "1").code == 0
@@ -176,9 +204,10 @@ def test_mistakes_end_with_one_line_and_no_file(folder, arguments, output, messa
 def test_a_file_gives_back_the_policy_and_is_checked(folder):
     weights = np.arange(6.0).reshape(2, 3)
     file = folder / "policy.npz"
-    write_policy(file, LinearGreedyPolicy(weights, observation_spec=SPEC), 7, "a log")
+    write_policy(file, LinearGreedyPolicy(weights, observation_spec=SPEC), features=["x", "y"])
     saved = read_policy(file)
-    assert (saved.kind, saved.rows_learned, saved.log) == ("linear_greedy", 7, "a log")
+    assert (saved.kind, saved.rows_learned, saved.log) == ("linear_greedy", 0, "")
+    assert saved.features == ["x", "y"]
     assert np.array_equal(saved.make(SPEC).get_state().content.learned, weights)
     with pytest.raises(ValueError, match="weights has shape"):
         saved.make(ArraySpec((5,), np.float64))
