@@ -42,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (TypeError, ValueError, OSError) as error:
         problem = printable(error)
+    except MemoryError as error:
+        problem = f"the memory is full: {printable(error)}"
     except KeyboardInterrupt:
         is_short = options.command in ("evaluate", "learn")
         rest = "nothing was written" if is_short else "the same command resumes it"

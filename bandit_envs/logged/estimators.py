@@ -430,7 +430,8 @@ def _find_actions(log: BanditLog, table: Array) -> ActionSums:
 def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:
     """Returns an array of numbers [n, K]."""
     table = as_numbers(f"{name} is", value)
-    shape = (len(log), require_numbered_actions(log).num_actions)
+    num_actions = require_numbered_actions(log).num_actions
+    shape = (len(log), num_actions)
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
     return table

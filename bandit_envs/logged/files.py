@@ -63,9 +63,31 @@ def read_log(path: str | os.PathLike[str]) -> BanditLog:
         raise ValueError(f"{path} does not hold a log: {error}") from error
 
 
-def find_log_files(folder: Path) -> list[Path]:
+def find_log_files(folder: Path, suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
     """Returns the logs in a folder, but no hidden files: a killed process leaves such."""
-    return [file for file in sorted(folder.glob("[!.]*")) if file.suffix in SUFFIXES]
+    return [file for file in sorted(folder.glob("[!._]*")) if file.name.endswith(suffixes)]
+
+
+def require_log_files(folder: Path, suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
+    """Returns the logs in a folder, at least one, in the order of their names.
+
+    Raises:
+        ValueError: there is none; or two differ in their suffixes alone, as a table and what
+            compressed it do, so that their rows would count twice.
+    """
+    files = find_log_files(folder, suffixes)
+    if not files:
+        problem = f"{folder} has no files that end in {', '.join(suffixes)}"
+        raise ValueError(f"{problem}; those in folders inside it are not read")
+    known: dict[str, str] = {}
+    for file in files:
+        suffix = next(suffix for suffix in suffixes if file.name.endswith(suffix))
+        stem = file.name.removesuffix(suffix)
+        if stem in known:
+            problem = f"{folder} has {known[stem]} and {file.name}"
+            raise ValueError(f"{problem}, whose rows would count twice; expected one of them")
+        known[stem] = file.name
+    return files
 
 
 def check_suffix(file: Path) -> Path:
@@ -105,9 +127,7 @@ def read_parquet_layout(file: Path) -> Layout:
 
 def _read_folder(folder: Path) -> BanditLog:
     """Returns the log in all files of a folder."""
-    files = find_log_files(folder)
-    if not files:
-        raise ValueError(f"{folder} has no files that end in {', '.join(SUFFIXES)}")
+    files = require_log_files(folder)
     logs = [read_log(file) for file in files]
     for file, log in zip(files, logs):
         with errors_that_name(file):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bandit_envs.datasets.tables import import_extra
+from bandit_envs.logged.frames import check_names
 
 BUFFER = 2**16  # bytes of a column that are read at a time
 
@@ -39,7 +40,7 @@ def scan_csv(
     """Yields the rows of a CSV file; `options` are those of `pandas.read_csv`."""
     pandas = import_extra("pandas", "logged")
     if names is not None:
-        _check_names(names, list(pandas.read_csv(file, nrows=0, index_col=False)))
+        check_names("it", names, _read_names(file))
     with _heed_warnings(pandas):
         frames = pandas.read_csv(
             file,
@@ -59,6 +60,14 @@ def scan_csv(
                 return
             frame.index = (frame.index + first_line).rename("line")
             yield frame
+
+
+def _read_names(file: Path) -> list[str]:
+    """Returns the names of the columns of a CSV file; pandas would rename those it has twice."""
+    pandas = import_extra("pandas", "logged")
+    options = {"index_col": False, "na_filter": False, "skip_blank_lines": False}
+    first = pandas.read_csv(file, header=None, nrows=1, dtype=str, **options).iloc[0].tolist()
+    return [name or f"Unnamed: {place}" for place, name in enumerate(first)]  # as pandas calls it
 
 
 @contextlib.contextmanager
@@ -82,16 +91,9 @@ def scan_parquet(file: Path, batch_rows: int, names: Sequence[str] | None = None
     row = 0
     with parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER) as table:
         if names is not None:
-            _check_names(names, table.schema_arrow.names)
+            check_names("it", names, table.schema_arrow.names)
         for batch in table.iter_batches(batch_rows, columns=names, use_threads=False):
-            frame = batch.to_pandas()
+            frame = batch.to_pandas(ignore_metadata=True)  # which makes an index of some columns
             frame.index = pandas.RangeIndex(row, row + len(frame), name="row")
             row += len(frame)
             yield frame
-
-
-def _check_names(names: Sequence[str], found: Sequence[str]) -> None:
-    """Raises ValueError if a table does not have a column."""
-    for name in names:
-        if name not in found:
-            raise ValueError(f"it has no column {name!r}; it has {list(found)[:20]}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Mask
-from bandit_envs.base.checks import as_list
+from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.logged.layout import Layout, join_columns, split_log
 from bandit_envs.logged.log import BanditLog
@@ -62,10 +62,10 @@ def from_frame(
     feature_names = as_list(features)
     embedding_names = as_list(embedding)
     used = [action, reward, propensity, *feature_names, *embedding_names]
-    for name in used:
-        if name not in frame:
-            raise ValueError(f"frame has no column {name!r}; it has {list(frame)[:20]}")
+    check_names("frame", used, list(frame))
     check_roles([action, reward, propensity], feature_names)
+    if num_actions is not None:
+        check_integer("num_actions", num_actions, minimum=1)
     MissingValues.from_frame(frame, used).check_none()
     actions = read_integers(frame, action)
     categories = [read_integers(frame, name) for name in embedding_names]
@@ -88,6 +88,16 @@ def from_frame(
         raise type(error)(f"{error} ({where}{_describe_rows(frame)})") from error
 
 
+def check_names(table: str, names: Sequence[str], found: Sequence[str]) -> None:
+    """Raises ValueError if a table does not have a column, or has several of its name."""
+    for name in names:
+        count = found.count(name)
+        if count == 0:
+            raise ValueError(f"{table} has no column {name!r}; it has {list(found)[:20]}")
+        if count > 1:
+            raise ValueError(f"{table} has {count} columns {name!r}; expected one")
+
+
 def check_roles(decision: Sequence[str], features: Sequence[str]) -> None:
     """Raises ValueError if a column has two roles.
 
@@ -99,6 +109,8 @@ def check_roles(decision: Sequence[str], features: Sequence[str]) -> None:
         found = ", ".join(map(repr, decision))
         raise ValueError(f"action, reward and propensity are {found}; expected three columns")
     for name in features:
+        if list(features).count(name) > 1:
+            raise ValueError(f"features has {name!r} twice; expected each column once")
         if name in decision:
             expected = "what is known before the action: not it, its reward or its propensity"
             raise ValueError(f"features has {name!r}; expected {expected}")

@@ -9,7 +9,7 @@ import numpy as np
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.logged.features import context_of, spec_of_rows
 from bandit_envs.logged.learners import Learner
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, require_rows
 from bandit_envs.policies.estimator_scores import NEVER, ClassifierGreedyPolicy
 from bandit_envs.policies.linear_scores import LinearGreedyPolicy
 from bandit_envs.policies.policy import Policy
@@ -57,7 +57,7 @@ class IPSLearner(Learner):
             ValueError: a reward is below the baseline, none is above it, or the classifier cannot
                 learn from these rows.
         """
-        context = context_of(log)
+        context = context_of(require_rows(log))
         spec = spec_of_rows(log.observation)
         weights = self._weigh(log)
         rows = np.flatnonzero(weights)

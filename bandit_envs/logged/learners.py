@@ -20,7 +20,13 @@ from bandit_envs.logged.estimators import (
     weigh_rows,
 )
 from bandit_envs.logged.features import context_of, spec_of_rows
-from bandit_envs.logged.log import BanditLog, check_repeatable, concatenate
+from bandit_envs.logged.log import (
+    BanditLog,
+    check_batches,
+    check_repeatable,
+    concatenate,
+    require_rows,
+)
 from bandit_envs.logged.models import RewardRegression
 from bandit_envs.logged.reward_sums import fit_batches
 from bandit_envs.logged.ridge import RidgeRegression, RidgeSums
@@ -75,7 +81,7 @@ class Learner(abc.ABC):
             batch_size: the number of rows of the policy.
             seed: of the policy's draws, and of estimators whose `random_state` is None.
         """
-        return self.fit(concatenate(list(batches)), batch_size, seed)
+        return self.fit(concatenate(list(check_batches(batches))), batch_size, seed)
 
 
 class DirectMethodLearner(Learner):
@@ -112,7 +118,7 @@ class DirectMethodLearner(Learner):
         if self.streams:
             return self.fit_batches([log], batch_size, seed)
         rng = generator(seed)
-        context = context_of(log)
+        context = context_of(require_rows(log))
         models: list[Any] = []
         for action in range(log.num_actions):
             rows = np.flatnonzero(log.action == action)
@@ -251,7 +257,7 @@ class PolicyGradientLearner(Learner):
         self._model = model
 
     def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> LinearSoftmaxPolicy:
-        context = context_of(log)
+        context = context_of(require_rows(log))
         mean = context.mean(axis=0)
         std = context.std(axis=0)
         std[std == 0.0] = 1.0
@@ -366,8 +372,8 @@ def _ridge_policy(
         batch_size: the number of rows of the policy.
         seed: of its draws.
     """
-    if batch is None:
-        raise ValueError("the log has no batches; expected at least one")
+    if batch is None or not models:
+        raise ValueError("the log has 0 rows; expected at least one")
     of_all = [models.get(action, NEVER) for action in range(batch.num_actions)]
     return _greedy_policy(of_all, batch, batch_size, seed)
 

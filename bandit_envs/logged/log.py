@@ -208,9 +208,24 @@ class BanditLog:
         check_each("propensity", self.propensity, is_density, expected)
 
 
+def check_log(log: BanditLog) -> BanditLog:
+    """Returns a log; TypeError if it is something else, such as a scan."""
+    if not isinstance(log, BanditLog):
+        found = type(log).__name__
+        raise TypeError(f"log is of type {found}; expected a BanditLog, such as one of its batches")
+    return log
+
+
+def require_rows(log: BanditLog) -> BanditLog:
+    """Returns a log; ValueError if it has no rows."""
+    if not len(check_log(log)):
+        raise ValueError("log has 0 rows; expected at least one")
+    return log
+
+
 def require_numbered_actions(log: BanditLog) -> BanditLog:
     """Returns a log; ValueError if its actions are real numbers."""
-    if log.is_continuous:
+    if check_log(log).is_continuous:
         hint = "KernelIPS and KernelDR estimate from such a log"
         raise ValueError(f"the actions of log are real numbers; expected integers from 0; {hint}")
     return log
@@ -254,8 +269,16 @@ def _shapes_of_rows(log: BanditLog) -> dict[str, str]:
     return {name: str(map_structure(describe, column)) for name, column in columns.items()}
 
 
+def check_batches(batches: Iterable[BanditLog]) -> Iterable[BanditLog]:
+    """Returns the batches of a log; TypeError if they are a log itself."""
+    if isinstance(batches, BanditLog):
+        raise TypeError("batches is one BanditLog; expected a list of logs, or scan_log(...)")
+    return batches
+
+
 def check_repeatable(batches: Iterable[BanditLog]) -> Iterable[BanditLog]:
     """Returns the batches of a log; TypeError if they can be passed over once only."""
+    check_batches(batches)
     if iter(batches) is batches:
         raise TypeError("batches can be passed over once only; expected a list, or scan_log(...)")
     return batches

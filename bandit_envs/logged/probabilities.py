@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, check_log
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed, generator
@@ -39,7 +39,7 @@ def probabilities_of(
         seed: of these choices.
         first_row: the number of the first row, if `log` is a part of a log.
     """
-    if policy.num_actions != log.num_actions:
+    if policy.num_actions != check_log(log).num_actions:
         raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
     rng = generator(seed)
     before = first_row % policy.batch_size  # the row of the policy to which the first is shown

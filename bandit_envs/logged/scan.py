@@ -19,6 +19,7 @@ from bandit_envs.logged.files import (
     read_csv_layout,
     read_log,
     read_parquet_layout,
+    require_log_files,
 )
 from bandit_envs.logged.frame_batches import scan_csv, scan_frames, scan_parquet
 from bandit_envs.logged.frames import check_roles, check_smallest_action, from_frame, read_integers
@@ -29,6 +30,9 @@ from bandit_envs.logged.summary import LogRows
 from bandit_envs.logged.times import TimesOfRows, count_rows_by_time
 
 BATCH_ROWS = 65_536
+MANY_ACTIONS = 1000
+"""The most actions that a log can have of which it has no row."""
+
 TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst")
 
 
@@ -102,6 +106,8 @@ def scan_log(
         files = _find_files(Path(path), is_table=False)
         return WrittenScan(files, batch_rows, time)
     check_roles([action, reward, propensity], as_list(features))
+    if num_actions is not None:
+        check_integer("num_actions", num_actions, minimum=1)
     files = _find_files(Path(path), is_table=True)
     columns = TableColumns(action, reward, propensity, as_list(features), time, as_list(embedding))
     return TableScan(files, columns, batch_rows, num_actions, drop_missing)
@@ -257,19 +263,25 @@ class TableScan(Scan):
     def _count_actions(self) -> int:
         """Returns the largest action plus 1.
 
-        Raises ValueError if the smallest action is 1: actions then probably count from 1.
+        Raises ValueError if the smallest action is 1: actions then probably count from 1; or if the
+        largest exceeds the number of rows: it then is no number of an action.
         """
         name = self.columns.action
         smallest = []
         largest = [-1]
+        rows = 0
         for file in self.files:
             for frame in self._scan_frames(file, [name]):
                 with errors_that_name(file):
                     actions = read_integers(frame.dropna(), name)
+                rows += len(actions)
                 if actions.size:
                     smallest.append(int(actions.min()))
                     largest.append(int(actions.max()))
         check_smallest_action(name, min(smallest, default=0))
+        if max(largest) > max(rows, MANY_ACTIONS):
+            problem = f"column {name!r} has the action {max(largest)}, and {rows} rows"
+            raise ValueError(f"{problem}; number the actions from 0, or give num_actions")
         return max(largest) + 1
 
     def _scan_frames(self, file: Path, names: Sequence[str]) -> Iterator[Any]:
@@ -280,15 +292,11 @@ class TableScan(Scan):
 
 def _find_files(path: Path, is_table: bool) -> list[Path]:
     """Returns the files of a log, at least one."""
-    if not path.is_dir():
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist")
-        return [path if is_table else check_suffix(path)]
-    suffixes = TABLE_SUFFIXES if is_table else SUFFIXES
-    files = [file for file in sorted(path.glob("[!._]*")) if file.name.endswith(suffixes)]
-    if not files:
-        raise ValueError(f"{path} has no files that end in {', '.join(suffixes)}")
-    return files
+    if path.is_dir():
+        return require_log_files(path, TABLE_SUFFIXES if is_table else SUFFIXES)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    return [path if is_table else check_suffix(path)]
 
 
 def _place_of_row(file: Path, first_row: int, row: int) -> str:

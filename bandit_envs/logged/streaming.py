@@ -11,6 +11,7 @@ from bandit_envs.logged.estimate import Estimate, Terms, merge_sums
 from bandit_envs.logged.estimators import Estimator
 from bandit_envs.logged.log import BanditLog, check_repeatable
 from bandit_envs.logged.reward_sums import CrossFittedRidge, fit_batches
+from bandit_envs.policies import Policy
 
 
 def estimate_batches(
@@ -45,6 +46,10 @@ def estimate_batches(
     0.75
     """
     check_repeatable(batches)
+    if isinstance(probabilities, Policy) or not callable(probabilities):
+        found = f"probabilities is of type {type(probabilities).__name__}"
+        expected = "a function of a batch, such as functools.partial(probabilities_of, policy)"
+        raise TypeError(f"{found}; expected {expected}")
     model = fit_batches(batches, folds) if estimator.needs_predictions else None
     terms = BatchTerms(estimator, batches, probabilities, model)
     sums = merge_sums(each.sums() for each in terms)
