@@ -4,13 +4,18 @@ import argparse
 from pathlib import Path
 
 from bandit_envs.cli.console import ERR, OUT, RowProgress
-from bandit_envs.cli.logs import IN_MEMORY, count_training_rows, named_features, open_log
+from bandit_envs.cli.logs import (
+    IN_MEMORY,
+    count_bytes,
+    count_training_rows,
+    named_features,
+    open_log,
+)
 from bandit_envs.cli.passes import PassesHere
 from bandit_envs.logged import Learner
 from bandit_envs.logged.policy_files import write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogRows
-from bandit_envs.nests import flatten
 from bandit_envs.studies.choice import Choice
 
 
@@ -47,8 +52,7 @@ def learn(options: argparse.Namespace) -> int:
 def _say_what_is_kept(choice: LearnerChoice, learner: Learner, rows: LogRows) -> None:
     """Says how much memory rows take that a learner keeps, if they are many."""
     batch = next(iter(rows))
-    columns = [*flatten(batch.observation), *batch.columns().values()]
-    size = len(rows) * sum(column.nbytes for column in columns) // len(batch)
+    size = len(rows) * count_bytes(batch) // len(batch)
     if size > IN_MEMORY and not learner.streams:
         text = f"{choice} keeps all {len(rows)} rows in memory, {size / 2**20:.0f} MB"
         ERR.print(f"{text}, and needs several times as much", soft_wrap=True)

@@ -13,13 +13,17 @@ from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.scan import TableScan, WrittenScan
 from bandit_envs.logged.summary import LogRows, LogSummary
+from bandit_envs.nests import flatten
 from bandit_envs.studies.backends import backend
 
-IN_MEMORY = 2**27
-"""The most bytes of files that are kept in memory; larger logs are read anew in every pass."""
+IN_MEMORY = 2**26
+"""The most bytes of a log that is kept in memory; larger logs are read anew in every pass."""
 
 BATCH_ROWS = 2**15
 """The most rows of a batch. Twice as many take 40 MB more with ten actions, and save no time."""
+
+BATCH_NUMBERS = 2**21
+"""The most numbers of a table [n, K] of a batch, of which an estimate needs several."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,10 +112,11 @@ def _open_any_log(options: argparse.Namespace, passes: Passes) -> OpenLog:
 
 def _summarize(path: Path, scan: WrittenScan | TableScan, passes: Passes) -> OpenLog:
     """Reads a log once; keeps it in memory if it is small, and this process reads it."""
+    scan = _limit_batches(scan)
     parts = [LogPart(FileBatches(scan, file)) for file in scan.files]
     is_small = sum(file.stat().st_size for file in scan.files) <= IN_MEMORY
     if is_small and not passes.reads_files:
-        parts = [LogPart(list(part.batches)) for part in parts]
+        parts = _read_if_small(parts)
     summary = LogSummary.from_batches([])
     numbered = []
     found = passes.over(parts, _summarize_part, "reading the log")
@@ -126,6 +131,39 @@ def _summarize(path: Path, scan: WrittenScan | TableScan, passes: Passes) -> Ope
         missing = scan.find_missing()
         title += f"\n{missing.rows} of {missing.size} rows miss values, and are left out"
     return OpenLog(numbered, summary, title, scan, passes)
+
+
+def _limit_batches(scan: WrittenScan | TableScan) -> WrittenScan | TableScan:
+    """Returns a scan whose batches have so few rows that tables of all actions stay small."""
+    first = next(iter(scan), None)
+    if first is None:
+        return scan
+    rows = BATCH_NUMBERS // max(1, first.num_actions)
+    return dataclasses.replace(scan, batch_rows=max(1, min(scan.batch_rows, rows)))
+
+
+def _read_if_small(parts: list[LogPart]) -> list[LogPart]:
+    """Returns parts with their batches in memory; or as they are, if these take too much of it.
+
+    Files may be much smaller than what they hold.
+    """
+    found = []
+    size = 0
+    for part in parts:
+        batches = []
+        for batch in part.batches:
+            size += count_bytes(batch)
+            if size > IN_MEMORY:
+                return parts
+            batches.append(batch)
+        found.append(LogPart(batches))
+    return found
+
+
+def count_bytes(batch: BanditLog) -> int:
+    """Returns how much memory the columns of a batch take."""
+    columns = [*flatten(batch.observation), *batch.columns().values()]
+    return sum(column.nbytes for column in columns)
 
 
 def _summarize_part(part: LogPart) -> LogSummary:

@@ -243,7 +243,10 @@ def _add_learn(subcommands: Subcommands) -> None:
 
 def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     """Adds the options of logs, and returns the group of those that say what is learned from."""
-    text = "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet"
+    text = (
+        "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet "
+        "file; or a folder of such files"
+    )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
     training = parser.add_mutually_exclusive_group()
     text = "share of the rows, from the first, that policies learn from (default: 0.5)"

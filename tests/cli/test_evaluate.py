@@ -34,6 +34,8 @@ evaluation = pytest.importorskip("bandit_envs.cli.evaluate")
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
 pytest.importorskip("rich")
+logs = pytest.importorskip("bandit_envs.cli.logs")
+parser = pytest.importorskip("bandit_envs.cli.parser")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
 MINE = "tests.studies.mine"
@@ -300,15 +302,31 @@ def check_same_estimates(found, expected, rel):
             assert float(row[name]) == pytest.approx(float(same[name]), rel=rel)
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("limits", [{}, {"IN_MEMORY": 0}, {"IN_MEMORY": 0, "BATCH_NUMBERS": 99}])
 def test_a_log_in_a_folder_has_the_estimates_of_one_file(
-    evaluate, recorded, parts, monkeypatch, large
+    evaluate, recorded, parts, monkeypatch, limits
 ):
     _, expected = evaluate(recorded, *POLICIES)
-    if large:
-        monkeypatch.setattr("bandit_envs.cli.logs.IN_MEMORY", 0)
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"bandit_envs.cli.logs.{name}", limit)
     _, found = evaluate(parts, *POLICIES)
     check_same_estimates(found, expected, rel=1e-9)
+
+
+def test_a_log_is_kept_in_memory_if_what_the_files_hold_is_small(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    size = 50_000
+    log = BanditLog(np.zeros((size, 20)), np.arange(size) % 2, np.ones(size), np.full(size, 0.5))
+    file = tmp_path / "log.parquet"
+    write_log(file, log)
+    size_of_file = file.stat().st_size
+    options = parser.make_parser().parse_args(["evaluate", str(file), "--policy", "random"])
+    for limit, is_kept in ((2**26, True), (10 * size_of_file, False)):
+        monkeypatch.setattr("bandit_envs.cli.logs.IN_MEMORY", limit)
+        with logs.start_passes(options) as passes:
+            opened = logs.open_log(options, passes)
+        assert isinstance(opened.parts[0].batches, list) == is_kept
+        assert opened.summary.size == size
 
 
 @pytest.mark.parametrize(
