@@ -81,11 +81,12 @@ class StepDriver(Stateful):
 
         Args:
             checkpoint: a file, to which `save_state` writes the state of the driver, and how many
-                steps it has taken, after every `every` steps and at the end. Observers without
-                `get_state`, such as functions, are not in it.
+                steps it has taken: before the first one, after every `every` steps and at the end.
+                Observers without `get_state`, such as functions, are not in it.
             every: steps from one checkpoint to the next.
 
         Raises:
+            TypeError: a state cannot be written, as `save_state` says; no step has been taken.
             ValueError: the checkpoint is of another run, such as one of another batch size.
         """
         if checkpoint is None:
@@ -95,6 +96,8 @@ class StepDriver(Stateful):
         if os.path.exists(checkpoint):
             done, state = load_state(checkpoint)
             self.set_state(state)
+        else:
+            save_state(checkpoint, (done, self.get_state()))
         while done < self._num_steps:
             steps = min(every, self._num_steps - done)
             self._run(None, steps)

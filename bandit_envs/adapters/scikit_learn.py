@@ -24,9 +24,6 @@ from bandit_envs.policies.inverse_gap import inverse_gap_probabilities
 from bandit_envs.policies.thompson import ThompsonSamplingPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
-SMALLEST = 1e-10
-"""How near to 0 and 1 probabilities may be before logits of them are taken."""
-
 COLDEST = 1e-3
 """The least share of its first temperature to which a softmax cools."""
 
@@ -61,7 +58,7 @@ class SklearnEpsilonGreedyPolicy(IndexPolicy, EstimatorPolicy):
         super().__init__(estimator, **options)
 
     def _scores(self, learned: Models, time_step: TimeStep) -> Floats:
-        return self._values(learned, time_step.observation, self.batch_size)
+        return self._scores_of_first(learned, time_step.observation, self.batch_size)
 
 
 class SklearnSoftmaxPolicy(EstimatorPolicy):
@@ -94,10 +91,7 @@ class SklearnSoftmaxPolicy(EstimatorPolicy):
         super().__init__(estimator, **options)
 
     def _probabilities(self, learned: Models, time_step: TimeStep) -> Floats:
-        scores = self._values(learned, time_step.observation, self.batch_size)
-        if self._estimator.is_classifier:
-            chances = scores.clip(SMALLEST, 1.0 - SMALLEST)
-            scores = np.log(chances) - np.log1p(-chances)
+        scores = self._scores_of_first(learned, time_step.observation, self.batch_size)
         share = max(self._cooling**learned.sums.num_rows, COLDEST)
         available = self._available(time_step.observation)
         if available is not None:  # so that the largest available one does not become 0
@@ -257,8 +251,8 @@ class SklearnThompsonSamplingPolicy(ThompsonSamplingPolicy, EstimatorPolicy):
         replica = rng.integers(self._num_replicas, size=(size, num_models))
         prior = self._prior.draw(rng, learned.sums, size)
         rows = np.arange(size)[:, np.newaxis]
-        drawn = predictions.values[replica, rows, np.arange(self.num_actions)]
-        return np.where(predictions.is_known, drawn, self._of_actions(prior))
+        drawn = predictions.scores[replica, rows, np.arange(self.num_actions)]
+        return np.where(predictions.is_known, drawn, self._prior_scores(prior))
 
 
 class SklearnUCBPolicy(IndexPolicy, EstimatorPolicy):
@@ -293,9 +287,9 @@ class SklearnUCBPolicy(IndexPolicy, EstimatorPolicy):
 
     def _scores(self, learned: Models, time_step: TimeStep) -> Floats:
         predictions = self._predictions(learned, time_step.observation, self.batch_size)
-        bounds = np.percentile(predictions.values, self._percentile, axis=0)
+        bounds = np.percentile(predictions.scores, self._percentile, axis=0)
         prior = self._prior.quantile(learned.sums, self._percentile / 100.0)
-        return np.where(predictions.is_known, bounds, self._of_actions(prior))
+        return np.where(predictions.is_known, bounds, self._prior_scores(prior))
 
 
 def _only(values: Floats, available: Mask | None) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from typing import Any, NamedTuple
 
@@ -13,9 +12,17 @@ from bandit_envs.arrays import Floats, Indices, Rng, sigmoid
 from bandit_envs.base.checks import short_repr
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.policies.named_estimators import make_estimator
-from bandit_envs.policies.scikit_learn_model import check_estimator, fit_weighted
+from bandit_envs.policies.scikit_learn_model import (
+    check_estimator,
+    copy_estimator,
+    copy_unseeded,
+    fit_weighted,
+)
 
 EXTRA = "scikit-learn"
+
+SMALLEST = 1e-10
+"""How near to 0 and 1 probabilities may be before log-odds of them are taken."""
 
 
 class Rows(NamedTuple):
@@ -40,9 +47,12 @@ class RewardEstimator:
     """An estimator that has learned nothing yet, and what is done with copies of it.
 
     A classifier learns the label 1 with weight r, and 0 with weight 1 - r, from a reward r between
-    0 and 1. It predicts the probability of the label 1; without `predict_proba`, the logistic
-    function of its decision function; without that, the label itself. A regressor learns and
+    0 and 1. It predicts the log-odds of the label 1, from its `predict_proba`; without that, its
+    `decision_function`; without both, from the label that it predicts. A regressor learns and
     predicts rewards as they are.
+
+    Log-odds rank predictions whose probabilities round to 1. So where probabilities are the
+    logistic function of a decision function, that function is taken.
 
     Args:
         estimator: an estimator or the text of one, as `make_estimator` reads it.
@@ -56,11 +66,11 @@ class RewardEstimator:
     def __init__(self, estimator: Any, is_online: bool) -> None:
         import_extra("sklearn", EXTRA)
         made = make_estimator(estimator) if isinstance(estimator, str) else estimator
-        self._estimator = copy.deepcopy(check_estimator("estimator", made))
+        self._estimator = copy_unseeded(check_estimator("estimator", made))
         self.is_classifier = _is_classifier(self._estimator)
         method = _method(_last_step(self._estimator), is_online)
         self.takes_weights = "sample_weight" in inspect.signature(method).parameters
-        self._random_states = _unset_random_states(self._estimator)
+        self._decides_by_log_odds = _decides_by_log_odds(self._estimator)
 
     @property
     def name(self) -> str:
@@ -68,12 +78,8 @@ class RewardEstimator:
         return type(self._estimator).__name__
 
     def new(self, rng: Rng) -> Any:
-        """Returns a copy. Each `random_state` that is None gets a seed."""
-        made = copy.deepcopy(self._estimator)
-        if self._random_states:
-            seeds = rng.integers(2**31, size=len(self._random_states)).tolist()
-            made.set_params(**dict(zip(self._random_states, seeds)))
-        return made
+        """Returns a copy. Each `random_state` that is None becomes a generator of its own."""
+        return copy_estimator(self._estimator, rng)
 
     def check_rewards(self, rewards: Floats) -> None:
         """Raises ValueError if a classifier without weights gets a reward between 0 and 1."""
@@ -132,7 +138,7 @@ class RewardEstimator:
         _last_step(estimator).partial_fit(features, labelled.rewards, **options)
 
     def predict(self, estimator: Any, features: Floats) -> Floats:
-        """Returns the predicted means of rewards for features [n, D]: [n].
+        """Returns scores for features [n, D]: log-odds of a classifier, else rewards: [n].
 
         Raises:
             ValueError: they are NaN or infinite.
@@ -145,11 +151,19 @@ class RewardEstimator:
     def _predict(self, estimator: Any, features: Floats) -> Any:
         if not self.is_classifier:
             return estimator.predict(features)
+        if self._decides_by_log_odds:
+            return estimator.decision_function(features)
         if hasattr(estimator, "predict_proba"):
-            return estimator.predict_proba(features)[:, 1]
-        if hasattr(estimator, "decision_function"):
-            return sigmoid(np.asarray(estimator.decision_function(features), np.float64))
-        return estimator.predict(features)
+            return _log_odds(estimator.predict_proba(features)[:, 1])
+        return _log_odds(estimator.predict(features))
+
+    def scores_of(self, means: Floats) -> Floats:
+        """Returns mean rewards as the scores that `predict` returns."""
+        return _log_odds(means) if self.is_classifier else means
+
+    def means_of(self, scores: Floats) -> Floats:
+        """Returns scores, as `predict` returns them, as mean rewards."""
+        return sigmoid(scores) if self.is_classifier else scores
 
     def _labelled(self, rows: Rows) -> Rows:
         """Returns rows with labels in place of rewards, if the estimator is a classifier.
@@ -180,6 +194,23 @@ def _is_classifier(estimator: Any) -> bool:
     return hasattr(estimator, "predict_proba")
 
 
+def _decides_by_log_odds(estimator: Any) -> bool:
+    """Returns whether the decision function of a classifier stands for the log-odds of label 1."""
+    if not hasattr(estimator, "predict_proba"):
+        return hasattr(estimator, "decision_function")
+    linear = import_extra("sklearn.linear_model", EXTRA)
+    last = _last_step(estimator)
+    if isinstance(last, linear.SGDClassifier):
+        return bool(last.loss == "log_loss")
+    return isinstance(last, linear.LogisticRegression)
+
+
+def _log_odds(chances: Any) -> Floats:
+    """Returns log-odds of probabilities, which are first put between `SMALLEST` and 1 - it."""
+    inner = np.clip(chances, SMALLEST, 1.0 - SMALLEST)
+    return np.asarray(np.log(inner) - np.log1p(-inner), np.float64)
+
+
 def _is_pipeline(estimator: Any) -> bool:
     return isinstance(estimator, import_extra("sklearn.pipeline", EXTRA).Pipeline)
 
@@ -196,18 +227,10 @@ def _first_steps(estimator: Any) -> list[Any]:
 
 
 def _method(estimator: Any, is_online: bool) -> Any:
-    """Returns the method that copies learn by; TypeError if there is none."""
+    """Returns `partial_fit` or `fit`, by which an estimator learns; TypeError if it has none."""
     if not is_online:
         return estimator.fit
     if not hasattr(estimator, "partial_fit"):
         problem = f"{type(estimator).__name__} has no partial_fit"
         raise TypeError(f"memory_size is 0, but {problem}; expected rows to fit it on")
     return estimator.partial_fit
-
-
-def _unset_random_states(estimator: Any) -> list[str]:
-    """Returns the names of the parameters, also of nested estimators, that await a seed."""
-    if not hasattr(estimator, "get_params"):
-        return []
-    parameters = estimator.get_params(deep=True).items()
-    return [name for name, value in parameters if name.endswith("random_state") and value is None]

@@ -129,7 +129,7 @@ class OnlineFitting(Fitting):
     def _learn(self, known: Models, model: int, number: int, rows: Rows) -> None:
         """Lets one replica learn rows of its model."""
         is_first = not known.is_fitted[model, number]
-        if not is_first and self._num_replicas > 1:
+        if self._num_replicas > 1:
             rows = self._estimator.resample(known.rng, rows)
             if len(rows.rewards) == 0:
                 return

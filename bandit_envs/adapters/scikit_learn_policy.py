@@ -41,11 +41,12 @@ class Predictions(NamedTuple):
     """What models predict of the rewards of actions.
 
     Fields:
-        values: [n, B, K], of each replica; 0 for actions whose models have seen too little.
+        scores: [n, B, K], of each replica: log-odds of classifiers, rewards of regressors; 0 for
+            actions whose models have seen too little.
         is_known: [K], whether the model of each action has seen enough.
     """
 
-    values: Floats
+    scores: Floats
     is_known: Mask
 
 
@@ -127,42 +128,47 @@ class EstimatorPolicy(Policy):
         """Lets the models learn from the rows of a trajectory."""
         features, chosen = self._features.read_chosen(trajectory.observation, trajectory.action)
         rows = Rows(features, np.asarray(trajectory.reward, np.float64))
-        with _trusting_features():
+        with _trusting(models):
             self._fitting.learn(models, chosen, rows)
 
     def _predictions(self, models: Models, observation: Nest, size: int) -> Predictions:
         """Returns what the models predict for `size` rows."""
         features = self._features.read(observation, size).reshape(-1, self._features.dim)
-        values = np.zeros((self._num_replicas, size, self.num_actions))
+        scores = np.zeros((self._num_replicas, size, self.num_actions))
         is_known = np.zeros(self.num_actions, np.bool_)
         is_ready = self._prior.has_seen(models.sums, self._min_rewards)
         is_ready &= models.is_fitted.all(axis=1)
-        with _trusting_features():
+        with _trusting(models):
             for model in np.flatnonzero(is_ready).tolist():
                 columns = self._columns(model)
                 is_known[columns] = True
-                for number, table in enumerate(values):
+                for number, table in enumerate(scores):
                     estimator = models.replica(model, number).estimator
                     predicted = self._estimator.predict(estimator, features)
                     table[:, columns] = predicted.reshape(size, -1)
-        return Predictions(values, is_known)
+        return Predictions(scores, is_known)
 
-    def _values(self, models: Models, observation: Nest, size: int) -> Floats:
-        """Returns the mean rewards that the first replica predicts, or else an optimistic prior.
+    def _scores_of_first(self, models: Models, observation: Nest, size: int) -> Floats:
+        """Returns the scores that the first replica predicts, or else those of the prior.
 
-        The shape is [size, K].
+        They are log-odds of classifiers, and rewards of regressors: [size, K].
         """
         predictions = self._predictions(models, observation, size)
-        prior = self._of_actions(self._prior.quantile(models.sums, OPTIMISM))
-        return np.where(predictions.is_known, predictions.values[0], prior)
+        prior = self._prior_scores(self._prior.quantile(models.sums, OPTIMISM))
+        return np.where(predictions.is_known, predictions.scores[0], prior)
+
+    def _values(self, models: Models, observation: Nest, size: int) -> Floats:
+        """Returns the mean rewards of which `_scores_of_first` returns the scores: [size, K]."""
+        return self._estimator.means_of(self._scores_of_first(models, observation, size))
+
+    def _prior_scores(self, of_models: Floats) -> Floats:
+        """Returns mean rewards of models [..., M] as scores of actions [..., K]."""
+        scores = self._estimator.scores_of(of_models)
+        return np.broadcast_to(scores, (*scores.shape[:-1], self.num_actions))
 
     def _columns(self, model: int) -> slice:
         """Returns the actions whose rewards a model predicts."""
         return slice(None) if self._features.are_of_actions else slice(model, model + 1)
-
-    def _of_actions(self, of_models: Floats) -> Floats:
-        """Returns numbers of models [..., M] as those of actions [..., K]."""
-        return np.broadcast_to(of_models, (*of_models.shape[:-1], self.num_actions))
 
     def _prior_of(self, prior: Sequence[float] | None, num_actions: int) -> Prior:
         """Returns the prior; ValueError if its parameters are not two numbers above 0."""
@@ -204,6 +210,11 @@ class EstimatorPolicy(Policy):
         }
 
 
-def _trusting_features() -> Any:
-    """Returns a context in which scikit-learn does not look for NaN, as features have none."""
-    return import_extra("sklearn", "scikit-learn").config_context(assume_finite=True)
+def _trusting(models: Models) -> Any:
+    """Returns a context in which scikit-learn does not check again what is known to be right.
+
+    Features have no NaN, and the first model that was fitted has the parameters of all.
+    """
+    sklearn = import_extra("sklearn", "scikit-learn")
+    skips = bool(models.is_fitted.any())
+    return sklearn.config_context(assume_finite=True, skip_parameter_validation=skips)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import numbers
 import typing
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from bandit_envs.policies.scikit_learn_model import (
     ScikitLearnModel,
     check_classifier,
     check_estimator,
+    copy_unseeded,
     predict_means,
     score_classes,
 )
@@ -33,7 +34,7 @@ class ClassifierGreedyPolicy(IndexPolicy):
 
         argmax_a  P(a | x)
 
-    An action that is none of its classes is chosen only if no other is available.
+    Actions that are not among its classes are chosen only where no other action is available.
 
     Args:
         classifier: of scikit-learn, fitted to contexts [n, d] and actions [n], integers from 0.
@@ -64,7 +65,7 @@ class ClassifierGreedyPolicy(IndexPolicy):
     ) -> None:
         self._context = ContextReader(observation_spec)
         check_features("classifier", check_classifier("classifier", classifier), self._context.dim)
-        self._model = ScikitLearnModel(copy.deepcopy(classifier))
+        self._model = ScikitLearnModel(copy_unseeded(classifier))
         classes = np.asarray(classifier.classes_)
         largest = check_integer("num_actions", num_actions, minimum=1) - 1
         if classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() > largest:
@@ -127,12 +128,12 @@ class RegressionGreedyPolicy(IndexPolicy):
         leaves: list[ScikitLearnModel | None] = []
         for action, model in enumerate(models):
             name = f"models[{action}]"
-            if isinstance(model, (int, float)):
+            if isinstance(model, numbers.Real):
                 constants[action] = check_number(name, model)
                 leaves.append(None)
             else:
                 check_features(name, check_estimator(name, model), self._context.dim)
-                leaves.append(ScikitLearnModel(copy.deepcopy(model)))
+                leaves.append(ScikitLearnModel(copy_unseeded(model)))
         self._regressions = Regressions(tuple(leaves), constants)
         super().__init__(num_actions=len(models), **options)
 

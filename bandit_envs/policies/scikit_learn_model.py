@@ -101,17 +101,28 @@ def check_estimator(name: str, estimator: Any) -> Any:
     return estimator
 
 
+def copy_unseeded(estimator: Any) -> Any:
+    """Returns a copy of an estimator, with its parameters as they are; TypeError if there is none."""
+    try:
+        return copy.deepcopy(estimator)
+    except Exception as error:  # users' estimators may hold anything
+        name = type(estimator).__name__
+        expected = "an estimator that copy.deepcopy copies, as states hold copies of it"
+        raise TypeError(f"a {name} cannot be copied: {error}; expected {expected}") from error
+
+
 def copy_estimator(estimator: Any, rng: Rng) -> Any:
     """Returns a copy of an estimator, to fit.
 
-    Each `random_state` that is None gets a seed: else `fit` would draw from NumPy's global
-    generator, and no run would repeat.
+    Each `random_state` that is None becomes a generator of its own: else `fit` would draw from
+    NumPy's global generator, and no run would repeat. A number would do too, but then each
+    `partial_fit` would start the same generator anew, which takes longer than to learn a few rows.
     """
-    made = copy.deepcopy(estimator)
+    made = copy_unseeded(estimator)
     if hasattr(made, "get_params"):
         for name, value in made.get_params(deep=True).items():
             if value is None and name.endswith("random_state"):
-                made.set_params(**{name: int(rng.integers(2**31))})
+                made.set_params(**{name: np.random.RandomState(int(rng.integers(2**31)))})
     return made
 
 

@@ -1,5 +1,6 @@
 """Policies around estimators of scikit-learn."""
 
+import threading
 from typing import ClassVar
 
 import numpy as np
@@ -38,6 +39,7 @@ from bandit_envs.adapters.scikit_learn import (
     SklearnThompsonSamplingPolicy,
     SklearnUCBPolicy,
 )
+from bandit_envs.adapters.scikit_learn_estimators import RewardEstimator
 
 ONLINE = SGDClassifier(loss="log_loss")
 SCALED = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))
@@ -271,6 +273,72 @@ def test_it_learns_from_delayed_rewards_and_its_files_go_on(tmp_path):
     made[1].set_state(load_state(tmp_path / "state.npz"))
     shown = env.reset()
     assert np.array_equal(made[0].action(shown), made[1].action(shown))
+
+
+class NotCopied(Known):
+    """A classifier that holds what cannot be copied."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+
+class NotWritten(Known):
+    """A classifier that holds what skops does not write, but a deep copy keeps."""
+
+    def __init__(self):
+        self.unused = lambda features: features
+
+
+def test_an_estimator_that_cannot_be_copied_is_refused_at_once():
+    with pytest.raises(TypeError, match="a NotCopied cannot be copied: .*; expected"):
+        policy_of(SklearnSoftmaxPolicy, NotCopied())
+
+
+def test_an_estimator_that_cannot_be_written_runs_but_a_checkpoint_is_refused_at_once(tmp_path):
+    env = EstimatorContract().make_environment(5, 0)
+    policy = SklearnSoftmaxPolicy(NotWritten(), **SklearnSoftmaxPolicy.arguments_for(env))
+    policy.set_state(policy.get_state())
+    seen = []
+    driver = StepDriver(env, policy, [policy, seen.append], num_steps=3)
+    with pytest.raises(TypeError, match="a NotWritten cannot be written without pickle"):
+        driver.run(tmp_path / "run.npz")
+    assert seen == []
+    driver.run()
+    assert len(seen) == 3
+
+
+def test_probabilities_that_round_to_1_are_still_ranked():
+    contexts = np.repeat([[1.0, 0.0], [0.0, 1.0]], 20, axis=0)
+    policy = policy_of(SklearnUCBPolicy, ONLINE, batch_size=40, memory_size=0, num_replicas=3)
+    for action in (0, 1):
+        policy(trajectory(contexts, [action] * 40, contexts[:, 0]))
+    far = np.array([[1e4, 0.0]])
+    models = [each.estimator for each in policy.get_state().content.learned.estimators]
+    assert [model.predict_proba(far)[0, 1] for model in models] == [1.0] * 6
+    slopes = np.reshape([model.coef_[0, 0] for model in models], (2, 3))
+    best = np.percentile(slopes, 80.0, axis=1).argmax()
+    assert (policy.action(time_step(np.tile(far, (40, 1)))) == best).all()
+
+
+CLASSIFIERS = [
+    LogisticRegression(),
+    SGDClassifier(loss="log_loss"),
+    SGDClassifier(loss="modified_huber"),
+    SCALED,
+    GaussianNB(),
+    RandomForestClassifier(3),
+]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
+def test_scores_of_a_classifier_are_log_odds_of_its_probabilities(classifier):
+    rng = np.random.default_rng(0)
+    contexts = rng.normal(size=(50, 2))
+    labels = (contexts[:, 0] + 0.5 * rng.normal(size=50) > 0.0).astype(int)
+    estimator = RewardEstimator(classifier, is_online=False)
+    fitted = estimator.new(rng).fit(contexts, labels)
+    means = estimator.means_of(estimator.predict(fitted, contexts))
+    assert np.allclose(means, fitted.predict_proba(contexts)[:, 1])
 
 
 REFUSED = [
