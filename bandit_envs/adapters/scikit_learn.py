@@ -67,8 +67,8 @@ class SklearnSoftmaxPolicy(EstimatorPolicy):
         pi(a) = exp(s(a) / temperature_t) / sum_b exp(s(b) / temperature_t)
         temperature_t = temperature * cooling^t    after t rows
 
-    The score s is the predicted reward of a regressor, and the logit of that of a classifier. The
-    temperature stays above a thousandth of the first one.
+    The score s is the predicted reward of a regressor, and the predicted log-odds of a classifier.
+    The temperature stays above a thousandth of the first one.
 
     Args:
         estimator: a classifier or a regressor, or its text, such as "LogisticRegression(C=0.1)".

@@ -69,7 +69,7 @@ class EstimatorPolicy(Policy):
     Args:
         estimator: a classifier or a regressor, with `fit` and `predict`; or its text, such as
             "LogisticRegression(C=0.1)" or "module:name", as `make_estimator` reads it. Each model
-            is a copy. A `random_state` that is None gets a seed from the policy's.
+            is a copy. A `random_state` that is None becomes a generator, seeded from the policy's.
         memory_size: of how many of the last rows models are fitted anew; 0 to learn each row once,
             through `partial_fit`.
         refit_after: a model is fitted anew when its new rows are this share of those of its last

@@ -290,7 +290,7 @@ class NotWritten(Known):
 
 
 def test_an_estimator_that_cannot_be_copied_is_refused_at_once():
-    with pytest.raises(TypeError, match="a NotCopied cannot be copied: .*; expected"):
+    with pytest.raises(TypeError, match="a NotCopied cannot be copied"):
         policy_of(SklearnSoftmaxPolicy, NotCopied())
 
 

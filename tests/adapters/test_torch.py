@@ -108,6 +108,13 @@ class TestUCBOfActionFeatures(PerArmContract):
 
 
 @pytest.mark.slow
+class TestThompsonSamplingOfActionFeatures(PerArmContract):
+    __test__ = True
+    policy_class = NeuralThompsonSamplingPolicy
+    options = MappingProxyType({"width": 6})
+
+
+@pytest.mark.slow
 class TestEnsembleOfActionFeatures(PerArmContract):
     __test__ = True
     policy_class = EnsemblePolicy
