@@ -13,6 +13,27 @@ from bandit_envs.base.checks import MAX_REWARD
 TOLERANCE = 1e-5  # of a sum of probabilities, which may be stored in single precision
 
 
+class BadValueError(ValueError):
+    """A value of a column that is not good.
+
+    Args:
+        name: of the column.
+        value: which is not good.
+        row: its number.
+        expected: what good values are.
+    """
+
+    def __init__(self, name: str, value: object, row: int, expected: str) -> None:
+        super().__init__(name, value, row, expected)
+        self.name = name
+        self.value = value
+        self.row = row
+        self.expected = expected
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.value!r} in row {self.row}; expected {self.expected}"
+
+
 def as_column(
     name: str, value: ArrayLike, kinds: str = NUMBERS, dtype: DTypeLike = np.float64, ndim: int = 2
 ) -> NDArray[Any]:
@@ -26,7 +47,7 @@ def as_column(
 
 
 def check_each(name: str, values: Array, is_good: Mask, expected: str, start: int = 0) -> Array:
-    """Returns `values` [n, ...]; ValueError for the first that is not good.
+    """Returns `values` [n, ...]; BadValueError for the first that is not good.
 
     Args:
         name: of the values, in the message.
@@ -37,8 +58,7 @@ def check_each(name: str, values: Array, is_good: Mask, expected: str, start: in
     """
     if not is_good.all():
         place = tuple(np.argwhere(~is_good)[0].tolist())
-        found = f"{name} is {values.item(place)!r} in row {start + place[0]}"
-        raise ValueError(f"{found}; expected {expected}")
+        raise BadValueError(name, values.item(place), start + place[0], expected)
     return values
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.datasets.tables import import_extra
+from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.layout import Layout, join_columns, split_log
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.missing import MissingValues
@@ -68,7 +69,6 @@ def from_frame(
         check_integer("num_actions", num_actions, minimum=1)
     MissingValues.from_frame(frame, used).check_none()
     actions = read_integers(frame, action)
-    categories = [read_integers(frame, name) for name in embedding_names]
     rewards = _read_numbers(frame, reward)
     propensities = _read_numbers(frame, propensity)
     observation = _read_features(frame, feature_names)
@@ -81,11 +81,11 @@ def from_frame(
             reward=rewards,
             propensity=propensities,
             num_actions=num_actions,  # type: ignore[arg-type]  # None is the default
-            embedding=np.stack(categories, axis=1) if categories else None,
+            embedding=_read_embedding(frame, embedding_names),
         )
-    except (TypeError, ValueError) as error:
-        where = f"action is column {action!r}, reward {reward!r}, propensity {propensity!r}"
-        raise type(error)(f"{error} ({where}{_describe_rows(frame)})") from error
+    except BadValueError as error:
+        column = {"action": action, "reward": reward, "propensity": propensity}[error.name]
+        raise _bad_value(frame, column, error.row, error.expected) from error
 
 
 def check_names(table: str, names: Sequence[str], found: Sequence[str]) -> None:
@@ -120,8 +120,8 @@ def read_integers(frame: Any, name: str) -> Array:
     """Returns the actions or categories in a column, which must be whole numbers."""
     integers = frame[name].to_numpy()
     if integers.dtype.kind not in "iu":
-        whole = [isinstance(each, (int, float)) and each % 1 == 0 for each in integers.tolist()]
-        _check_column(frame, name, np.array(whole, np.bool_), "an integer")
+        is_whole = [_is_whole(each) for each in integers.tolist()]
+        _check_column(frame, name, np.array(is_whole, np.bool_), "an integer")
         integers = integers.astype(np.int64)
     return np.asarray(integers)
 
@@ -143,7 +143,13 @@ def _read_numbers(frame: Any, name: str) -> Floats:
         raise
 
 
+def _is_whole(value: Any) -> bool:
+    """Returns whether a cell is a whole number."""
+    return isinstance(value, (int, float)) and value % 1 == 0
+
+
 def _is_number(value: Any) -> bool:
+    """Returns whether a cell is a number, or the text of one."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -154,19 +160,26 @@ def _is_number(value: Any) -> bool:
 def _check_column(frame: Any, name: str, is_good: Mask, expected: str) -> None:
     """Raises ValueError for the first value of a column that is not good, with its row or line."""
     if not is_good.all():
-        row = int(is_good.argmin())
-        found = f"column {name!r} is {frame[name].tolist()[row]!r}"
-        place = f"{frame.index.name or 'row'} {frame.index[row]}"
-        raise ValueError(f"{found} in {place}; expected {expected}")
+        raise _bad_value(frame, name, int(is_good.argmin()), expected)
 
 
-def _describe_rows(frame: Any) -> str:
-    """Says which line or row of a file the first row of a frame is, if it is another."""
-    if not (len(frame) and frame.index.name) or (frame.index.name, frame.index[0]) == ("row", 0):
-        return ""
-    described = f", row 0 is {frame.index.name} {frame.index[0]}"
-    has_gaps = len(frame) != frame.index[-1] - frame.index[0] + 1
-    return f"{described}, and rows that miss values do not count" if has_gaps else described
+def _bad_value(frame: Any, name: str, position: int, expected: str) -> ValueError:
+    """Returns the error of a value of a column, with its row or its line in a file."""
+    found = f"column {name!r} is {frame[name].tolist()[position]!r}"
+    place = f"{frame.index.name or 'row'} {frame.index[position]}"
+    return ValueError(f"{found} in {place}; expected {expected}")
+
+
+def _read_embedding(frame: Any, names: Sequence[str]) -> Array | None:
+    """Returns the categories [n, D] in some columns, integers from 0; None without columns."""
+    if not names:
+        return None
+    columns = []
+    for name in names:
+        categories = read_integers(frame, name)
+        _check_column(frame, name, categories >= 0, "an integer from 0")
+        columns.append(categories)
+    return np.stack(columns, axis=1)
 
 
 def _read_features(frame: Any, names: Sequence[str]) -> Floats:

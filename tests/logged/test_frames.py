@@ -52,7 +52,7 @@ def test_features_are_numbers_of_any_dtypes():
 @pytest.mark.parametrize(
     ("columns", "error", "message"),
     [
-        ({"p": [0.5, 0.0]}, ValueError, r"propensity is 0.0 in row 1.*propensity 'p'"),
+        ({"p": [0.5, 0.0]}, ValueError, r"column 'p' is 0.0 in row 1; expected"),
         ({"age": ["1", "Bern"]}, ValueError, "'age' is 'Bern' in row 1; expected a number"),
         ({"age": pandas.to_datetime(["2024-01-01"] * 2)}, ValueError, "'age' is Timestamp"),
         ({"age": [0.0, np.inf]}, ValueError, "'age' is inf in row 1; expected a finite number"),
