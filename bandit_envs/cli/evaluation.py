@@ -161,7 +161,8 @@ class Evaluation:
 
         A policy that does not learn is evaluated on all rows.
         """
-        candidates = [self._make(choice) for choice in self.choices]
+        sample = next(iter(self.log.rows(0, self.log.summary.size)))
+        candidates = [self._make(choice, sample) for choice in self.choices]
         starts = sorted({candidate.start for candidate in candidates})
         needs_predictions = any(each.needs_predictions for each in self.estimators.values())
         models = self._fit_models(starts) if needs_predictions else {}
@@ -170,11 +171,15 @@ class Evaluation:
         sums = [functools.reduce(PolicySums.merge, filter(None, parts)) for parts in zip(*found)]
         return [Evaluated(each, merged) for each, merged in zip(candidates, sums)]
 
-    def _make(self, choice: AnyPolicyChoice) -> Candidate:
-        """Returns a policy with the first row that it has not seen; it learns before if it can."""
+    def _make(self, choice: AnyPolicyChoice, sample: BanditLog) -> Candidate:
+        """Returns a policy with the first row that it has not seen; it learns before if it can.
+
+        Args:
+            choice: of the policy.
+            sample: some rows of the log, which the policy has to fit.
+        """
         size = self.log.summary.size
         with name_in_errors(choice):
-            sample = next(iter(self.log.rows(0, size)))
             env = logged.ReplayEnvironment(sample, self.log.summary.batch_size)
             policy = choice.make(env, 0)
             start = 0

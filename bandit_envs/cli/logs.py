@@ -111,12 +111,9 @@ def _open_any_log(options: argparse.Namespace, passes: Passes) -> OpenLog:
 
 
 def _summarize(path: Path, scan: WrittenScan | TableScan, passes: Passes) -> OpenLog:
-    """Reads a log once; keeps it in memory if it is small, and this process reads it."""
-    scan = _limit_batches(scan)
-    parts = [LogPart(FileBatches(scan, file)) for file in scan.files]
-    is_small = sum(file.stat().st_size for file in scan.files) <= IN_MEMORY
-    if is_small and not passes.reads_files:
-        parts = _read_if_small(parts)
+    """Reads a log once, and returns it with what it holds."""
+    limited = _limit_batches(scan)
+    parts = _make_parts(limited, passes)
     summary = LogSummary.from_batches([])
     numbered = []
     found = passes.over(parts, _summarize_part, "reading the log")
@@ -126,11 +123,23 @@ def _summarize(path: Path, scan: WrittenScan | TableScan, passes: Passes) -> Ope
             summary = summary.merge(more)  # an error if their columns differ
     if not summary.size:
         raise ValueError(f"{path} has no rows")
+    return OpenLog(numbered, summary, _make_title(path, summary, limited), limited, passes)
+
+
+def _make_title(path: Path, summary: LogSummary, scan: WrittenScan | TableScan) -> str:
+    """Returns what describes a log, with the number of rows that are left out."""
     title = f"{path}\n{summary}"
     if isinstance(scan, TableScan) and scan.drop_missing:
         missing = scan.find_missing()
         title += f"\n{missing.rows} of {missing.size} rows miss values, and are left out"
-    return OpenLog(numbered, summary, title, scan, passes)
+    return title
+
+
+def _make_parts(scan: WrittenScan | TableScan, passes: Passes) -> list[LogPart]:
+    """Returns the files of a log; in memory if it is small, and this process reads it."""
+    parts = [LogPart(FileBatches(scan, file)) for file in scan.files]
+    is_small = sum(file.stat().st_size for file in scan.files) <= IN_MEMORY
+    return _read_if_small(parts) if is_small and not passes.reads_files else parts
 
 
 def _limit_batches(scan: WrittenScan | TableScan) -> WrittenScan | TableScan:

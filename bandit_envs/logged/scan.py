@@ -138,7 +138,7 @@ class Scan(abc.ABC):
         name = self._time_column()
         if name is None:
             raise ValueError("the scan has no column of times; expected scan_log(..., time=COLUMN)")
-        before, after = count_rows_by_time(name, limit, self._scan_times())
+        before, after = count_rows_by_time(name, limit, self._scan_times(name))
         return LogRows(self, 0, before), LogRows(self, before, before + after)
 
     @abc.abstractmethod
@@ -146,8 +146,8 @@ class Scan(abc.ABC):
         """Returns the name of the column of times."""
 
     @abc.abstractmethod
-    def _scan_times(self) -> Iterator[TimesOfRows]:
-        """Yields the times of the rows that the batches have."""
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        """Yields the times, which a column has, of the rows that the batches have."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,16 +180,16 @@ class WrittenScan(Scan):
     def _time_column(self) -> str | None:
         return self.time
 
-    def _scan_times(self) -> Iterator[TimesOfRows]:
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for file in self.files:
             first_row = 0
             for batch in self.scan_file(file):
                 _, columns = split_log(batch)
-                if self.time not in columns:
+                if name not in columns:
                     known = list(columns)[:20]
-                    raise ValueError(f"the log has no column {self.time!r}; it has {known}")
+                    raise ValueError(f"the log has no column {name!r}; it has {known}")
                 place = functools.partial(_place_of_row, file, first_row)
-                yield TimesOfRows(columns[self.time], place)
+                yield TimesOfRows(columns[name], place)
                 first_row += len(batch)
 
 
@@ -226,9 +226,7 @@ class TableScan(Scan):
 
     def _make_batch(self, file: Path, frame: Any) -> BanditLog:
         """Returns the log of some rows of a file; ValueError if values are missing or wrong."""
-        complete = frame.dropna()
-        if len(complete) < len(frame) and not self.drop_missing:
-            self.find_missing().check_none()
+        complete = self._drop_missing(frame)
         with errors_that_name(file):
             return from_frame(
                 complete,
@@ -239,6 +237,13 @@ class TableScan(Scan):
                 num_actions=self.num_actions,
                 embedding=self.columns.embedding,
             )
+
+    def _drop_missing(self, frame: Any) -> Any:
+        """Returns the rows that miss no value; ValueError if others may not be left out."""
+        complete = frame.dropna()
+        if len(complete) < len(frame) and not self.drop_missing:
+            self.find_missing().check_none()
+        return complete
 
     def find_missing(self) -> MissingValues:
         """Returns which values the columns miss."""
@@ -252,13 +257,14 @@ class TableScan(Scan):
     def _time_column(self) -> str | None:
         return self.columns.time
 
-    def _scan_times(self) -> Iterator[TimesOfRows]:
-        names = self.columns.names()
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        # If rows are left out, all columns decide which.
+        names = self.columns.names() if self.drop_missing else [name]
         for file in self.files:
             for frame in self._scan_frames(file, names):
-                complete = frame.dropna()
+                complete = self._drop_missing(frame)
                 place = functools.partial(_place_in_frame, file, complete.index)
-                yield TimesOfRows(complete[self.columns.time].to_numpy(), place)
+                yield TimesOfRows(complete[name].to_numpy(), place)
 
     def _count_actions(self) -> int:
         """Returns the largest action plus 1.

@@ -85,6 +85,14 @@ def test_a_table_beside_its_compressed_copy_is_refused(tmp_path):
         scan_log(tmp_path, **NAMES)
 
 
+def test_a_time_that_is_missing_is_told_before_rows_are_counted(tmp_path):
+    (tmp_path / "a.csv").write_text("age,arm,paid,p,day\n30,0,1,0.5,1\n,1,0,0.5,2\n50,0,1,0.5,\n")
+    with pytest.raises(ValueError, match=r"2 of 3 rows miss values: .*'day' 1, first in line 4"):
+        scan_log(tmp_path, time="day", **NAMES).split("2")
+    earlier, later = scan_log(tmp_path, time="day", drop_missing=True, **NAMES).split("2")
+    assert (len(earlier), len(later)) == (1, 0)
+
+
 @pytest.mark.parametrize("read", [scan_log, read_log])
 def test_a_log_in_two_formats_is_refused(read, tmp_path):
     for suffix in (".npz", ".csv"):
