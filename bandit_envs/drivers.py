@@ -92,18 +92,26 @@ class StepDriver(Stateful):
         if checkpoint is None:
             return self._run(None, self._num_steps)
         check_integer("every", every, minimum=1)
-        done = 0
-        if os.path.exists(checkpoint):
-            done, state = load_state(checkpoint)
-            self.set_state(state)
-        else:
-            save_state(checkpoint, (done, self.get_state()))
+        done = self._resume(checkpoint)
         while done < self._num_steps:
             steps = min(every, self._num_steps - done)
             self._run(None, steps)
             done += steps
             save_state(checkpoint, (done, self.get_state()))
         return self._env.current_time_step()
+
+    def _resume(self, checkpoint: str | os.PathLike[str]) -> int:
+        """Returns to what a checkpoint holds, and returns how many steps had been taken.
+
+        If there is none, it is written: before the first step, an error of a state that cannot be
+        saved costs nothing.
+        """
+        if not os.path.exists(checkpoint):
+            save_state(checkpoint, (0, self.get_state()))
+            return 0
+        done, state = load_state(checkpoint)
+        self.set_state(state)
+        return int(done)
 
     def run_until_stopped(self) -> TimeStep:
         """Takes steps until all rows of a `BestArmPolicy` have stopped, at most `num_steps`.

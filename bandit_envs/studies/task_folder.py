@@ -30,6 +30,9 @@ RECORDS = ".records"
 PROGRESS = ".steps-"
 """How the names of files begin in which workers count their steps."""
 
+CHECKPOINT = ".task-"
+"""How the names of files begin in which long tasks are saved."""
+
 Source: TypeAlias = Record | Pack
 
 
@@ -120,6 +123,9 @@ class TaskFolder:
             path.unlink(missing_ok=True)
         self._sources = {task: s for task, s in self._sources.items() if isinstance(s, Pack)}
         self._records.clear()
+        for path in self.path.glob(f"{CHECKPOINT}*"):  # of workers that were late
+            if int(path.stem.removeprefix(CHECKPOINT)) in self:
+                path.unlink(missing_ok=True)
         self.load()
 
     def _write_pack(self, records: list[Record]) -> None:

@@ -1,35 +1,80 @@
-"""Runs tasks."""
+"""Runs tasks. A long task saves where it is, and goes on from there after it was stopped."""
 
-import itertools
+from __future__ import annotations
+
+import bisect
+import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandit_envs.drivers import StepDriver
-from bandit_envs.metrics import METRICS
+from bandit_envs.metrics import METRICS, kept_steps
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
+from bandit_envs.studies.checkpoints import Checkpoint
 from bandit_envs.studies.choice import Environment
-from bandit_envs.studies.records import Result, merge
+from bandit_envs.studies.records import Result, merge, to_arrays, to_result
 from bandit_envs.studies.study import Task
 
 STEPS_AT_A_TIME = 500
-"""Steps between two reports of progress."""
+"""At most so many steps between two reports of progress."""
+
+FIRST_STEPS = 50
+"""So many steps before the first report."""
+
+SECONDS_AT_A_TIME = 0.5
+"""If they take longer than this, there are fewer steps between two reports."""
 
 Progress = Callable[[int], None]
 """Is called with numbers of steps taken."""
 
 
-def run_task(task: Task, progress: Progress | None = None) -> Result:
+def run_task(
+    task: Task, progress: Progress | None = None, checkpoint: Checkpoint | None = None
+) -> Result:
     """Makes the runs of a task.
 
     Seeds depend on the block alone, or on the number of a run whose rows share a problem: all
     policies meet the same problems.
+
+    Args:
+        task: the task.
+        progress: is called with numbers of steps taken.
+        checkpoint: where a long task is saved. The task goes on from what it holds.
     """
-    if task.environment.entry.independent_rows:
-        return _run_batch(task, task.block, task.runs, progress)
-    numbers = range(task.block, task.block + task.runs)
-    return merge(_run_shared_problem(task, number, progress) for number in numbers)
+    progress = progress or _ignore
+    checkpoint = checkpoint or Checkpoint(None, {})
+    saved = checkpoint.load()
+    results: list[Result] = []
+    first = 0
+    if saved is not None:
+        first = saved["batch"]
+        progress(first * task.steps)
+        if first:
+            steps = kept_steps(task.steps)
+            results.append(to_result(task.metrics, steps, saved["finished"], first))
+    for number in range(first, task.batches):
+        batch = Batch(task, task.block + number)
+        if saved is not None:
+            batch.set_state(saved["state"])
+            progress(batch.steps)
+            saved = None
+        while batch.steps < task.steps:
+            progress(batch.advance())
+            if checkpoint.is_due():
+                finished = to_arrays(results[0]) if results else {}
+                state = {"batch": number, "finished": finished, "state": batch.get_state()}
+                checkpoint.save(state)
+        results = [merge([*results, batch.result()])]
+    checkpoint.remove()
+    return results[0]
+
+
+def _ignore(steps: int) -> None:
+    """Reports no progress."""
 
 
 def make_pair(task: Task, number: int, runs: int) -> tuple[Environment, Policy]:
@@ -40,34 +85,69 @@ def make_pair(task: Task, number: int, runs: int) -> tuple[Environment, Policy]:
     return env, task.policy.make(env, policy_seed)
 
 
-def _run_shared_problem(task: Task, number: int, progress: Progress | None) -> Result:
-    """Returns the result of a run whose rows share a problem: they count as one."""
-    batch = _run_batch(task, number, 1, progress)
-    return {name: found.as_one_value() for name, found in batch.items()}
+class Batch:
+    """An environment with a row for each run, or one run whose rows share a problem.
 
+    Args:
+        task: the task that it belongs to.
+        number: of the block, or of the run.
+    """
 
-def _run_batch(task: Task, number: int, runs: int, progress: Progress | None) -> Result:
-    """Returns the result of one environment, with a row for each run."""
-    env, policy = make_pair(task, number, runs)
-    metrics = {name: METRICS[name](env, policy) for name in task.metrics}
-    observers = (learner(env, policy), *metrics.values())
-    may_end = all(metric.ends_when_stopped for metric in metrics.values())
-    sums = []
-    stops = {*range(0, task.steps, STEPS_AT_A_TIME), *task.kept, task.steps}
-    for start, stop in itertools.pairwise(sorted(stops)):
-        driver = StepDriver(env, policy, observers, stop - start)
-        if may_end:
+    def __init__(self, task: Task, number: int) -> None:
+        self.steps = 0
+        """The number of steps taken."""
+
+        self._task = task
+        self._is_one_run = not task.environment.entry.independent_rows
+        self._env, self._policy = make_pair(task, number, 1 if self._is_one_run else task.runs)
+        self._metrics = {name: METRICS[name](self._env, self._policy) for name in task.metrics}
+        self._observers = (learner(self._env, self._policy), *self._metrics.values())
+        self._may_end = all(metric.ends_when_stopped for metric in self._metrics.values())
+        self._sums: list[NDArray[np.float32]] = []
+        self._steps_at_a_time = FIRST_STEPS
+
+    def advance(self) -> int:
+        """Takes some steps and returns how many."""
+        kept = self._task.kept
+        stop = min(self.steps + self._steps_at_a_time, self._task.steps)
+        next_kept = bisect.bisect_right(kept, self.steps)
+        if next_kept < len(kept):
+            stop = min(stop, kept[next_kept])
+        taken = stop - self.steps
+        start = time.perf_counter()
+        driver = self._driver(taken)
+        if self._may_end:
             driver.run_until_stopped()
         else:
             driver.run()
-        if progress is not None:
-            progress(stop - start)
-        if stop in task.kept:
-            sums.append(np.array([metric.totals for metric in metrics.values()], np.float32))
-    result = {name: metric.result().continued(task.steps) for name, metric in metrics.items()}
-    if not task.kept:
+        is_slow = time.perf_counter() - start > SECONDS_AT_A_TIME
+        self._steps_at_a_time = max(1, taken // 2) if is_slow else min(2 * taken, STEPS_AT_A_TIME)
+        self.steps = stop
+        if stop in kept:
+            totals = [metric.totals for metric in self._metrics.values()]
+            self._sums.append(np.array(totals, np.float32))
+        return taken
+
+    def _driver(self, steps: int) -> StepDriver:
+        """Returns a driver that takes so many steps."""
+        return StepDriver(self._env, self._policy, self._observers, steps)
+
+    def get_state(self) -> Any:
+        """Returns the whole state, which `save_state` writes."""
+        return {"steps": self.steps, "sums": self._sums, "driver": self._driver(1).get_state()}
+
+    def set_state(self, state: Any) -> None:
+        """Returns to a state of `get_state`."""
+        self._driver(1).set_state(state["driver"])
+        self.steps = state["steps"]
+        self._sums = state["sums"]
+
+    def result(self) -> Result:
+        """Returns what was measured. Rows that share a problem count as one."""
+        result = {}
+        for place, (name, metric) in enumerate(self._metrics.items()):
+            found = metric.result().continued(self._task.steps)
+            if self._task.kept:
+                found = found._replace(curves=np.array([sums[place] for sums in self._sums]))
+            result[name] = found.as_one_value() if self._is_one_run else found
         return result
-    curves = np.stack(sums, axis=1)
-    return {
-        name: found._replace(curves=curve) for (name, found), curve in zip(result.items(), curves)
-    }

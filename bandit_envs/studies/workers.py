@@ -21,10 +21,11 @@ import threadpoolctl
 from bandit_envs import __version__
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.metrics import kept_steps
+from bandit_envs.studies.checkpoints import Checkpoint
 from bandit_envs.studies.choice import printable
 from bandit_envs.studies.records import Result, columns_of, encode_record, to_arrays
 from bandit_envs.studies.study import Study, Task
-from bandit_envs.studies.task_folder import PROGRESS, RECORDS, read_number
+from bandit_envs.studies.task_folder import CHECKPOINT, PROGRESS, RECORDS, read_number
 from bandit_envs.studies.tasks import run_task
 
 FORMAT = 5
@@ -120,7 +121,7 @@ def run_bundle(bundle: Bundle) -> Outcome:
 def _try_task(task: Task, file: WorkerFile) -> str:
     """Runs a task and writes its result. Returns what went wrong, or ""."""
     try:
-        result = run_task(task, file.add_steps)
+        result = run_task(task, file.add_steps, file.checkpoint(task))
     except Exception as error:  # users' classes raise any
         return f"{task}: {printable(error, task.environment, task.policy)}"
     file.save(task, result)
@@ -139,6 +140,7 @@ class WorkerFile:
 
     def __init__(self, folder: Path, digest: str) -> None:
         name = _name_of_worker()
+        self._folder = folder
         self._path = folder / f"{name}{RECORDS}"
         self._progress = folder / f"{PROGRESS}{name}"
         self._digest = digest
@@ -163,14 +165,23 @@ class WorkerFile:
         if self._steps:
             self._report()
 
-    def save(self, task: Task, result: Result) -> None:
-        """Appends the result of a task."""
-        header = {
+    def checkpoint(self, task: Task) -> Checkpoint:
+        """Returns where a long task is saved, for any worker to go on with it."""
+        path = self._folder / f"{CHECKPOINT}{task.number}.npz"
+        return Checkpoint(path, self._header(task))
+
+    def _header(self, task: Task) -> dict[str, Any]:
+        """Returns what tells the results of a task from others."""
+        return {
             "study": self._digest,
             "task": task.number,
             "runs": task.runs,
-            "kept": task.kept,
+            "kept": list(task.kept),
         }
+
+    def save(self, task: Task, result: Result) -> None:
+        """Appends the result of a task."""
+        header = self._header(task)
         points = len(kept_steps(task.steps))
         columns = columns_of(task.metrics, points, task.runs, len(task.kept))
         self._append(encode_record(header, to_arrays(result), columns))

@@ -3,6 +3,7 @@
 import errno
 import itertools
 import json
+import math
 import os
 import pickle
 
@@ -19,6 +20,7 @@ from bandit_envs.studies import study as studying
 from bandit_envs.studies import tasks as doing
 from bandit_envs.studies import workers as working
 from bandit_envs.studies.bundles import Bundles
+from bandit_envs.studies.checkpoints import Checkpoint
 from bandit_envs.studies.results import Results
 from bandit_envs.studies.running import run
 from bandit_envs.studies.study import Study
@@ -297,3 +299,66 @@ def test_runs_beyond_one_batch_are_other_runs(tmp_path):
     assert not np.any(parts[0] == parts[1])
     expected = np.average(parts, axis=0, weights=[2000, 2000, 500])
     np.testing.assert_allclose(pair.result["reward"].per_step.mean, expected, rtol=1e-9)
+
+
+LONG = [
+    (["testbed:k=4"], ["ucb:c=2", "thompson"], {"quantiles": [0.1, 0.9], "runs": 20}),
+    (["per_arm:batch_size=2"], ["linear_thompson"], {"quantiles": [0.1, 0.9], "runs": 130}),
+    (["bernoulli:means=[0.1,0.9]"], ["lucb:delta=0.1"], {"metrics": ["error", "stopping_time"]}),
+    (["tests.studies.mine:Delayed:means=[0.1,0.9],delay=5"], ["greedy"], {"runs": 20}),
+]
+
+
+class StoppedError(Exception):
+    pass
+
+
+class Attempt:
+    """Counts the steps of a task, and stops it after some."""
+
+    def __init__(self, last):
+        self.steps = 0
+        self.last = last
+
+    def __call__(self, steps):
+        self.steps += steps
+        if self.steps > self.last:
+            raise StoppedError
+
+
+@pytest.mark.parametrize(("environments", "policies", "values"), LONG)
+def test_a_long_task_goes_on_from_its_last_checkpoint_bit_for_bit(
+    tmp_path, monkeypatch, environments, policies, values
+):
+    monkeypatch.setattr("bandit_envs.studies.checkpoints.SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("bandit_envs.studies.checkpoints.MAX_SHARE", math.inf)
+    one = study(environments, policies, **{"runs": 40, "steps": 180, **values})
+    task = one.task(one.num_tasks // 2)
+    expected = run_task(task)
+    path = tmp_path / "checkpoint.npz"
+    steps = task.batches * task.steps
+    for last in range(100, steps, 100):
+        with pytest.raises(StoppedError):
+            run_task(task, Attempt(last), Checkpoint(path, {"task": task.number}))
+        assert path.exists()
+    attempt = Attempt(steps)
+    found = run_task(task, attempt, Checkpoint(path, {"task": task.number}))
+    assert attempt.steps == steps
+    assert not path.exists()
+    assert_identical(found, expected)
+
+
+def test_a_checkpoint_of_another_task_or_a_damaged_one_is_not_used(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    Checkpoint(path, {"task": 1}).save({"steps": 3})
+    assert Checkpoint(path, {"task": 1}).load() == {"steps": 3}
+    assert Checkpoint(path, {"task": 2}).load() is None
+    path.write_bytes(path.read_bytes()[:-40])
+    assert Checkpoint(path, {"task": 1}).load() is None
+
+
+def test_a_task_that_cannot_be_saved_runs_all_the_same(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "checkpoint.npz", {})
+    checkpoint.save({"model": object()})
+    assert list(tmp_path.iterdir()) == []
+    assert not checkpoint.is_due()
