@@ -86,6 +86,7 @@ from bandit_envs.policies import Exp3SPolicy as Exp3SPolicy
 from bandit_envs.policies import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies import GaussianPolicy as GaussianPolicy
 from bandit_envs.policies import GaussianThompsonSamplingPolicy as GaussianThompsonSamplingPolicy
+from bandit_envs.policies import GOptimalPolicy as GOptimalPolicy
 from bandit_envs.policies import GradientBanditPolicy as GradientBanditPolicy
 from bandit_envs.policies import IMEDPolicy as IMEDPolicy
 from bandit_envs.policies import KLLUCBPolicy as KLLUCBPolicy

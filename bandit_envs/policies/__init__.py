@@ -43,6 +43,7 @@ from bandit_envs.policies.forgetting_ucb import SlidingWindowUCBPolicy as Slidin
 from bandit_envs.policies.full_posterior import (
     LinearFullPosteriorPolicy as LinearFullPosteriorPolicy,
 )
+from bandit_envs.policies.g_optimal import GOptimalPolicy as GOptimalPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy as GradientBanditPolicy
 from bandit_envs.policies.index_policy import IndexPolicy as IndexPolicy
 from bandit_envs.policies.inverse_gap import inverse_gap_probabilities as inverse_gap_probabilities

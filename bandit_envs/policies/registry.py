@@ -340,6 +340,13 @@ _ENTRIES = (
         slates=False,
     ),
     PolicyEntry(
+        id="g_optimal",
+        title="G-optimal design",
+        make=policies.GOptimalPolicy,
+        context="ignored",
+        slates=False,
+    ),
+    PolicyEntry(
         id="lin_ucb",
         title="LinUCB",
         make=policies.LinUCBPolicy,

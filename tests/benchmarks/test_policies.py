@@ -21,6 +21,7 @@ ARGUMENTS = {
     "d": 0.5,
     "delta": 1e-9,
     "epsilon": 0.1,
+    "features": np.random.default_rng(0).normal(size=(K, 3)),
     "gamma": 0.5,
     "m": 100,
     "step_size": 0.1,

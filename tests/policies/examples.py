@@ -38,6 +38,7 @@ ARGUMENTS = {
     "track_and_stop": {"delta": 0.3},
     "c_tracking": {"delta": 0.3},
     "top_two_thompson": {"delta": 0.3},
+    "g_optimal": {"delta": 0.3},
     "ucb_e": {"budget": 14, "a": 1.0},
     "successive_rejects": {"budget": 14},
     "sequential_halving": {"budget": 14},
@@ -84,6 +85,9 @@ def make_policy(name, env, seed=0):
     if "budget" in arguments and "rounds" not in arguments:  # halving takes so many steps
         count = arguments["num_actions"]
         arguments["budget"] = count * (1 + math.ceil(math.log2(count)))
+    if name == "g_optimal":
+        features = np.random.default_rng(0).normal(size=(arguments["num_actions"], 2))
+        arguments["features"] = features
     if name == "pbm_ucb":
         num_slots = arguments["num_slots"]
         arguments["observation_probs"] = [0.9**slot for slot in range(num_slots)]

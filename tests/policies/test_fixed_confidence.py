@@ -23,6 +23,7 @@ from bandit_envs import (
 )
 from bandit_envs.policies.reward_laws import NormalLaw
 from bandit_envs.policies.track_and_stop import with_floor
+from bandit_envs.trajectories import restart
 from tests.policies.rows import B, assert_follows
 
 K = 3
@@ -297,6 +298,17 @@ def test_normal_rewards_need_their_standard_deviation_and_are_learned_from(make)
     StepDriver(env, policy, [policy, error], 500).run_until_stopped()
     assert policy.has_stopped
     assert error.totals.mean() <= 0.1
+
+
+@pytest.mark.parametrize("make", CONFIDENT)
+def test_no_row_stops_while_an_action_is_never_available(make, teach):
+    mask = np.tile([True, True, False], (5, 1))
+    before = restart({"observation": np.ones((5, 1)), "mask": mask}, 5)
+    policy = make(0.1, num_actions=K, batch_size=5, seed=0)
+    for _ in range(300):
+        action = policy.action(before)
+        teach(policy, [action], [np.where(action == 0, 1.0, 0.0)])
+    assert not policy.stopped.any()
 
 
 PROBLEMS = ([0.8, 0.5], [0.6, 0.3, 0.2], [0.1, 0.3, 0.2, 0.5])
