@@ -6,6 +6,10 @@ from collections import Counter
 
 from hypothesis import settings
 
+from tests.browser import browser
+
+__all__ = ["browser"]
+
 # Tests run in one process a core. Set before NumPy is imported, and before the processes start.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")

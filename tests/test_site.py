@@ -3,10 +3,8 @@
 import functools
 import http.server
 import importlib
-import os
 import pkgutil
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -34,11 +32,6 @@ NEEDED = (
 )
 NAMED = (type, FunctionType)
 WIDTHS = {"desktop": (1280, 800), "phone": (390, 844)}
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    *("--headless=new", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 FAULTS = """
 const wide = [...document.body.querySelectorAll("*")].filter(e =>
     e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80));
@@ -133,26 +126,6 @@ def public_names() -> set[str]:
 
 def named(module: ModuleType) -> set[str]:
     return {name for name, value in vars(module).items() if isinstance(value, NAMED)}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Returns a headless Chromium with its console logged."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("Chromium and its chromedriver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in FLAGS:
-        options.add_argument(flag)
-    if os.geteuid() == 0:
-        options.add_argument("--no-sandbox")  # root cannot use Chromium's sandbox
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield started
-    started.quit()
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):

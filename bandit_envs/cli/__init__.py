@@ -14,6 +14,7 @@ from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.choice import printable
 
 EXTRAS = {
+    "bokeh": "show",
     "distributed": "dask",
     "ray": "ray",
     "pandas": "logged",

@@ -45,6 +45,11 @@ EXAMPLES = {
         " --style grayscale --figure column.svg",
         "bandit-envs report results/study --quantiles 0.1 0.9",
     ),
+    "show": (
+        "bandit-envs show results/study",
+        "bandit-envs show results/study --panels reward,regret --output study.html",
+        "bandit-envs show results/study --quantiles 0.1 0.9",
+    ),
     "evaluate": (
         "bandit-envs evaluate log.npz --policy random --policy greedy",
         "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits"
@@ -116,6 +121,7 @@ def make_parser() -> Parser:
     _add_sweep(subcommands)
     _add_reproduce(subcommands)
     _add_report(subcommands)
+    _add_show(subcommands)
     _add_evaluate(subcommands)
     _add_learn(subcommands)
     _add_list(subcommands)
@@ -200,6 +206,18 @@ def _add_report(subcommands: Subcommands) -> None:
     parser.add_argument("--width", type=float, metavar="INCHES", help=text)
     text = "a style of matplotlib, such as grayscale, or a file of one, for the figure"
     parser.add_argument("--style", metavar="STYLE", help=text)
+
+
+def _add_show(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "show",
+        "write a results folder as one page of HTML, with tables that sort and curves that zoom",
+        "bandit_envs.cli.studies:show",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
+    text = "the page's file, ending in .html (default: study.html in the folder)"
+    parser.add_argument("--output", type=Path, metavar="FILE", help=text)
+    _add_views(parser)
 
 
 def _add_evaluate(subcommands: Subcommands) -> None:

@@ -129,6 +129,17 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
+def show(options: argparse.Namespace) -> int:
+    """Writes a page of HTML with all that has finished."""
+    file = options.output or options.folder / "study.html"
+    if file.suffix != ".html":
+        raise ValueError(f"output is {file}; expected a file ending in .html")
+    found = studies.load(options.folder, **_given(options))
+    found.write_page(file)
+    OUT.print(f"Page: {file}", soft_wrap=True)
+    return 0
+
+
 def folder_of(options: argparse.Namespace, name: str, is_usable: Callable[[Path], bool]) -> Path:
     """Returns --output, or the first of results/NAME, results/NAME-2, ... that is usable."""
     if options.output is not None:

@@ -166,6 +166,16 @@ class LoadedStudy:
         file_format = path.suffix.removeprefix(".")
         atomic_write(path, [study_figure(self.study, self.pairs, file_format, width, style)])
 
+    def write_page(self, file: str | Path) -> None:
+        """Writes a page of HTML with the tables, curves and text of the study.
+
+        The page needs no server and no network. Writing it needs Bokeh, of the extra `show`.
+        """
+        import_extra("bokeh", "show")
+        from bandit_envs.studies.page import study_page  # noqa: PLC0415 - needs Bokeh
+
+        atomic_write(Path(file), [study_page(self.study, self.pairs).encode()])
+
     def write_tables(self) -> None:
         """Writes the tables to CSV files in the folder, as the command does."""
         write_tables(self.folder, self.study, self.pairs)

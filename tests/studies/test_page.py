@@ -1,0 +1,209 @@
+"""The page of a study: what is in it, and what a browser does with it."""
+
+import importlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("bokeh", reason="bokeh is not installed")
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("rich")
+pytest.importorskip("matplotlib")
+pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+from bandit_envs.studies import Study, load, run
+from bandit_envs.studies.choice import parse_toml
+from bandit_envs.studies.study_file import study_text
+from tests import command_line
+from tests.command_line import example_text, gallery
+
+VALUES = {
+    "title": "Greed & <optimism>",
+    "runs": 20,
+    "steps": 60,
+    "environment": ["testbed:k=3", "testbed:k=5"],
+    "policy": ["greedy", {"name": "ucb", "c": [1, 2], "label": "UCB ({c})", "color": "tab:red"}],
+    "panels": ["reward", "percent_optimal"],
+    "expected": [
+        {"metric": "reward", "policy": "greedy", "value": 1.0, "tolerance": 9.0, "source": "exact"}
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    run(Study.from_dict(VALUES), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    """The file of the page that the command writes."""
+    outcome = command_line.run("show", folder)
+    assert outcome == (0, f"Page: {folder / 'study.html'}\n", "")
+    return folder / "study.html"
+
+
+def test_a_page_has_all_that_it_needs_in_itself(page):
+    text = page.read_text("utf-8")
+    assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"http[^\"]*", text) == []
+    assert "<h1>Greed &amp; &lt;optimism&gt;</h1>" in text
+    for part in ("20 runs of 60 steps", "Expected values", "UCB (2)", "k-armed testbed, k=5"):
+        assert part in text
+
+
+def test_a_page_has_the_text_of_the_study(page):
+    text = study_text(load(page.parent).study)
+    assert Study.from_dict(parse_toml(text)) == load(page.parent).study
+    assert "policy = [&quot;greedy&quot;, &quot;ucb:c=1&quot;" in page.read_text("utf-8").replace(
+        ",&quot;", ", &quot;"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [file.stem for file in sorted(gallery().iterdir()) if file.suffix == ".toml"]
+)
+def test_the_text_of_a_study_makes_the_same_study(name):
+    if name.startswith("tf-agents"):
+        pytest.importorskip("tf_agents")
+    if name.startswith("riquelme"):
+        pytest.skip("it needs data sets")
+    study = Study.from_dict(parse_toml(example_text(name)))
+    assert Study.from_dict(parse_toml(study_text(study))) == study
+
+
+def test_a_page_of_a_parameter_study_has_its_figure_and_curves_of_what_is_measured(tmp_path):
+    run(Study.from_dict({**VALUES, "panels": [], "expected": []}), tmp_path)
+    load(tmp_path).write_page(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert 'src="data:image/png;base64,' in text
+    assert "Expected values" not in text
+    assert text.count('class="curves"') == 2 * 3
+
+
+def test_a_page_of_nothing_says_so(tmp_path):
+    run(Study.from_dict(VALUES), tmp_path)
+    command_line.forget_tasks(tmp_path, range(99))
+    load(tmp_path).write_page(tmp_path / "page.html")
+    assert "Nothing has finished" in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_a_page_ends_in_html_and_shows_other_panels(folder, tmp_path):
+    code, _, err = command_line.run("show", folder, "--output", tmp_path / "page.pdf")
+    assert code == 2
+    assert "expected a file ending in .html" in err
+    file = tmp_path / "page.html"
+    assert command_line.run("show", folder, "--panels", "regret", "--output", file).code == 0
+    assert file.read_text("utf-8").count('class="curves"') == 2
+
+
+DEEP = """
+function deep(root, selector) {
+  const found = [...root.querySelectorAll(selector)];
+  for (const each of root.querySelectorAll("*")) {
+    if (each.shadowRoot) { found.push(...deep(each.shadowRoot, selector)); }
+  }
+  return found;
+}
+"""
+COLUMN = f"""{DEEP}
+return deep(document, ".slick-row").map(row =>
+    [row.getBoundingClientRect().top, row.children[arguments[0]].textContent])
+    .sort((a, b) => a[0] - b[0]).map(pair => pair[1]).slice(0, 6);
+"""
+HEADER = f"""{DEEP}
+return deep(document, ".slick-header-column").filter(each =>
+    each.textContent.trim() == arguments[0])[0];
+"""
+VISIBLE = """
+const ids = renderers[arguments[0]];
+return ids.map(id =>
+    Bokeh.documents.map(each => each.get_model_by_id(id)).find(each => each).visible);
+"""
+RANGE = """
+const drawn = Bokeh.documents.flatMap(each => each.roots()).filter(each => each.x_range)[0];
+return [drawn.x_range.start, drawn.x_range.end];
+"""
+PLACE = """
+const drawn = Bokeh.documents.flatMap(each => each.roots()).filter(each => each.x_range)[0];
+const view = Bokeh.index.find_one_by_id?.(drawn.id) ?? Bokeh.index[drawn.id];
+const line = drawn.renderers.find(each => each.glyph.type == "Line");
+const at = 30;
+const frame = view.frame;
+const box = view.el.getBoundingClientRect();
+return [box.left + frame.x_scale.compute(line.data_source.get_column("step")[at]),
+        box.top + frame.y_scale.compute(line.data_source.get_column("value")[at])];
+"""
+TIPS = f"""{DEEP}
+return deep(document, ".bk-tooltip, .bk-Tooltip").map(each =>
+    (each.shadowRoot ?? each).textContent);
+"""
+
+
+@pytest.fixture(scope="module")
+def opened(browser, page):
+    """A browser that shows the page, without a network."""
+    browser.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    browser.set_window_size(1200, 1000)
+    browser.get(page.as_uri())
+    wait = importlib.import_module("selenium.webdriver.support.ui").WebDriverWait
+    wait(browser, 20).until(lambda shown: len(shown.execute_script(COLUMN, 1)) == 6)
+    yield browser
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", {**offline, "offline": False})
+
+
+@pytest.mark.slow
+def test_a_browser_shows_the_page_without_errors_or_requests(opened):
+    severe = [entry for entry in opened.get_log("browser") if entry["level"] != "INFO"]
+    assert severe == []
+    assert opened.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+@pytest.mark.slow
+def test_a_click_on_a_heading_sorts_the_table(opened):
+    before = [float(text) for text in opened.execute_script(COLUMN, 2)]
+    assert before != sorted(before)
+    opened.execute_script(HEADER, "reward").click()
+    after = [float(text) for text in opened.execute_script(COLUMN, 2)]
+    assert after == sorted(before)
+
+
+@pytest.mark.slow
+def test_policies_are_switched_off_and_on(opened):
+    by_css = "css selector"
+    assert opened.execute_script(VISIBLE, "1") == 8 * [True]
+    opened.find_element(by_css, '[data-policy="1"]').click()
+    assert opened.execute_script(VISIBLE, "1") == 8 * [False]
+    assert opened.execute_script(VISIBLE, "0") == 8 * [True]
+    opened.find_element(by_css, "#none").click()
+    assert opened.execute_script(VISIBLE, "0") == 8 * [False]
+    opened.find_element(by_css, "#all").click()
+    assert opened.execute_script(VISIBLE, "1") == 8 * [True]
+
+
+@pytest.mark.slow
+def test_a_drag_zooms_all_figures_and_a_line_tells_its_values(opened):
+    actions = importlib.import_module("selenium.webdriver").ActionChains
+    opened.execute_script("document.querySelector('.curves').scrollIntoView({block: 'center'})")
+    x, y = map(round, opened.execute_script(PLACE))
+    move = actions(opened)
+    move.w3c_actions.pointer_action.move_to_location(x, y)
+    move.perform()
+    wait = importlib.import_module("selenium.webdriver.support.ui").WebDriverWait
+    wait(opened, 10).until(lambda shown: "greedy" in "".join(shown.execute_script(TIPS)))
+    before = opened.execute_script(RANGE)
+    drag = actions(opened)
+    pointer = drag.w3c_actions.pointer_action
+    pointer.move_to_location(x - 100, y - 40)
+    pointer.pointer_down()
+    pointer.move_to_location(x + 100, y + 40)
+    pointer.pointer_up()
+    drag.perform()
+    after = opened.execute_script(RANGE)
+    assert np.diff(after) < 0.8 * np.diff(before)
