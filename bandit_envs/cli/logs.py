@@ -122,7 +122,8 @@ def _summarize(path: Path, scan: WrittenScan | TableScan, passes: Passes) -> Ope
         with errors_that_name(file):
             summary = summary.merge(more)  # an error if their columns differ
     if not summary.size:
-        raise ValueError(f"{path} has no rows")
+        is_partial = isinstance(limited, TableScan) and limited.drop_missing
+        raise ValueError(f"{path} has no rows{' without missing values' if is_partial else ''}")
     return OpenLog(numbered, summary, _make_title(path, summary, limited), limited, passes)
 
 

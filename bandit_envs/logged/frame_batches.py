@@ -37,14 +37,17 @@ def scan_frames(file: Path, batch_rows: int, names: Sequence[str] | None = None)
 def scan_csv(
     file: Path, batch_rows: int, names: Sequence[str] | None = None, **options: Any
 ) -> Iterator[Any]:
-    """Yields the rows of a CSV file; `options` are those of `pandas.read_csv`."""
+    """Yields the rows of a CSV file; `options` are those of `pandas.read_csv`.
+
+    All columns are parsed: with `usecols`, pandas would cut lines that are too long, such as those
+    with a decimal comma, whose values are then in wrong columns.
+    """
     pandas = import_extra("pandas", "logged")
     if names is not None:
         check_names("it", names, _read_names(file))
     with _heed_warnings(pandas):
         frames = pandas.read_csv(
             file,
-            usecols=names,
             chunksize=batch_rows,
             index_col=False,
             skip_blank_lines=False,
@@ -59,7 +62,7 @@ def scan_csv(
             if frame is None:
                 return
             frame.index = (frame.index + first_line).rename("line")
-            yield frame
+            yield frame if names is None else frame[list(names)]
 
 
 def _read_names(file: Path) -> list[str]:
@@ -75,6 +78,7 @@ def _heed_warnings(pandas: Any) -> Iterator[None]:
     """Turns pandas' warning of lines that are too long into an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
+        warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # of any column
         warnings.simplefilter("ignore", DeprecationWarning)  # of float_precision, in pandas 3
         try:
             yield

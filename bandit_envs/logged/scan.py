@@ -78,8 +78,8 @@ def scan_log(
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.
         propensity: the column of the propensities.
-        features: the columns of the observation; None for what `write_log` wrote. No other columns
-            are read.
+        features: the columns of the observation; None for what `write_log` wrote. Of Parquet files,
+            no other columns are read.
         num_actions: the number of actions of a table. By default, an extra pass over the table
             finds the largest action.
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a

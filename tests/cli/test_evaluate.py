@@ -480,6 +480,26 @@ def test_an_interrupted_evaluation_writes_nothing(table, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+def test_too_little_memory_ends_with_one_line(table, tmp_path, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("Unable to allocate 8 TiB")
+
+    write_log(tmp_path / "log.npz", table)
+    monkeypatch.setattr(evaluation, "open_log", fail)
+    code, out, err = run("evaluate", tmp_path / "log.npz", "--policy", "random")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "the memory is full: " in err
+    assert "Unable to allocate 8 TiB" in err
+
+
+def test_a_table_of_which_every_row_misses_a_value_has_no_rows(tmp_path):
+    pytest.importorskip("pandas")
+    (tmp_path / "a.csv").write_text("x,action,reward,propensity\n,0,1,0.5\n,1,0,0.5\n")
+    options = ("--features", "x", "--drop-missing", "--policy", "random")
+    code, _, err = run("evaluate", tmp_path / "a.csv", *options)
+    assert (code, "has no rows without missing values" in err) == (2, True)
+
+
 def test_a_table_without_names_of_columns_is_refused_with_advice(tmp_path):
     (tmp_path / "clicks.csv").write_text("a,b\n1,2\n")
     code, _, err = run("evaluate", tmp_path / "clicks.csv", "--policy", "random")

@@ -44,6 +44,21 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path):
         from_frame(table.to_pandas(), **NAMES)
 
 
+@pytest.mark.parametrize("line", [2, 3, 50, 99])
+@pytest.mark.parametrize("note", [",note", ""])
+def test_a_line_with_a_comma_too_many_is_refused(line, note, tmp_path):
+    lines = [f"age,arm,paid,p{note}", *[f"30,{row % 2},1,0.5{note}" for row in range(98)]]
+    lines[line - 1] = f"30,5,0,1,0.5{note}"  # it would be action 5
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"a\.csv cannot be read: .*(fields in|a) line"):
+        list(scan_log(tmp_path / "a.csv", batch_rows=20, num_actions=6, **NAMES))
+
+
+def test_lines_may_end_with_a_comma(tmp_path):
+    (tmp_path / "a.csv").write_text(TABLE.replace("0.5\n", "0.5,\n"))
+    assert sum(map(len, scan_log(tmp_path / "a.csv", **NAMES))) == 3
+
+
 def test_the_index_of_a_frame_is_a_column_of_its_parquet_file(tmp_path):
     (tmp_path / "a.csv").write_text(TABLE)
     frame = pandas.read_csv(tmp_path / "a.csv")
