@@ -15,9 +15,12 @@ ERR = Console(markup=False, emoji=False, stderr=True)
 
 
 def new_table(title: str, *headings: str, caption: str | None = None) -> Table:
-    """Returns an empty table, whose first column is of text and whose others are of numbers."""
+    """Returns an empty table, whose first column is of text and whose others are of numbers.
+
+    Where it is too wide, cells take several lines.
+    """
     first = Column(headings[0], overflow="fold")
-    others = [Column(heading, justify="right", no_wrap=True) for heading in headings[1:]]
+    others = [Column(heading, justify="right") for heading in headings[1:]]
     return Table(
         first,
         *others,
