@@ -41,7 +41,10 @@ class ExplorationMetric(Metric):
 
 
 class Plays(NamedTuple):
-    """What each row has seen of every action; [B, K] and updated in place."""
+    """What each row has seen of every action: [K, B], as reductions over actions are faster so.
+
+    Both are updated in place.
+    """
 
     counts: Floats
     sums: Floats  # of the rewards
@@ -69,16 +72,17 @@ class GreedyChoiceMetric(ExplorationMetric):
     """
 
     def _initial_memory(self) -> Plays:
-        return Plays(np.zeros(self._shape), np.zeros(self._shape))
+        shape = self._shape[::-1]
+        return Plays(np.zeros(shape), np.zeros(shape))
 
     def _values(self, trajectory: Trajectory) -> Floats:
         action = check_indices(trajectory.action, *self._shape)
         reward = check_rewards(trajectory.reward, self._shape[0])
         counts, sums = self._state.memory
-        means = np.divide(sums, counts, out=np.full(self._shape, -np.inf), where=counts > 0.0)
-        is_greedy = means[self._rows, action] >= means.max(axis=1)
-        counts[self._rows, action] += 1.0
-        sums[self._rows, action] += reward
+        means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts > 0.0)
+        is_greedy = means[action, self._rows] >= means.max(axis=0)
+        counts[action, self._rows] += 1.0
+        sums[action, self._rows] += reward
         return np.where(is_greedy, 100.0, 0.0)
 
 
@@ -151,11 +155,11 @@ class MinimalFractionMetric(ExplorationMetric, LevelMetric):
     """
 
     def _initial_memory(self) -> Floats:
-        return np.zeros(self._shape)  # how often each row has played each action
+        return np.zeros(self._shape[::-1])  # how often each row has played each action, [K, B]
 
     def _levels(self, trajectory: Trajectory) -> Floats:
         action = check_indices(trajectory.action, *self._shape)
         counts: Floats = self._state.memory
-        counts[self._rows, action] += 1.0
-        num_steps = counts[0].sum()
-        return np.asarray(self._shape[1] * counts.min(axis=1) / num_steps)
+        counts[action, self._rows] += 1.0
+        num_steps = counts[:, 0].sum()
+        return np.asarray(self._shape[1] * counts.min(axis=0) / num_steps)

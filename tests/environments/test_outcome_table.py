@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from bandit_envs import OutcomeStream, OutcomeTableBandit, StepDriver
+from bandit_envs import (
+    ConstantPolicy,
+    OutcomeStream,
+    OutcomeTableBandit,
+    RandomPolicy,
+    StepDriver,
+)
 from bandit_envs.metrics import AverageRewardMetric, RegretMetric
 from bandit_envs.policies import Policy
 from bandit_envs.wrappers import Budget, LinearScalarization
@@ -52,6 +58,23 @@ def test_the_optimum_earns_the_mean_of_the_largest():
     env = OutcomeTableBandit(CONTEXTS, REWARDS, batch_size=3, replace=False, seed=0)
     found = mean_reward(env, Oracle(env, num_actions=3, batch_size=3), 2)
     assert found == pytest.approx(REWARDS.max(axis=1).mean(), rel=1e-12)
+
+
+def test_random_choice_and_the_cheapest_action_are_worth_their_means():
+    env = OutcomeStream(CONTEXTS, REWARDS, COSTS)
+    cheapest = int(COSTS.mean(axis=0).argmin())
+    policies = [RandomPolicy(num_actions=3), ConstantPolicy(cheapest, num_actions=3)]
+    sums = np.zeros((2, 2))
+    time_step = env.reset()
+    for _ in range(6):
+        for number, policy in enumerate(policies):
+            sums[number] += policy.probabilities(time_step)[0] @ env.expected_rewards()[0]
+        time_step = env.step([0])
+    expected = [
+        [REWARDS.mean(), COSTS.mean()],
+        [REWARDS[:, cheapest].mean(), COSTS.mean(axis=0).min()],
+    ]
+    assert sums / 6 == pytest.approx(np.array(expected), rel=1e-12)
 
 
 def test_regret_is_exact():
