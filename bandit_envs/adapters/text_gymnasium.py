@@ -10,7 +10,9 @@ import gymnasium
 import numpy as np
 
 from bandit_envs.adapters.restart import start_anew
-from bandit_envs.adapters.text import BUTTONS, History, Prompter, Scenario, describe_features
+from bandit_envs.adapters.text import Prompter
+from bandit_envs.adapters.text_history import History, describe_features
+from bandit_envs.adapters.text_scenarios import BUTTONS, Scenario
 from bandit_envs.arrays import Floats
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
@@ -64,7 +66,11 @@ class TextEnv(gymnasium.Env[str, str]):
         self._env = env
         self._start = env.get_state()
         self._prompter = Prompter(
-            env.observation_spec(), self._num_actions, scenario, history, describe_context
+            env.observation_spec(),
+            self._num_actions,
+            scenario,
+            history=history,
+            describe_context=describe_context,
         )
         self._known = self._prompter.initial(1)
         text = gymnasium.spaces.Text
@@ -86,7 +92,7 @@ class TextEnv(gymnasium.Env[str, str]):
         """Takes the action that an answer names."""
         observation = self._env.current_time_step().observation
         available = available_actions(observation, self._num_actions)
-        chosen = np.array([self._prompter.parse(action, available, 0)])
+        chosen = np.array([self._prompter.read(action, available, 0).argmax()])
         time_step = self._env.step(chosen)
         self._prompter.add(self._known, observation, chosen, time_step.reward)
         is_last = bool(time_step.is_last()[0])

@@ -1,12 +1,22 @@
 """Bandits as text: what prompts tell, how answers are read, and agents that follow them."""
 
+import dataclasses
 import importlib
+import itertools
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from bandit_envs import BernoulliPyEnvironment, KArmedTestbed, OutcomeStream, StepDriver
+from bandit_envs import (
+    BernoulliPyEnvironment,
+    KArmedTestbed,
+    OutcomeStream,
+    Policy,
+    RegretMetric,
+    StepDriver,
+)
 from bandit_envs.adapters import text
 from bandit_envs.testing import PolicyContract
 
@@ -40,6 +50,25 @@ class TestTextPolicyOfRounds(PolicyContract):
         return make_policy(env, history=text.LastRounds(5), seed=seed)
 
 
+def told_probabilities(prompts):
+    """Answers with equal probabilities of the actions that a prompt offers."""
+    answers = []
+    for prompt in prompts:
+        lists = re.findall(r"(?:available now|buttons): ([\w, ]+)\.", prompt)
+        names = lists[-1].split(", ")
+        told = ", ".join(f"{name}: {1 / len(names)}" for name in names)
+        answers.append(f"<Answer>{told}</Answer>")
+    return answers
+
+
+class TestTextPolicyOfProbabilities(PolicyContract):
+    num_choices = 0
+
+    def make_policy(self, env, seed):
+        answer_format = text.ActionProbabilities()
+        return make_policy(env, told_probabilities, answer_format=answer_format, seed=seed)
+
+
 @pytest.mark.parametrize(
     ("answer", "action"),
     [
@@ -59,6 +88,56 @@ def test_an_answer_names_an_action(answer, action):
 def test_what_cannot_be_read_is_refused(answer):
     with pytest.raises(text.UnreadableAnswerError):
         text.parse_answer(answer, NAMES)
+
+
+def test_told_probabilities_are_read():
+    read = text.ActionProbabilities().read
+    assert read("<Answer>red: 25%, BLUE: 75%</Answer>", NAMES).tolist() == [0.75, 0.0, 0.25]
+    assert read("blue: 0.33; green: 0.33; red: 0.33", NAMES) == pytest.approx([1 / 3] * 3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("blue", "expected one of"),
+        ("yellow: 1", "'yellow: 1'"),
+        ("blue: 0.5, blue: 0.5", "each once"),
+        ("blue: 0.5, red: 0.2", "sum to 0.7"),
+        ("blue: half, red: 0.5", "'half'; expected a probability"),
+        ("blue: nan", "expected a probability"),
+        ("blue: 1.5", "expected a probability"),
+    ],
+)
+def test_other_probabilities_are_refused(answer, message):
+    with pytest.raises(text.UnreadableAnswerError, match=message):
+        text.ActionProbabilities().read(f"<Answer>{answer}</Answer>", NAMES)
+
+
+def test_actions_are_drawn_by_the_told_probabilities():
+    env = KArmedTestbed(k=3, batch_size=2000)
+    answer = "<Answer>blue: 0.2, green: 0.8</Answer>"
+    answer_format = text.ActionProbabilities()
+    policy = make_policy(env, lambda prompts: [answer] * 2000, answer_format=answer_format, seed=0)
+    counts = np.bincount(policy.action(env.reset()), minlength=3)
+    assert counts / 2000 == pytest.approx([0.2, 0.8, 0.0], abs=0.04)
+
+
+def test_there_are_32_designs_of_prompts():
+    stories = [text.BUTTONS, text.ADVERTS]
+    stories += [dataclasses.replace(story, advice="") for story in stories]
+    histories = [text.LastRounds(), text.Summary()]
+    formats = [
+        kind(instructions)
+        for kind in (text.OneAction, text.ActionProbabilities)
+        for instructions in (text.ANSWER_ONLY, text.STEP_BY_STEP)
+    ]
+    env = KArmedTestbed(k=3)
+    time_step = env.reset()
+    prompts = set()
+    for story, history, answer_format in itertools.product(stories, histories, formats):
+        policy = make_policy(env, scenario=story, history=history, answer_format=answer_format)
+        prompts.update(policy.prompts(time_step))
+    assert len(prompts) == 32
 
 
 def test_a_name_that_is_part_of_another_is_told_apart():
@@ -137,6 +216,31 @@ def test_a_cache_repeats_a_run_without_calls(tmp_path):
 
     first = run(guess)
     assert (run(refuse) == first).all()
+    cut_off(tmp_path / "answers.jsonl")
+    asked = []
+    again = run(lambda prompts: asked.append(prompts) or ["red"] * len(prompts))
+    assert len(asked) == 1
+    assert (again[:-1] == first[:-1]).all()
+    assert (run(refuse) == again).all()
+
+
+def cut_off(path):
+    """Cuts off the end of a file, as if a run had been killed while it wrote its last line."""
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def test_a_damaged_cache_is_refused(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    text.AnswerCache(first_offered, path)(["a prompt"])
+    path.write_text(path.read_text() + "no answer\n")
+    with pytest.raises(ValueError, match=r"answers\.jsonl, line 2"):
+        text.AnswerCache(first_offered, path)
+
+
+def test_a_cache_refuses_too_few_answers(tmp_path):
+    cache = text.AnswerCache(lambda prompts: ["red"], tmp_path / "answers.jsonl")
+    with pytest.raises(ValueError, match="1 answers; expected 2"):
+        cache(["a prompt", "another"])
 
 
 def test_probabilities_are_estimated_by_asking_again():
@@ -169,21 +273,44 @@ def follow_upper_bounds(prompts):
     return answers
 
 
+class Seen(NamedTuple):
+    """Counts and sums of rewards, [B, K]."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+
+
+class UpperBoundPolicy(Policy):
+    """UCB with the bonus sqrt(1 / n); of several largest bounds, the first action."""
+
+    def _initial(self):
+        shape = self.batch_size, self.num_actions
+        return Seen(np.zeros(shape), np.zeros(shape))
+
+    def _select(self, rng, learned, time_step):
+        means = learned.sums / np.maximum(learned.counts, 1)
+        return upper_bounds(learned.counts, means).argmax(axis=1)
+
+    def _learn(self, learned, trajectory):
+        rows = np.arange(self.batch_size)
+        learned.counts[rows, trajectory.action] += 1
+        learned.sums[rows, trajectory.action] += trajectory.reward
+        return learned
+
+
 def test_an_agent_that_follows_upper_bounds_gets_their_regret_exactly():
-    env = BernoulliPyEnvironment([0.4, 0.4, 0.6, 0.4, 0.4], batch_size=20, seed=3)
-    policy = make_policy(env, follow_upper_bounds, history=text.Summary(digits=17))
-    actions = []
-    StepDriver(env, policy, [policy, lambda step: actions.append(step.action)], 60).run()
-    env = BernoulliPyEnvironment([0.4, 0.4, 0.6, 0.4, 0.4], batch_size=20, seed=3)
-    env.reset()
-    counts = np.zeros((20, 5))
-    sums = np.zeros((20, 5))
-    rows = np.arange(20)
-    for action in actions:
-        expected = upper_bounds(counts, sums / np.maximum(counts, 1)).argmax(axis=1)
-        assert (action == expected).all()
-        sums[rows, expected] += env.step(expected).reward
-        counts[rows, expected] += 1
+    regrets = []
+    for kind in (UpperBoundPolicy, text.TextPolicy):
+        env = BernoulliPyEnvironment([0.4, 0.4, 0.6, 0.4, 0.4], batch_size=20, seed=3)
+        arguments = kind.arguments_for(env)
+        if kind is text.TextPolicy:
+            arguments |= {"complete": follow_upper_bounds, "history": text.Summary(digits=17)}
+        policy = kind(**arguments)
+        regret = RegretMetric(env)
+        StepDriver(env, policy, [policy, regret], 60).run()
+        regrets.append(regret.totals)
+    assert 0.0 < regrets[0].mean() < 60 * 0.16  # less than by chance
+    assert (regrets[0] == regrets[1]).all()
 
 
 def test_gymnasium_sees_text():
