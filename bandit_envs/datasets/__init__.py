@@ -18,6 +18,5 @@ from bandit_envs.datasets.files import ratings_matrix as ratings_matrix
 from bandit_envs.datasets.open_bandit import load_open_bandit as load_open_bandit
 from bandit_envs.datasets.outcomes import Outcomes as Outcomes
 from bandit_envs.datasets.outcomes import hash_texts as hash_texts
-from bandit_envs.datasets.outcomes import outcomes_from_frame as outcomes_from_frame
 from bandit_envs.datasets.outcomes import read_outcomes as read_outcomes
 from bandit_envs.datasets.outcomes import read_routerbench as read_routerbench

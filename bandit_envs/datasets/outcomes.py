@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Mask
+from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import as_list
 from bandit_envs.datasets.tables import (
     PathLike,
+    check_cells,
     errors_that_name,
     import_extra,
     read_table,
@@ -41,8 +45,31 @@ class Outcomes(NamedTuple):
     available: Mask | None  # [n, K], where the table lacks outcomes; None if it lacks none
 
 
+class _Columns(NamedTuple):
+    """The columns of a table that are read."""
+
+    context: list[str]
+    rewards: list[str]
+    costs: list[str] | None
+
+
+class _Cells(NamedTuple):
+    """Where the lines of a long table belong in one of examples and actions."""
+
+    shape: tuple[int, int]  # [n, K]
+    places: Indices  # of each line in the flat table
+    first_lines: Indices  # of each example, [n]
+    actions: list[str]  # [K]
+
+    def spread(self, values: NDArray[Any], empty: float) -> Floats:
+        """Returns the values of the lines as a table [n, K]; `empty` where there is no line."""
+        table = np.full(self.shape, empty)
+        table.reshape(-1)[self.places] = values
+        return table
+
+
 def read_outcomes(
-    path: PathLike,
+    source: PathLike | DataFrame,
     context: Names,
     rewards: Names,
     costs: Names | None = None,
@@ -51,13 +78,14 @@ def read_outcomes(
     action: str | None = None,
     text_features: TextFeatures | None = None,
 ) -> Outcomes:
-    """Reads outcomes from a CSV file with a header, or from Parquet.
+    """Reads outcomes from a CSV file with a header, from Parquet, or from a pandas DataFrame.
 
     A wide table has a line for each example and a column for each action. A long one has a line for
     each outcome: name its columns `example` and `action`.
 
     Args:
-        path: of the file, or of a folder of Parquet files. CSV may be compressed.
+        source: the path of a file or of a folder of Parquet files, or a data frame. CSV may be
+            compressed.
         context: the columns of the features of examples. Those of text become features by
             `text_features`.
         rewards: the columns of the rewards, which name the actions; of a long table, one column.
@@ -69,110 +97,117 @@ def read_outcomes(
 
     Raises:
         ModuleNotFoundError: pandas, pyarrow or scikit-learn is needed and not installed.
-        ValueError: the file is damaged, columns are missing, or cells are not numbers. The message
-            names the file, the line and the column.
+        ValueError: the file is damaged, columns are missing, cells are not numbers, costs are below
+            0, or lines contradict each other. The message names the file, the line and the column.
     """
-    frame = read_table(path, "datasets")
-    with errors_that_name(Path(path)):
-        return outcomes_from_frame(
-            frame,
-            context,
-            rewards,
-            costs,
-            example=example,
-            action=action,
-            text_features=text_features,
-        )
+    frame: DataFrame = source
+    named: AbstractContextManager[None] = contextlib.nullcontext()
+    if isinstance(source, (str, os.PathLike)):
+        frame = read_table(source, "datasets")
+        named = errors_that_name(Path(source))
+    with named:
+        if not len(frame):
+            raise ValueError("there are no rows")
+        columns = _find_columns(frame, context, rewards, costs)
+        if example is None and action is None:
+            return _from_wide(frame, columns, text_features)
+        if example is None or action is None:
+            raise ValueError("a long table needs the columns of both example and action")
+        cells = _arrange(frame, example, action)
+        return _from_long(frame, columns, cells, text_features)
 
 
-def outcomes_from_frame(
-    frame: DataFrame,
-    context: Names,
-    rewards: Names,
-    costs: Names | None = None,
-    *,
-    example: str | None = None,
-    action: str | None = None,
-    text_features: TextFeatures | None = None,
-) -> Outcomes:
-    """Makes outcomes of a pandas DataFrame. The arguments are those of `read_outcomes`."""
-    if not len(frame):
-        raise ValueError("there are no rows")
-    features = as_list(context)
+def _find_columns(
+    frame: DataFrame, context: Names, rewards: Names, costs: Names | None
+) -> _Columns:
+    """Returns the columns that are read; ValueError if they are missing, or mean two things."""
     paid = as_list(rewards)
-    _require_columns(frame, [*features, *paid])
-    if (example is None) != (action is None):
-        raise ValueError("a long table needs the columns of both example and action")
-    if example is not None and action is not None:
-        spent = None if costs is None else _only("costs", costs)
-        return _from_long(
-            frame,
-            features,
-            _only("rewards", rewards),
-            spent,
-            example=example,
-            action=action,
-            text_features=text_features,
-        )
-    table_of_costs = None
-    if costs is not None:
-        names = as_list(costs)
-        if len(names) == 1 and "{}" in names[0]:
-            names = [names[0].format(name) for name in paid]
-        if len(names) != len(paid):
-            raise ValueError(f"costs names {len(names)} columns; expected {len(paid)}, as rewards")
-        _require_columns(frame, names)
-        table_of_costs = to_numbers(frame[names])
+    spent = [] if costs is None else as_list(costs)
+    if len(spent) == 1 and "{}" in spent[0]:
+        spent = [spent[0].format(name) for name in paid]
+    if costs is not None and len(spent) != len(paid):
+        raise ValueError(f"costs names {len(spent)} columns; expected {len(paid)}, as rewards")
+    features = as_list(context)
+    for what, names in (("context", features), ("rewards", paid)):
+        if not names:
+            raise ValueError(f"{what} names no columns; expected at least one")
+    everything = [*features, *paid, *spent]
+    _require_columns(frame, everything)
+    for name in everything:
+        if everything.count(name) > 1:
+            raise ValueError(f"column {name!r} is named twice in context, rewards and costs")
+    return _Columns(features, paid, None if costs is None else spent)
+
+
+def _from_wide(frame: DataFrame, columns: _Columns, text_features: TextFeatures | None) -> Outcomes:
+    """Makes outcomes of a table with a column for each action."""
     return Outcomes(
-        contexts=_make_features(frame[features], text_features),
-        rewards=to_numbers(frame[paid]),
-        costs=table_of_costs,
-        actions=paid,
+        contexts=_make_features(frame[columns.context], text_features),
+        rewards=to_numbers(frame[columns.rewards]),
+        costs=None if columns.costs is None else _to_costs(frame[columns.costs]),
+        actions=columns.rewards,
         available=None,
     )
 
 
 def _from_long(
-    frame: DataFrame,
-    features: list[str],
-    rewards: str,
-    costs: str | None,
-    *,
-    example: str,
-    action: str,
-    text_features: TextFeatures | None,
+    frame: DataFrame, columns: _Columns, cells: _Cells, text_features: TextFeatures | None
 ) -> Outcomes:
     """Makes outcomes of a table with a line for each outcome."""
-    pandas = import_extra("pandas", "datasets")
-    _require_columns(frame, [example, action, *([] if costs is None else [costs])])
-    rows, examples = pandas.factorize(frame[example])
-    columns, actions = pandas.factorize(frame[action].astype(str), sort=True)
-    if (rows < 0).any():
-        line = frame.index[int((rows < 0).argmax())]
-        raise ValueError(f"line {line}, column {example} is empty; expected a value")
-    shape = len(examples), len(actions)
-    cells = rows * shape[1] + columns
-    _, first, counts = np.unique(cells, return_index=True, return_counts=True)
-    if (counts > 1).any():
-        twice = frame.iloc[first[counts.argmax()]]
-        found = f"{example} {twice[example]} has two outcomes of {action} {twice[action]}"
-        raise ValueError(f"{found}; expected one")
-    available = np.zeros(shape, np.bool_)
-    available.reshape(-1)[cells] = True
-
-    def spread(name: str) -> Floats:
-        table = np.zeros(shape)
-        table.reshape(-1)[cells] = to_numbers(frame[[name]])[:, 0]
-        return table
-
-    first_lines = frame.iloc[np.unique(rows, return_index=True)[1]]
+    if len(columns.rewards) != 1:
+        found = ", ".join(columns.rewards)
+        raise ValueError(f"rewards is {found}; expected one column, as the table is long")
+    costs = None
+    if columns.costs is not None:
+        costs = cells.spread(_to_costs(frame[columns.costs])[:, 0], 0.0)
+    available = cells.spread(np.ones(len(frame)), 0.0) > 0.0
     return Outcomes(
-        contexts=_make_features(first_lines[features], text_features),
-        rewards=spread(rewards),
-        costs=None if costs is None else spread(costs),
-        actions=[str(name) for name in actions],
+        contexts=_make_features(_contexts_of(frame[columns.context], cells), text_features),
+        rewards=cells.spread(to_numbers(frame[columns.rewards])[:, 0], 0.0),
+        costs=costs,
+        actions=cells.actions,
         available=None if available.all() else available,
     )
+
+
+def _arrange(frame: DataFrame, example: str, action: str) -> _Cells:
+    """Returns where the lines of a long table belong.
+
+    Raises:
+        ValueError: a line names no example or no action, or two lines name the same ones.
+    """
+    pandas = import_extra("pandas", "datasets")
+    _require_columns(frame, [example, action])
+    names = frame[[example, action]]
+    check_cells(names, names.notna().to_numpy(), "a value")
+    rows, examples = pandas.factorize(frame[example])
+    numbers, actions = pandas.factorize(frame[action].astype(str).str.strip(), sort=True)
+    shape = len(examples), len(actions)
+    places = rows * shape[1] + numbers
+    is_second = pandas.Series(places).duplicated().to_numpy()
+    if is_second.any():
+        row = int(is_second.argmax())
+        cell = f"{example} {frame[example].iloc[row]} and {action} {frame[action].iloc[row]}"
+        before = _place(frame, int((places == places[row]).argmax()))
+        raise ValueError(f"{_place(frame, row)} has {cell}, as {before} has; expected one outcome")
+    first_lines = np.unique(rows, return_index=True)[1]
+    return _Cells(shape, places, first_lines, [str(name) for name in actions])
+
+
+def _contexts_of(features: DataFrame, cells: _Cells) -> DataFrame:
+    """Returns the features [n, ...] of examples, which must be the same in all of their lines."""
+    first = features.iloc[cells.first_lines]
+    expected = first.iloc[cells.places // cells.shape[1]]
+    is_same = features.to_numpy(object) == expected.to_numpy(object)
+    check_cells(features, is_same, "what the first line of the example has")
+    return first
+
+
+def _to_costs(frame: DataFrame) -> Floats:
+    """Returns the cells of a data frame, which must be numbers that are at least 0."""
+    costs = to_numbers(frame)
+    check_cells(frame, costs >= 0.0, "a cost of at least 0")
+    return costs
 
 
 def read_routerbench(path: PathLike, text_features: TextFeatures | None = None) -> Outcomes:
@@ -195,9 +230,7 @@ def read_routerbench(path: PathLike, text_features: TextFeatures | None = None) 
         if not models:
             raise ValueError(f"no column ends in {suffix}; expected the columns of RouterBench")
         prompts = frame.assign(prompt=[_join_turns(text) for text in frame["prompt"]])
-        return outcomes_from_frame(
-            prompts, "prompt", models, "{}" + suffix, text_features=text_features
-        )
+        return read_outcomes(prompts, "prompt", models, "{}" + suffix, text_features=text_features)
 
 
 def hash_texts(texts: list[str], num_features: int = NUM_TEXT_FEATURES) -> NDArray[np.float32]:
@@ -229,8 +262,8 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
             continue
         missing = frame[name].isna().to_numpy()
         if missing.any():
-            line = frame.index[int(missing.argmax())]
-            raise ValueError(f"line {line}, column {name} is empty; expected a text")
+            place = _place(frame, int(missing.argmax()))
+            raise ValueError(f"{place}, column {name} is empty; expected a text")
         features = make([str(cell) for cell in frame[name]])
         dense = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
         if dense.ndim != 2 or len(dense) != len(frame):
@@ -249,18 +282,18 @@ def _join_turns(prompt: str) -> str:
     return "\n".join(map(str, turns)) if isinstance(turns, list) else prompt
 
 
-def _only(name: str, columns: Names) -> str:
-    """Returns the one column that a long table has."""
-    names = as_list(columns)
-    if len(names) != 1:
-        raise ValueError(f"{name} is {columns}; expected one column, as the table is long")
-    return names[0]
+def _place(frame: DataFrame, row: int) -> str:
+    """Returns the name of a row, such as "line 3" of a file."""
+    return f"{frame.index.name or 'row'} {frame.index[row]}"
 
 
 def _require_columns(frame: DataFrame, names: Sequence[str]) -> None:
     """Raises ValueError if a data frame lacks a column, or has it twice."""
     for name in names:
         count = int((frame.columns == name).sum())
-        if count != 1:
+        if count > 1:
+            raise ValueError(f"{count} columns are called {name!r}; expected different names")
+        if count == 0:
             found = ", ".join(map(str, frame.columns))
-            raise ValueError(f"there are {count} columns {name!r}; the columns are {found}")
+            hint = "; several names are a list" if "," in name else ""
+            raise ValueError(f"there is no column {name!r}; the columns are {found}{hint}")

@@ -62,8 +62,18 @@ def read_table(path: PathLike, extra: str = "logged", **options: Any) -> DataFra
                 )
             except pandas.errors.ParserWarning as error:
                 raise ValueError(f"line {first_line} has more columns than names") from error
-    frame.index = pandas.RangeIndex(first_line, first_line + len(frame), name="line")
+    frame.index = pandas.Index(_line_numbers(frame, first_line), name="line")
     return frame
+
+
+def _line_numbers(frame: DataFrame, first_line: int) -> NDArray[np.intp]:
+    """Returns the line of a CSV file in which each row begins; texts may have several lines."""
+    lines = np.ones(len(frame), np.intp)
+    for _, cells in frame.items():
+        if cells.dtype.kind not in "biuf":
+            breaks = cells.astype(str).str.count("\n")
+            lines += breaks.fillna(0).to_numpy(np.intp)  # what is missing has none
+    return first_line + lines.cumsum() - lines
 
 
 def scan_cells(

@@ -108,15 +108,64 @@ def test_routerbench_names_its_models_by_their_costs(tmp_path):
         (lambda lines: [*lines[:2], lines[2].replace(",0,1,", ",bad,1,")], "line 3, column small"),
         (lambda lines: [lines[0].replace("large,", "huge,"), *lines[1:]], "'large'"),
         (lambda lines: [*lines, ",1,1,1,1,1"], "line 5, column prompt"),
+        (lambda lines: [*lines, "too few,1,1"], "line 5, column large"),
+        (lambda lines: [*lines, "too many,1,1,1,1,1,1"], "line 5"),
+        (lambda lines: [*lines, "refund,1,1,1,-1,1"], "line 5, column small_cost is '-1"),
+        (
+            lambda lines: [lines[0], '"two\nlines",1,1,1,1,1', "bad,1,x,1,1,1"],
+            "line 4, column small",
+        ),
     ],
 )
 def test_bad_tables_are_told_by_line_and_column(tmp_path, edit, message):
     path = write(tmp_path / "bad.csv", edit(WIDE))
     with pytest.raises(ValueError, match=message):
-        datasets.read_outcomes(path, "prompt", ["small", "large"])
+        datasets.read_outcomes(path, "prompt", ["small", "large"], "{}_cost")
 
 
-def test_two_outcomes_of_one_example_and_action_are_refused(tmp_path):
-    path = write(tmp_path / "twice.csv", [*LONG, "a,15,small,0,0.1"])
-    with pytest.raises(ValueError, match="two outcomes"):
-        datasets.read_outcomes(path, "length", "score", example="id", action="model")
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a,15,small,0,0.1", "line 5 has id a and model small, as line 2 has"),
+        ("a,15, small,0,0.1", "line 5 has id a and model"),
+        ("b,99,large,0,0.1", "line 5, column length is '99'; expected what the first line"),
+        ("c,1,,1,0.1", "line 5, column model"),
+        (",1,small,1,0.1", "line 5, column id"),
+        ("c,1,small,,0.1", "line 5, column score"),
+        ("c,1,small,1,-1", "line 5, column dollars"),
+    ],
+)
+def test_bad_lines_of_a_long_table_are_told(tmp_path, line, message):
+    path = write(tmp_path / "bad.csv", [*LONG, line])
+    with pytest.raises(ValueError, match=message):
+        datasets.read_outcomes(path, "length", "score", "dollars", example="id", action="model")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"context": []}, "context names no columns"),
+        ({"rewards": []}, "rewards names no columns"),
+        ({"rewards": "small,large"}, "no column 'small,large'.*several names are a list"),
+        ({"rewards": ["small", "small"]}, "'small' is named twice"),
+        ({"context": ["prompt", "small"]}, "'small' is named twice"),
+        ({"costs": ["small_cost"]}, "costs names 1 columns; expected 2"),
+        ({"example": "prompt"}, "both example and action"),
+        ({"example": "prompt", "action": "length"}, "expected one column"),
+        ({"text_features": lambda texts: [[1.0]]}, "text_features returned shape"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(tmp_path, arguments, message):
+    path = write(tmp_path / "wide.csv", WIDE)
+    columns = {"context": "prompt", "rewards": ["small", "large"], **arguments}
+    with pytest.raises(ValueError, match=message):
+        datasets.read_outcomes(path, **columns)
+
+
+def test_a_data_frame_is_a_table_too(tmp_path):
+    frame = pandas.read_csv(write(tmp_path / "wide.csv", WIDE))
+    table = datasets.read_outcomes(frame, "length", ["small", "large"], "{}_cost")
+    assert table.rewards.tolist() == [[1, 1], [0, 1], [0.5, 0.25]]
+    frame.loc[1, "small"] = np.nan
+    with pytest.raises(ValueError, match=r"^row 1, column small"):
+        datasets.read_outcomes(frame, "length", ["small", "large"])
