@@ -24,6 +24,7 @@ SLOW = (
     "gallery",
     "logged_data",
     "pytorch_policy",
+    "route_requests",
     "scikit_learn_policy",
     "start_here",
     "studies",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import typing
 
 import numpy as np
@@ -14,6 +16,9 @@ from bandit_envs.environments.examples import Examples, ExampleSampler, OrderedE
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
+
+if typing.TYPE_CHECKING:
+    from bandit_envs.datasets import Outcomes
 
 
 class OutcomeTableBandit(BanditPyEnvironment[Examples]):
@@ -280,24 +285,51 @@ def outcomes(
         batch_size: B.
     """
     rng, options["seed"] = split_seed(options.get("seed"))
+    worth = check_number("price", price, 0.0, MAX_PARAMETER)
     if path:
-        from bandit_envs.datasets import read_outcomes  # noqa: PLC0415 - the package starts without it
-
-        features, paid, spent, _, available = read_outcomes(
+        modified = os.stat(path).st_mtime_ns
+        features, paid, spent, _, available = _read_outcomes(
             path,
-            context=_columns(context),
-            rewards=_columns(rewards),
-            costs=_columns(costs) or None,
-            example=example or None,
-            action=action or None,
+            modified,
+            context=context,
+            rewards=rewards,
+            costs=costs,
+            example=example,
+            action=action,
         )
     else:
         features, paid, spent = _draw_outcomes(rng)
         available = None
     if spent is not None:
-        paid = paid - check_number("price", price, 0.0, MAX_PARAMETER) * spent
+        paid = paid - worth * spent
+    elif worth > 0.0:
+        raise ValueError(f"price is {worth:g}, but costs names no columns")
     return OutcomeTableBandit(
         features, paid, batch_size=batch_size, replace=False, available=available, **options
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _read_outcomes(
+    path: str,
+    modified: int,
+    *,
+    context: str,
+    rewards: str,
+    costs: str,
+    example: str,
+    action: str,
+) -> Outcomes:
+    """Returns the table in a file, which was `modified` then: a study reads it once a process."""
+    from bandit_envs.datasets import read_outcomes  # noqa: PLC0415 - the package starts without it
+
+    return read_outcomes(
+        path,
+        context=_columns(context),
+        rewards=_columns(rewards),
+        costs=_columns(costs) or None,
+        example=example or None,
+        action=action or None,
     )
 
 

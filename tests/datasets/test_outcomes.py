@@ -1,5 +1,7 @@
 """Tables of outcomes in files: wide and long, numbers and texts, RouterBench's columns."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,24 @@ def test_the_command_reads_a_table(tmp_path):
     )
     env.reset()
     assert sorted(env.expected_rewards()[:, 0]) == pytest.approx([-0.2, 0.2, 0.9])
+
+
+def test_the_command_reads_a_file_again_once_it_has_changed(tmp_path):
+    arguments = {"path": str(tmp_path / "wide.csv"), "context": "length", "rewards": "small,large"}
+    best = []
+    for lines in (WIDE, [line.replace("0.5", "0.75") for line in WIDE]):
+        path = write(tmp_path / "wide.csv", lines)
+        os.utime(path, ns=(0, len(best)))
+        env = ENVIRONMENTS["outcomes"].make(**arguments, batch_size=3)
+        env.reset()
+        best.append(sorted(env.optimal_reward()))
+    assert best == [[0.5, 1, 1], [0.75, 1, 1]]
+
+
+def test_a_price_needs_costs(tmp_path):
+    path = write(tmp_path / "wide.csv", WIDE)
+    with pytest.raises(ValueError, match="price is 2, but costs"):
+        ENVIRONMENTS["outcomes"].make(str(path), context="length", rewards="small", price=2.0)
 
 
 def test_routerbench_names_its_models_by_their_costs(tmp_path):
