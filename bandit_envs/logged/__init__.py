@@ -34,8 +34,6 @@ from bandit_envs.logged.estimators import SelfNormalizedIPS as SelfNormalizedIPS
 from bandit_envs.logged.estimators import SubGaussianDR as SubGaussianDR
 from bandit_envs.logged.estimators import SubGaussianIPS as SubGaussianIPS
 from bandit_envs.logged.estimators import SwitchDR as SwitchDR
-from bandit_envs.logged.estimators import slope as slope
-from bandit_envs.logged.estimators import tuned as tuned
 from bandit_envs.logged.files import read_log as read_log
 from bandit_envs.logged.files import write_log as write_log
 from bandit_envs.logged.frames import from_frame as from_frame
@@ -67,6 +65,8 @@ from bandit_envs.logged.reward_sums import CrossFittedRidge as CrossFittedRidge
 from bandit_envs.logged.reward_sums import RewardSums as RewardSums
 from bandit_envs.logged.ridge import RidgeRegression as RidgeRegression
 from bandit_envs.logged.scan import scan_log as scan_log
+from bandit_envs.logged.selection import slope as slope
+from bandit_envs.logged.selection import tuned as tuned
 from bandit_envs.logged.slate_estimators import CascadeDR as CascadeDR
 from bandit_envs.logged.slate_estimators import PseudoInverse as PseudoInverse
 from bandit_envs.logged.slate_estimators import RewardInteractionIPS as RewardInteractionIPS
