@@ -17,6 +17,8 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs import (
     KArmedTestbed,
+    OutcomeStream,
+    OutcomeTableBandit,
     PiecewiseBernoulliPyEnvironment,
     StationaryStochasticPerArmPyEnvironment,
     StationaryStochasticPyEnvironment,
@@ -30,7 +32,7 @@ from bandit_envs.adapters.tf_agents import (
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearActionReward
 from bandit_envs.sampling import BatchFunction, Integers, Normal
-from bandit_envs.wrappers import AffineReward, RandomActionMask
+from bandit_envs.wrappers import AffineReward, Budget, RandomActionMask
 
 from .examples import B, Countdown, K, Mine, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
 
@@ -46,6 +48,10 @@ ENVIRONMENTS = {
     ),
     "slates": lambda: Slates(batch_size=B),
     "two rewards": lambda: TwoRewards(batch_size=B),
+    "outcomes": lambda: OutcomeTableBandit(np.ones((4, 2)), np.eye(4), batch_size=B),
+    "outcomes with a budget": lambda: Budget(
+        OutcomeStream(np.ones((2 * B, 2)), *2 * [np.ones((2 * B, K))], batch_size=B), 2.0
+    ),
     "a user's own": lambda: Mine([0.1, 0.9], batch_size=B),
 }
 

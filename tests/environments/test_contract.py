@@ -122,6 +122,12 @@ SHOP = {
     "items": sampling.Catalog(np.random.default_rng(0).normal(size=(9, 3))),
     "reward": rewards.LogisticReward(per_arm.THETA),
 }
+TABLE = (
+    {"user": np.arange(24.0).reshape(12, 2), "hour": np.arange(12).reshape(12, 1)},
+    np.random.default_rng(1).random((12, 4)),
+    np.random.default_rng(2).random((12, 4)),
+)
+OFFERED = np.arange(12)[:, np.newaxis] % 5 != np.arange(4)
 classification = partial(environments.ClassificationBandit, *EXAMPLES)
 of_actions = environments.StationaryStochasticPyEnvironment
 VARIANTS = {
@@ -165,6 +171,11 @@ VARIANTS = {
         distance_threshold=0.5,
         batch_size=3,
     ),
+    "outcomes with costs": partial(environments.OutcomeTableBandit, *TABLE, 3, noise_std=0.5),
+    "outcomes with masks": partial(
+        environments.OutcomeTableBandit, *TABLE, 3, replace=False, available=OFFERED, horizon=4
+    ),
+    "a stream of outcomes": partial(environments.OutcomeStream, *TABLE, 3, available=OFFERED),
     "functions of actions": partial(of_actions, contexts, [sum, max, min], None, 3, horizon=2),
     "vectors of rewards": partial(of_actions, sampling.Integers(2, -3, 4), PAIRS, None, 4),
     "constraints": partial(of_actions, sampling.Normal(2), LINEAR, LINEAR, 4, horizon=3),
