@@ -78,7 +78,7 @@ class GOptimalPolicy(BestArmPolicy):
         values = self._values(pulls, covariances)
         leaders = values.argmax(axis=1)
         differences = self._features[leaders][:, np.newaxis] - self._features
-        variances = np.einsum("nkd,nde,nke->nk", differences, covariances, differences)
+        variances = np.einsum("nkd,nkd->nk", differences @ covariances, differences)
         steps = pulls.steps.astype(np.float64)
         level = np.log(np.pi**2 * steps**2 * (self.num_actions - 1) / (6.0 * self._delta))
         widths = self._std * np.sqrt(2.0 * level[:, np.newaxis] * variances)
