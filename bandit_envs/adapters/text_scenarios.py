@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.checks import check_integer, short_repr
 
 MAX_ACTIONS = 50
 
@@ -40,6 +40,17 @@ class Scenario:
 
     advice: str = ""
     """What a prompt suggests, after the introduction. A neutral prompt has none."""
+
+    def __post_init__(self) -> None:
+        different = {name.lower() for name in self.names}
+        if not different or len(different) < len(self.names):
+            raise ValueError(f"names is {short_repr(self.names)}; expected different names")
+        try:
+            self.introduce(min(len(self.names), MAX_ACTIONS))
+        except (LookupError, ValueError) as error:
+            found = short_repr(self.introduction)
+            expected = "expected {number}, {actions} or no braces"
+            raise ValueError(f"introduction is {found}; {expected}") from error
 
     def introduce(self, num_actions: int) -> str:
         """Returns how a prompt begins."""

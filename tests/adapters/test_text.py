@@ -140,6 +140,20 @@ def test_there_are_32_designs_of_prompts():
     assert len(prompts) == 32
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"introduction": "Choose {arm}."}, "introduction is 'Choose {arm}.'"),
+        ({"introduction": "Choose {"}, "introduction"),
+        ({"names": ("left", "Left")}, "different names"),
+        ({"names": ()}, "different names"),
+    ],
+)
+def test_bad_scenarios_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(text.BUTTONS, **change)
+
+
 def test_a_name_that_is_part_of_another_is_told_apart():
     names = text.ADVERTS.names_of(12)
     assert text.parse_answer("<Answer>advert 1</Answer>", names) == 0

@@ -57,6 +57,17 @@ def test_a_long_table_may_lack_outcomes(tmp_path):
     assert env.reset().observation["mask"].any()
 
 
+def test_parquet_is_read_as_csv_is(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = write(tmp_path / "wide.csv", WIDE)
+    pandas.read_csv(path).to_parquet(tmp_path / "wide.parquet")
+    for expected, found in zip(
+        datasets.read_outcomes(path, "prompt", ["small", "large"], "{}_cost"),
+        datasets.read_outcomes(tmp_path / "wide.parquet", "prompt", ["small", "large"], "{}_cost"),
+    ):
+        assert np.array_equal(expected, found)
+
+
 def test_texts_become_features(tmp_path):
     path = write(tmp_path / "wide.csv", WIDE)
     hashed = datasets.read_outcomes(path, "prompt", ["small", "large"]).contexts
