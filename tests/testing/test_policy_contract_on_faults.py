@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from bandit_envs.testing import PolicyContract
-from tests.testing.faulty_policies import FAULTS, Fixed, InTurn, Means
+from tests.testing.faulty_best_arm_policies import InTurn  # its module has faults, too
+from tests.testing.faulty_policies import FAULTS, Fixed, Means
 
 TESTS = [name for name in dir(PolicyContract) if name.startswith("test_")]
 faults = pytest.mark.parametrize("fault", FAULTS, ids=[fault.policy.__name__ for fault in FAULTS])
