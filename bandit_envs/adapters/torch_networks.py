@@ -357,7 +357,8 @@ def _make_network(
     if isinstance(made, nn.Module):
         return made
     expected = (
-        "a torch.nn.Module, or a function of the numbers of inputs and outputs that makes one"
+        "a torch.nn.Module, a function of the numbers of inputs and outputs that makes one, "
+        "or the module:name of such a function"
     )
     raise TypeError(f"network is {short_repr(network)}; expected {expected}")
 

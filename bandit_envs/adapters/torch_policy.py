@@ -15,6 +15,7 @@ from bandit_envs.base.checks import check_integer, check_number, check_positive
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.nests import Nest
 from bandit_envs.policies.action_features import ActionFeatures
+from bandit_envs.policies.named_models import ModelEntry, find_users
 from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.seeding import generator
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -78,7 +79,8 @@ class NeuralPolicy(Policy):
     Args:
         network: a `torch.nn.Module` from inputs [n, D] to outputs [n, O], which is copied; or a
             function of D and O that returns one, such as the class of a module, so that each seed
-            has other first parameters. None for a perceptron with rectified linear units.
+            has other first parameters; or the "module:name" of one of these, as studies write it.
+            None for a perceptron with rectified linear units.
         width: the units of each hidden layer of that perceptron.
         depth: the number of its hidden layers.
         optimizer: called with the parameters and `lr`, such as `torch.optim.Adam`; None for
@@ -104,6 +106,7 @@ class NeuralPolicy(Policy):
     """
 
     learns_by_row = False
+    log_rows = 8  # with more, a log of a thousand decisions would train a network hardly at all
     _num_networks = 1
 
     def __init__(
@@ -127,7 +130,7 @@ class NeuralPolicy(Policy):
         batch_size: int = 1,
         seed: Any = None,
     ) -> None:
-        self._network = network
+        self._network = _find_network(network)
         self._width = check_integer("width", width, 1)
         self._depth = check_integer("depth", depth, 0)
         self._optimizer = optimizer
@@ -258,6 +261,19 @@ class NeuralPolicy(Policy):
     def _predictions(self, learned: NeuralState, time_step: TimeStep) -> Floats:
         """Returns the predicted reward of every action: [B, K]."""
         return self._by_action(learned.networks.predict(self._read(time_step)))
+
+
+class NetworkEntry(ModelEntry):
+    """A class of networks, or a function that makes one."""
+
+    what = "network"
+
+
+def _find_network(network: Any) -> Any:
+    """Returns what a `module:name` is; of all else, the network itself."""
+    if isinstance(network, str) and ":" in network:
+        return find_users(NetworkEntry, network).make
+    return network
 
 
 def import_networks() -> ModuleType:

@@ -15,7 +15,7 @@ from bandit_envs.trajectories import Trajectory, restart, termination
 
 
 def learn_from_log(
-    policy: Policy, log: BanditLog | Iterable[BanditLog], batch_rows: int = 1024
+    policy: Policy, log: BanditLog | Iterable[BanditLog], batch_rows: int | None = None
 ) -> Policy:
     """Returns a copy of a policy that has learned from a log, as if it had decided itself.
 
@@ -25,9 +25,9 @@ def learn_from_log(
     Args:
         policy: has the log's number of actions. The copy goes on from what it has learned.
         log: decisions, or batches of them in order, such as `scan_log` returns.
-        batch_rows: how many decisions a policy whose rows share a model learns at a time. Those
-            that forget, such as with `gamma` below 1, forget once a batch. Others learn as many as
-            they have rows.
+        batch_rows: how many decisions a policy whose rows share a model learns at a time; None for
+            its `log_rows`. Those that forget, such as with `gamma` below 1, forget once a batch.
+            Others learn as many as they have rows.
 
     >>> from bandit_envs import UCBPolicy
     >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
@@ -35,8 +35,8 @@ def learn_from_log(
     >>> policy.probabilities(restart(log.observation[:1]))
     array([[0., 1.]])
     """
-    check_integer("batch_rows", batch_rows, minimum=1)
-    learner = policy.replicate(policy.batch_size if policy.learns_by_row else batch_rows)
+    shared = policy.log_rows if batch_rows is None else check_integer("batch_rows", batch_rows, 1)
+    learner = policy.replicate(policy.batch_size if policy.learns_by_row else shared)
     batches = [log] if isinstance(log, BanditLog) else log
     for batch in align_batches(batches, learner.batch_size):
         learn_batch(learner, batch)

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import ast
-import os
-import sys
 from typing import Any
 
 from bandit_envs.base.checks import short_repr
-from bandit_envs.base.registry import Entry
 from bandit_envs.datasets.tables import import_extra
+from bandit_envs.policies.named_models import ModelEntry, find_users
 from bandit_envs.policies.scikit_learn_model import check_estimator
 
 
-class EstimatorEntry(Entry):
+class EstimatorEntry(ModelEntry):
     """A class of estimators, or a function that makes one."""
 
     what = "estimator"
-    kinds = (object,)
-
-    @classmethod
-    def of_users(cls, name: str, found: Any) -> EstimatorEntry:
-        """Returns the entry of what a user's `module:name` is, or raises TypeError."""
-        if not callable(found):
-            raise TypeError("it is neither a class nor a function")
-        return cls(id=name, title=name, make=found)
 
 
 def make_estimator(text: str) -> Any:
@@ -39,14 +29,12 @@ def make_estimator(text: str) -> Any:
         ValueError: there is no such estimator, or it cannot be made with these values.
     """
     name, arguments = _parse(text)
-    table: dict[str, EstimatorEntry] = {}
     if ":" in name:
-        if sys.path[:1] != [os.getcwd()]:
-            sys.path.insert(0, os.getcwd())
+        entry = find_users(EstimatorEntry, name)
     else:
         known = import_extra("sklearn.utils", "scikit-learn").all_estimators()
         table = {each: EstimatorEntry(id=each, title=each, make=made) for each, made in known}
-    entry = EstimatorEntry.find(name, table)
+        entry = EstimatorEntry.find(name, table)
     try:
         return check_estimator(name, entry.make(**arguments))
     except Exception as error:  # users' functions raise any

@@ -85,6 +85,9 @@ class Policy(Stateful, abc.ABC):
     trajectory of these n rows.
     """
 
+    log_rows: ClassVar[int] = 1024
+    """How many decisions of a log it learns at a time, if its rows share a model."""
+
     reward_range: tuple[float, float] = (-MAX_REWARD, MAX_REWARD)
     """The smallest and the largest reward that it takes; subclasses inherit it, and may set it."""
 

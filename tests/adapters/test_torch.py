@@ -418,6 +418,8 @@ def test_rewards_that_arrive_later_are_learned_with_their_contexts():
     ("options", "error", "message"),
     [
         ({"network": "Net"}, TypeError, "network is 'Net'; expected a torch.nn.Module"),
+        ({"network": "torch:Net"}, ValueError, "network is 'torch:Net', which cannot be used"),
+        ({"network": "torch:nn"}, ValueError, "it is neither a class nor a function"),
         ({"network": torch.nn.Linear(D + 1, K)}, ValueError, "expected outputs of shape"),
         ({"network": torch.nn.Linear(D, K + 1)}, ValueError, r"returned shape \(2, 5\)"),
         ({"network": torch.nn.ReLU()}, ValueError, "no parameters to learn"),

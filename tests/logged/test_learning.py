@@ -78,7 +78,7 @@ class CountingPolicy(Policy):
         return np.full((self.batch_size, self.num_actions), 1 / self.num_actions)
 
 
-@pytest.mark.parametrize(("batch_rows", "calls"), [(1, 100), (30, 4), (1000, 1)])
+@pytest.mark.parametrize(("batch_rows", "calls"), [(1, 100), (30, 4), (1000, 1), (None, 1)])
 def test_rows_that_share_a_model_learn_as_many_decisions_at_a_time_as_asked_for(batch_rows, calls):
     policy = CountingPolicy(num_actions=3, batch_size=7)
     learned = learn_from_log(policy, draw_log(), batch_rows)
