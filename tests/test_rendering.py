@@ -4,13 +4,21 @@ import sys
 import numpy as np
 import pytest
 
-from bandit_envs import CascadeBandit, KArmedTestbed, RankingPyEnvironment
+from bandit_envs import (
+    BernoulliPyEnvironment,
+    CascadeBandit,
+    KArmedTestbed,
+    RankingPyEnvironment,
+    StepDriver,
+    UCBPolicy,
+)
 from bandit_envs.environments import StationaryStochasticPerArmPyEnvironment
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.rendering import Arms
+from bandit_envs.rendering import Arms, Knowledge
 from bandit_envs.rendering.arms import text
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
+from bandit_envs.wrappers import RescaleReward
 from tests.wrappers.examples import Vectors
 
 
@@ -30,6 +38,12 @@ def green(image):
     """Returns how much of an image is in the colour of the optimal arm."""
     red, green, blue = np.moveaxis(image.astype(int), -1, 0)
     return np.mean((green > red + 60) & (green > blue + 20))
+
+
+def blue(image):
+    """Returns how much of an image is in the colour of what a policy knows."""
+    _, green, blue = np.moveaxis(image.astype(int), -1, 0)
+    return np.mean(blue > green + 30)
 
 
 def test_text_shows_the_distributions_the_optimal_arm_and_the_last_reward():
@@ -207,3 +221,69 @@ def test_several_rewards_are_shown_by_their_mean():
     title, _, *arms = env.render("ansi", 1).splitlines()
     assert title.startswith("Vectors, row 1, mean of 2 rewards: 1 step; last action 1, reward")
     assert [float(line.split()[1]) for line in arms] == means.round(2).tolist()
+
+
+def test_text_shows_what_a_policy_knows():
+    arms = Arms("two arms", np.array([0.0, 1.0]), [1], None, 3, [1], [2.0])
+    counts = np.array([1.0, 2.0])
+    known = Knowledge("UCB", np.array([0.5, 0.75]), counts, high=np.array([np.inf, 2.0]))
+    first, *others = text(arms, known).splitlines()
+    assert first == "two arms: 3 steps; last action 1, reward 2.00; UCB"
+    assert [line.split()[-3:] for line in others] == [
+        ["estimate", "to", "N"],
+        ["0.50", "inf", "1"],
+        ["0.75", "2.00", "2"],
+    ]
+
+
+def test_an_image_shows_what_a_policy_knows_beside_the_true_means():
+    env = k_armed()
+    policy = UCBPolicy(1.0, num_actions=3, batch_size=2, seed=0)
+    env.reset()
+    StepDriver(env, policy, [policy], 5).run()
+    known = policy.describe(1)
+    image = env.render("rgb_array", 1, known)
+    assert image.shape == env.render("rgb_array", 1).shape == (450, 800, 3)
+    assert blue(image) > 0.01 > blue(env.render("rgb_array", 1))
+    assert known.title in env.render("ansi", 1, known)
+
+
+def test_knowledge_of_other_arms_or_other_rewards_is_refused():
+    env = KArmedTestbed(3, seed=0)
+    env.reset()
+    known = UCBPolicy(1.0, num_actions=4).describe()
+    with pytest.raises(ValueError, match="knowledge is of 4 arms; expected 3"):
+        env.render("ansi", 0, known)
+    scaled = RescaleReward(BernoulliPyEnvironment([0.1, 0.9], seed=0), (0.0, 2.0))
+    scaled.reset()
+    with pytest.raises(ValueError, match="maps rewards; expected no knowledge"):
+        scaled.render("ansi", 0, UCBPolicy(1.0, num_actions=2).describe())
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".html"])
+def test_an_animation_has_every_image(tmp_path, suffix):
+    animation = pytest.importorskip("bandit_envs.rendering.animation")
+    images = [np.full((40, 60, 3), level, np.uint8) for level in (0, 120, 250)]
+    file = tmp_path / f"images{suffix}"
+    assert animation.write_animation(images, file, 2) == 3
+    if suffix == ".html":
+        page = file.read_text("utf-8")
+        assert page.count("data:image/png;base64") == 3
+        assert "http://" not in page
+        assert "https://" not in page
+        assert "fa-" not in page.partition("<body")[2]
+        return
+    shown = pytest.importorskip("PIL.Image").open(file)
+    assert (shown.n_frames, shown.size) == (3, (60, 40))
+    assert shown.info["duration"] == 500
+    shown.seek(2)
+    assert shown.info["duration"] == 2500  # the last image stays
+
+
+def test_a_file_that_is_no_animation_is_refused(tmp_path, monkeypatch):
+    animation = pytest.importorskip("bandit_envs.rendering.animation")
+    with pytest.raises(ValueError, match=r"expected a file ending in \.gif or \.mp4 or \.html"):
+        animation.check_animation_file(tmp_path / "lesson.png")
+    monkeypatch.setattr(animation.FFMpegWriter, "isAvailable", lambda: False)
+    with pytest.raises(ValueError, match="which needs ffmpeg"):
+        animation.check_animation_file(tmp_path / "lesson.mp4")

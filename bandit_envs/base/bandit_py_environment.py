@@ -205,8 +205,13 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         assert_arrays_nest(observation, spec, f"observation does not fit {self._name}: ")
         return read_only(self._masked_means(self._state_of(observation), *batch))
 
-    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
-        return self._shown_in.show(self._rendered_arms(row), mode)
+    def render(
+        self,
+        mode: str = "rgb_array",
+        row: int = 0,
+        knowledge: rendering.Knowledge | None = None,
+    ) -> Any:
+        return self._shown_in.show(self._rendered_arms(row), mode, knowledge)
 
     def close(self) -> None:
         self._shown_in.close()

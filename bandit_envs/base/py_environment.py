@@ -12,6 +12,7 @@ from bandit_envs.arrays import read_only
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
+from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.specs import ArraySpec, add_outer_dims_nest, assert_arrays_nest, value_range
 from bandit_envs.trajectories import DISCOUNT_SPEC, REWARD_SPEC, TimeStep, time_step_spec
@@ -157,11 +158,13 @@ class PyEnvironment(Stateful, abc.ABC):
         """Returns what else is known about the last step, if anything."""
         raise NotImplementedError(f"{self._name} has no get_info()")
 
-    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
+    def render(
+        self, mode: str = "rgb_array", row: int = 0, knowledge: Knowledge | None = None
+    ) -> Any:
         """Shows one row of the environment, if it can be shown.
 
         The mode is "rgb_array" for an image [height, width, 3] uint8, "human" for a window, or
-        "ansi" for text.
+        "ansi" for text. What a policy's `describe(row)` returns is shown beside the true means.
         """
         raise NotImplementedError(f"{self._name} has no render({mode!r})")
 

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         problem = f"the memory is full: {printable(error)}"
     except KeyboardInterrupt:
-        is_short = options.command in ("evaluate", "learn")
+        is_short = options.command in ("evaluate", "learn", "watch")
         rest = "nothing was written" if is_short else "the same command resumes it"
         print(f"interrupted: {rest}", file=sys.stderr)
         return 130

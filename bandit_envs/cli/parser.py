@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bandit_envs import __version__
+from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
 from bandit_envs.metrics import QUANTITIES
 
@@ -18,57 +19,6 @@ DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
 current folder. Parameters follow as key=value,key=value, with values as in TOML;
 words need no quotes."""
-
-EXAMPLES = {
-    "testbed": (
-        "bandit-envs testbed --figure 2.6",
-        "bandit-envs testbed --arms 20 --policy ucb:c=1 --policy greedy --runs 100",
-    ),
-    "run": (
-        "bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1",
-        'bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy',
-        "bandit-envs run testbed:k=5 --policy random --record log.npz",
-    ),
-    "sweep": (
-        "bandit-envs sweep study.toml --dry-run",
-        "bandit-envs sweep study.toml --workers 2 --output results/study",
-    ),
-    "reproduce": (
-        "bandit-envs reproduce --list",
-        "bandit-envs reproduce sutton-barto-2.4 --runs 100",
-    ),
-    "report": (
-        "bandit-envs report results/study",
-        "bandit-envs report results/study --panels reward,regret --figure paper.pdf",
-        "bandit-envs report results/study --baseline ucb:c=1",
-        "bandit-envs report results/study --title Exploration --log-axes x --width 3.3"
-        " --style grayscale --figure column.svg",
-        "bandit-envs report results/study --quantiles 0.1 0.9",
-    ),
-    "show": (
-        "bandit-envs show results/study",
-        "bandit-envs show results/study --panels reward,regret --output study.html",
-        "bandit-envs show results/study --quantiles 0.1 0.9",
-    ),
-    "evaluate": (
-        "bandit-envs evaluate log.npz --policy random --policy greedy",
-        "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits"
-        " --train-until day=2024-12-31",
-        "bandit-envs evaluate clicks/ --features age,visits --policy policy.npz --workers 4",
-    ),
-    "learn": (
-        "bandit-envs learn log.npz --output policy.npz",
-        "bandit-envs learn clicks.csv --features age,visits --output policy.npz"
-        " --learner policy_gradient:objective=dr,penalty=0.001",
-        "bandit-envs learn clicks/ --features age,visits --output policy.npz"
-        " --learner direct_method --train-until day=2024-12-31",
-        "bandit-envs learn log.npz --output policy.npz"
-        " --learner 'ips:classifier=\"LogisticRegression(C=10)\"'",
-        "bandit-envs evaluate log.npz --policy policy.npz",
-    ),
-    "list": ("bandit-envs list", "bandit-envs list kl_ucb"),
-}
-"""Examples of each subcommand."""
 
 
 def format_examples(examples: Iterable[str]) -> str:
@@ -122,6 +72,7 @@ def make_parser() -> Parser:
     _add_reproduce(subcommands)
     _add_report(subcommands)
     _add_show(subcommands)
+    _add_watch(subcommands)
     _add_evaluate(subcommands)
     _add_learn(subcommands)
     _add_list(subcommands)
@@ -218,6 +169,25 @@ def _add_show(subcommands: Subcommands) -> None:
     text = "the page's file, ending in .html (default: study.html in the folder)"
     parser.add_argument("--output", type=Path, metavar="FILE", help=text)
     _add_views(parser)
+
+
+def _add_watch(subcommands: Subcommands) -> None:
+    parser = subcommands.add(
+        "watch",
+        "animate a policy in an environment, and what it knows of the arms",
+        "bandit_envs.cli.watch:watch",
+    )
+    parser.add_argument("environment", metavar="ENV", help="the environment, with its parameters")
+    parser.add_argument("--policy", required=True, metavar="SPEC", help="the policy")
+    text = "steps, with a picture each (default: 50)"
+    parser.add_argument("--steps", type=int, default=50, metavar="N", help=text)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    text = "pictures a second (default: 4)"
+    parser.add_argument("--fps", type=int, default=4, metavar="N", help=text)
+    text = "the file: .gif, .html with buttons, or .mp4, which needs ffmpeg (default: lesson.gif)"
+    parser.add_argument("--output", type=Path, default="lesson.gif", metavar="FILE", help=text)
+    text = "replace the file (default: refuse)"
+    parser.add_argument("--overwrite", action="store_true", help=text)
 
 
 def _add_evaluate(subcommands: Subcommands) -> None:

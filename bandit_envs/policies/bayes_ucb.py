@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import typing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
+from bandit_envs.policies.beliefs import Beliefs, beta_beliefs
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.policies.special import import_special
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -71,12 +73,5 @@ class BayesUCBPolicy(IndexPolicy):
         learned.counts.add(places, trajectory.reward.astype(np.float64))
         return learned._replace(steps=learned.steps + 1)
 
-
-def import_special() -> Any:
-    """Returns SciPy's special functions, or raises an error that names the extra with SciPy."""
-    try:
-        from scipy import special  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        advice = 'SciPy is not installed; in a checkout: pip install ".[cli]"'
-        raise ModuleNotFoundError(advice, name=error.name) from error
-    return special
+    def _describe(self, learned: CountsAndSteps) -> Beliefs:
+        return beta_beliefs(learned.counts, self._prior)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask
 from bandit_envs.base.checks import check_integer
+from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -173,6 +174,9 @@ class BestArmPolicy(IndexPolicy):
             learned.pulls.add(rows, trajectory.action[rows], trajectory.reward[rows])
             self._update(learned, rows)
         return learned
+
+    def _describe(self, learned: Search) -> Beliefs:
+        return Beliefs(learned.pulls.values, learned.pulls.counts)
 
     def _scores(self, learned: Search, time_step: TimeStep) -> Floats:
         scores = self._exploration_scores(learned)

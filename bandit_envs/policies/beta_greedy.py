@@ -7,6 +7,7 @@ import typing
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.policies.beliefs import Beliefs, beta_beliefs
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
@@ -52,3 +53,6 @@ class BetaGreedyPolicy(IndexPolicy):
     def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
         learned.add(self._row_offsets + trajectory.action, trajectory.reward)
         return learned
+
+    def _describe(self, learned: BetaCounts) -> Beliefs:
+        return beta_beliefs(learned, self._prior)

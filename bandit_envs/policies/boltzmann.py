@@ -7,6 +7,7 @@ import typing
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
 from bandit_envs.policies.averages import Averages
+from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -42,3 +43,6 @@ class BoltzmannPolicy(Policy):
 
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+
+    def _describe(self, learned: Averages) -> Beliefs:
+        return Beliefs(learned.values, learned.counts)

@@ -9,6 +9,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
 from bandit_envs.policies.action_values import ActionValues
+from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import row_sums
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import Actions, PolicyOptions
@@ -40,6 +41,9 @@ class ActionValuePolicy(IndexPolicy):
     def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
         learned.add(trajectory.action, trajectory.reward, self._step_size)
         return learned
+
+    def _describe(self, learned: ActionValues) -> Beliefs:
+        return Beliefs(learned.values, learned.counts)
 
 
 class EpsilonGreedyPolicy(ActionValuePolicy):

@@ -9,14 +9,16 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.averages import Averages, current_step
+from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.policies.upper_bounds import UpperBoundPolicy
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 BELOW_1 = np.nextafter(1.0, 0.0)
 
 
-class KLUCBPolicy(IndexPolicy):
+class KLUCBPolicy(UpperBoundPolicy):
     """Chooses the largest upper confidence bound by the divergence of Bernoulli laws.
 
         A_t = argmax_a max{q: N(a) kl(Q(a), q) <= ln t + c ln ln t}
@@ -44,7 +46,7 @@ class KLUCBPolicy(IndexPolicy):
     def _initial(self) -> Averages:
         return Averages.initial(self.batch_size, self.num_actions)
 
-    def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
+    def _bounds(self, learned: Averages) -> Floats:
         log_t = np.log(current_step(learned.steps))
         level = log_t + self._c * np.log(np.maximum(log_t, 1.0))
         bounds = kl_upper_bounds(learned.values, learned.inverses * level)
@@ -90,6 +92,9 @@ class IMEDPolicy(IndexPolicy):
 
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+
+    def _describe(self, learned: Averages) -> Beliefs:
+        return Beliefs(learned.values, learned.counts)
 
 
 def kl_upper_bounds(p: Floats, divergence: Floats) -> Floats:

@@ -21,8 +21,10 @@ from bandit_envs.base.checks import (
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.state import Stateful, decode_models
 from bandit_envs.nests import Nest
+from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import draw_indices, normalized, row_sums
 from bandit_envs.policies.learned import check_layout, layout, merge_rows, repeat_rows, take_rows
+from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import PolicyInfo, TimeStep, Trajectory
 
@@ -164,6 +166,14 @@ class Policy(Stateful, abc.ABC):
             counts[rows, chosen] += 1.0
         return counts / samples
 
+    def describe(self, row: int = 0) -> Knowledge:
+        """Returns what the policy knows of each action in one row, if it can tell that.
+
+        `render` of an environment draws it beside the true means.
+        """
+        index = check_integer("row", row, 0, self.batch_size - 1)
+        return self._describe(self._state.learned).of_row(type(self).__name__, index)
+
     def __call__(self, trajectory: Trajectory) -> None:
         """Learns from all rows of a trajectory: see `learn`."""
         self.learn(trajectory)
@@ -209,6 +219,10 @@ class Policy(Stateful, abc.ABC):
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
         return learned
+
+    def _describe(self, learned: Any) -> Beliefs:
+        """Returns what is known of every action in every row."""
+        raise NotImplementedError(f"{type(self).__name__} does not tell what it knows of actions")
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
         """Returns an available action for every row: [B]."""

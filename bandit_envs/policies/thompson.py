@@ -10,6 +10,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
+from bandit_envs.policies.beliefs import Beliefs, beta_beliefs, normal_beliefs
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
 from bandit_envs.policies.draws import argmax_random_ties, draw_normal
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
@@ -90,6 +91,9 @@ class GaussianThompsonSamplingPolicy(ThompsonSamplingPolicy):
         std[chosen] = precision**-0.5
         return learned
 
+    def _describe(self, learned: NormalPosteriors) -> Beliefs:
+        return normal_beliefs(learned.mean, learned.std)
+
 
 class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy):
     """Draws a success probability for every action from its posterior and chooses the largest.
@@ -133,6 +137,9 @@ class BetaThompsonSamplingPolicy(ThompsonSamplingPolicy):
     def _learn(self, learned: BetaCounts, trajectory: Trajectory) -> BetaCounts:
         learned.add(self._row_offsets + trajectory.action, trajectory.reward)
         return learned
+
+    def _describe(self, learned: BetaCounts) -> Beliefs:
+        return beta_beliefs(learned, self._prior)
 
 
 class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
@@ -178,3 +185,6 @@ class DiscountedThompsonSamplingPolicy(ThompsonSamplingPolicy):
         learned.decay(self._gamma, *self._prior)
         learned.add(self._row_offsets + trajectory.action, trajectory.reward)
         return learned
+
+    def _describe(self, learned: BetaCounts) -> Beliefs:
+        return beta_beliefs(learned, None)

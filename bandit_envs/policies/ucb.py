@@ -10,9 +10,9 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
 from bandit_envs.policies.averages import Averages, current_step
-from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
-from bandit_envs.trajectories import TimeStep, Trajectory
+from bandit_envs.policies.upper_bounds import UpperBoundPolicy
+from bandit_envs.trajectories import Trajectory
 
 
 class ConfidenceBounds(NamedTuple):
@@ -24,7 +24,7 @@ class ConfidenceBounds(NamedTuple):
     steps: Indices  # how many rewards each row has learned from, [B]
 
 
-class UCBPolicy(IndexPolicy):
+class UCBPolicy(UpperBoundPolicy):
     """Chooses the action with the largest upper confidence bound.
 
         A_t = argmax_a Q_t(a) + c * sqrt(ln t / N_t(a))
@@ -55,7 +55,7 @@ class UCBPolicy(IndexPolicy):
             steps=np.zeros(self.batch_size, np.intp),
         )
 
-    def _scores(self, learned: ConfidenceBounds, time_step: TimeStep) -> Floats:
+    def _bounds(self, learned: ConfidenceBounds) -> Floats:
         t = current_step(learned.steps)
         bounds: Floats = learned.widths * (self._c * np.sqrt(np.log(t)))
         bounds += learned.values
@@ -72,7 +72,7 @@ class UCBPolicy(IndexPolicy):
         return learned._replace(steps=learned.steps + 1)
 
 
-class UCB1TunedPolicy(IndexPolicy):
+class UCB1TunedPolicy(UpperBoundPolicy):
     """Chooses the largest upper confidence bound, whose width follows the variance of the rewards.
 
         A_t = argmax_a Q(a) + sqrt(ln t / N(a) * min(1/4, V(a) + sqrt(2 ln t / N(a))))
@@ -93,7 +93,7 @@ class UCB1TunedPolicy(IndexPolicy):
     def _initial(self) -> Averages:
         return Averages.initial(self.batch_size, self.num_actions)
 
-    def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
+    def _bounds(self, learned: Averages) -> Floats:
         ratio = learned.inverses * np.log(current_step(learned.steps))
         bounds = 2.0 * ratio
         np.sqrt(bounds, out=bounds)
@@ -108,7 +108,7 @@ class UCB1TunedPolicy(IndexPolicy):
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
 
 
-class MOSSPolicy(IndexPolicy):
+class MOSSPolicy(UpperBoundPolicy):
     """Chooses the largest upper confidence bound, whose width is 0 after enough choices.
 
         A_t = argmax_a Q(a) + sqrt(max(0, ln(T / (K N(a)))) / N(a))
@@ -136,7 +136,7 @@ class MOSSPolicy(IndexPolicy):
     def _initial(self) -> Averages:
         return Averages.initial(self.batch_size, self.num_actions)
 
-    def _scores(self, learned: Averages, time_step: TimeStep) -> Floats:
+    def _bounds(self, learned: Averages) -> Floats:
         steps = current_step(learned.steps) if self._horizon is None else self._horizon
         bounds = learned.inverses * (steps / self.num_actions)
         np.log(bounds, out=bounds)

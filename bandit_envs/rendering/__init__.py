@@ -1,4 +1,8 @@
-"""What `render` shows of one row of a bandit: its arms, as an image, in a window or as text."""
+"""What `render` shows of one row of a bandit: its arms, as an image, in a window or as text.
+
+`Knowledge` is what a policy knows of them, and is shown beside them.
+"""
 
 from bandit_envs.rendering.arms import Arms as Arms
+from bandit_envs.rendering.knowledge import Knowledge as Knowledge
 from bandit_envs.rendering.window import Window as Window

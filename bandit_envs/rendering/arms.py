@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.rendering.knowledge import Knowledge
+
 TEXT_WIDTH = 61
 
 
@@ -40,11 +42,12 @@ class Arms(NamedTuple):
         return (low, high) if low < high else (low - 1.0, high + 1.0)
 
 
-def text(arms: Arms) -> str:
+def text(arms: Arms, knowledge: Knowledge | None = None) -> str:
     """Returns arms as lines of text.
 
     The value of an arm is an o, or a * if it is optimal. Dashes show one standard deviation on both
-    sides of it, or if that is unknown, the way to 0, which is a |. The last reward is an x.
+    sides of it, or if that is unknown, the way to 0, which is a |. The last reward is an x. Columns
+    at the right show what a policy knows.
     """
     low, high = arms.reward_limits(num_stds=2.0)
     width = TEXT_WIDTH // 2
@@ -57,6 +60,13 @@ def text(arms: Arms) -> str:
         else:
             marks = _marks(arms, arm, value, low, high)
             lines.append(f"{arm:4d} {value:7.2f}  {marks}".rstrip())
+    if knowledge is not None:
+        lines[0] += f"; {knowledge.title}"
+        for heading, texts in knowledge.columns():
+            width = max(map(len, lines[1:]))
+            cells = [heading, *texts]
+            wide = max(map(len, cells)) + 2
+            lines[1:] = [f"{line:<{width}}{cell:>{wide}}" for line, cell in zip(lines[1:], cells)]
     return "\n".join(lines)
 
 

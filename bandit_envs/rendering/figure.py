@@ -14,39 +14,90 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from bandit_envs.rendering.arms import Arms
+from bandit_envs.rendering.knowledge import Knowledge
 
-OPTIMAL, LAST = "#009E73", "#D55E00"
+OPTIMAL, LAST, KNOWN = "#009E73", "#D55E00", "#0072B2"
 """From the palette of Okabe & Ito, for readers who do not see all colours."""
 
 
-def arms_image(arms: Arms) -> NDArray[np.uint8]:
-    """Draws arms as in Figure 2.1 of the book, or as bars: [height, width, 3] uint8."""
+def arms_image(arms: Arms, knowledge: Knowledge | None = None) -> NDArray[np.uint8]:
+    """Draws arms as in Figure 2.1 of the book, or as bars: [height, width, 3] uint8.
+
+    Args:
+        arms: what is drawn.
+        knowledge: what a policy knows of them, which is drawn beside them.
+    """
     figure = Figure(figsize=(8.0, 4.5), dpi=100, layout="constrained")
     canvas: Any = FigureCanvasAgg(figure)
-    _draw_arms(figure, arms)
+    _draw(figure, arms, knowledge)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def show_arms(arms: Arms, window: Figure | None) -> Figure:
+def show_arms(arms: Arms, window: Figure | None, knowledge: Knowledge | None = None) -> Figure:
     """Draws arms in a window, which is opened if `window` is None or closed, and returns it."""
     from matplotlib import pyplot  # noqa: PLC0415 - pyplot looks for a display
 
     if window is None or not pyplot.fignum_exists(window.number):
         window = pyplot.figure(figsize=(8.0, 4.5), layout="constrained")
     window.clear()
-    _draw_arms(window, arms)
+    _draw(window, arms, knowledge)
     window.canvas.draw_idle()
     pyplot.pause(0.001)
     return window
 
 
-def _draw_arms(figure: Figure, arms: Arms) -> None:
+def _draw(figure: Figure, arms: Arms, knowledge: Knowledge | None) -> None:
+    """Draws arms, what is known of them, and below how often each was chosen."""
+    if knowledge is None or knowledge.counts is None:
+        axis = figure.subplots()
+        lowest = axis
+    else:
+        axis, lowest = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+        _draw_counts(lowest, knowledge.counts)
+    handles = _draw_arms(axis, arms, knowledge)
+    if knowledge is not None:
+        handles += _draw_knowledge(axis, knowledge)
+    lowest.set_xlabel("Item" if len(arms.optimal) > 1 else "Action")
+    lowest.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=5, frameon=False, columnspacing=1.4
+    )
+
+
+def _draw_counts(axis: Axes, counts: NDArray[Any]) -> None:
+    """Draws how often each arm was chosen."""
+    axis.bar(np.arange(len(counts)), counts, color=KNOWN, alpha=0.6)
+    axis.set_ylabel("Chosen")
+    axis.set_ylim(0.0, max(1.15 * float(counts.max()), 5.0))
+    axis.yaxis.set_major_locator(MaxNLocator(2, integer=True))
+    axis.tick_params(axis="x", length=0)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_knowledge(axis: Axes, knowledge: Knowledge) -> list[Any]:
+    """Draws estimates with their intervals, as far as the axis goes; returns handles of both."""
+    bottom, top = axis.get_ylim()
+    arms = np.arange(len(knowledge.values))
+    low, high = (np.clip(end, bottom, top) for end in knowledge.ends())
+    handles: list[Any] = []
+    if knowledge.interval:
+        lines = axis.vlines(arms, low, high, color=KNOWN, lw=2.0, zorder=2.5)
+        lines.set_label(knowledge.interval)
+        handles.append(lines)
+    values = np.clip(knowledge.values, bottom, top)
+    dots = axis.plot(arms, values, "D", markersize=6, color=KNOWN, label="estimate", clip_on=False)
+    dots[0].set(markeredgecolor="white", zorder=2.8)
+    return [*handles, *dots]
+
+
+def _draw_arms(axis: Axes, arms: Arms, knowledge: Knowledge | None) -> list[Any]:
+    """Draws arms below the names of the environment and the policy; returns handles."""
     means, kind = arms.values, "slate" if len(arms.optimal) > 1 else "arm"
     last, heights = f"last {kind}", means[arms.action].tolist()
     colors = np.where(np.isin(np.arange(len(means)), arms.optimal), OPTIMAL, "0.75")
-    axis = figure.subplots()
-    axis.set_title(arms.title, loc="left", fontsize=12, parse_math=False)
+    title = arms.title if knowledge is None else f"{arms.title}\n{knowledge.title}"
+    axis.set_title(title, loc="left", fontsize=12, parse_math=False)
     axis.set_title(arms.progress(), loc="right", fontsize=10, color="0.3")
     handles: list[Any] = [Patch(color=OPTIMAL, label=f"optimal {kind}")]
     if arms.reward_std:
@@ -65,15 +116,15 @@ def _draw_arms(figure: Figure, arms: Arms) -> None:
         handles += axis.plot(arms.action, heights, "o", color=LAST, markersize=8, zorder=3)
         handles[-1].set(label=last, markeredgecolor="white")
     low, high = arms.reward_limits(num_stds=3.2)
+    if knowledge is not None and arms.reward_std is None and low >= 0.0 and high <= 1.0:
+        high = 1.0  # estimates of shares start far from the means
     margin = 0.05 * (high - low)
     axis.set_ylim(low - margin, high + margin)
     axis.set_xlim(-0.7, len(means) - 0.3)
     axis.axhline(0.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     axis.tick_params(axis="x", length=0)
-    axis.set_xlabel("Item" if kind == "slate" else "Action")
-    axis.xaxis.set_major_locator(MaxNLocator(20, integer=True, min_n_ticks=1))
     axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+    return handles
 
 
 def _violins(axis: Axes, means: NDArray[Any], std: float, colors: NDArray[np.str_]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bandit_envs.arrays import Array
 from bandit_envs.rendering.arms import Arms, text
+from bandit_envs.rendering.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,18 +21,27 @@ class Window:
     def __reduce__(self) -> tuple[Any, ...]:
         return Window, ()
 
-    def show(self, arms: Arms, mode: str) -> Array | str | None:
-        """Returns an image or a text of arms; the mode "human" draws them in the window."""
+    def show(self, arms: Arms, mode: str, knowledge: Knowledge | None = None) -> Array | str | None:
+        """Returns an image or a text of arms; the mode "human" draws them in the window.
+
+        Args:
+            arms: what is shown.
+            mode: "rgb_array", "human" or "ansi".
+            knowledge: what a policy knows of them, which is shown beside them.
+        """
+        if knowledge is not None and len(knowledge.values) != len(arms.values):
+            number = len(knowledge.values)
+            raise ValueError(f"knowledge is of {number} arms; expected {len(arms.values)}")
         if mode == "ansi":
-            return text(arms)
+            return text(arms, knowledge)
         if mode not in ("rgb_array", "human"):
             raise ValueError(f"mode is {mode!r}; expected 'rgb_array', 'human' or 'ansi'")
         # Drawing takes matplotlib, which neither the environments nor a text need.
         from bandit_envs.rendering import figure  # noqa: PLC0415
 
         if mode == "rgb_array":
-            return figure.arms_image(arms)
-        self._figure = figure.show_arms(arms, self._figure)
+            return figure.arms_image(arms, knowledge)
+        self._figure = figure.show_arms(arms, self._figure, knowledge)
         return None
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
 from bandit_envs.base.state import SavedState
 from bandit_envs.nests import Nest
+from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import TimeStep, no_reward
@@ -116,8 +117,12 @@ class Wrapper(KnownMeans, PyEnvironment):
             raise NotImplementedError(f"{self._name} changes the observation")
         return read_only(self._mapped_means(self._bandit().expected_rewards_for(observation)))
 
-    def render(self, mode: str = "rgb_array", row: int = 0) -> Any:
-        return self._env.render(mode, row)
+    def render(
+        self, mode: str = "rgb_array", row: int = 0, knowledge: Knowledge | None = None
+    ) -> Any:
+        if knowledge is not None and self._maps_rewards:
+            raise ValueError(f"{self.name} maps rewards; expected no knowledge of theirs")
+        return self._env.render(mode, row, knowledge)
 
     def close(self) -> None:
         self._env.close()

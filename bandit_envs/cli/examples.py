@@ -1,0 +1,64 @@
+"""Examples of the command, for the help texts. Each option is in one, and a test runs them."""
+
+EXAMPLES = {
+    "testbed": (
+        "bandit-envs testbed --figure 2.6",
+        "bandit-envs testbed --arms 20 --policy ucb:c=1 --policy greedy --runs 100",
+    ),
+    "run": (
+        "bandit-envs run testbed:k=5 --policy ucb:c=2 --policy epsilon_greedy:epsilon=0.1",
+        'bandit-envs run "mine:Bernoulli:means=[0.1,0.9]" --policy mine:Greedy',
+        'bandit-envs run "bernoulli:means=[0.2,0.5]" --policy random --record log.npz',
+        "bandit-envs run testbed:k=5 --policy mine:Greedy --fail-above-regret 3"
+        " --backend threading",
+    ),
+    "sweep": (
+        "bandit-envs sweep study.toml --dry-run",
+        "bandit-envs sweep study.toml --workers 2 --output results/study",
+        "bandit-envs sweep study.toml --backend dask --address tcp://SCHEDULER:8786",
+    ),
+    "reproduce": (
+        "bandit-envs reproduce --list",
+        "bandit-envs reproduce sutton-barto-2.4 --runs 100",
+    ),
+    "report": (
+        "bandit-envs report results/study",
+        "bandit-envs report results/study --panels reward,regret --figure paper.pdf",
+        "bandit-envs report results/study --baseline ucb:c=1",
+        "bandit-envs report results/study --title Exploration --log-axes x --width 3.3"
+        " --style grayscale --figure column.svg",
+        "bandit-envs report results/study --quantiles 0.1 0.9",
+    ),
+    "show": (
+        "bandit-envs show results/study",
+        "bandit-envs show results/study --panels reward,regret --output study.html",
+        "bandit-envs show results/study --quantiles 0.1 0.9",
+    ),
+    "watch": (
+        "bandit-envs watch testbed:k=5 --policy ucb:c=1 --steps 30 --output lesson.gif",
+        'bandit-envs watch "bernoulli:means=[0.3,0.5,0.7]" --policy beta_thompson --steps 20'
+        " --seed 3 --fps 2 --output lesson.html --overwrite",
+    ),
+    "evaluate": (
+        "bandit-envs evaluate log.npz --policy random --policy greedy",
+        "bandit-envs evaluate clicks.csv --policy mine:Greedy --action arm --features age,visits"
+        " --train-until day=2024-12-31",
+        "bandit-envs evaluate clicks.csv --policy mine:Greedy --no-train --features age,visits"
+        " --reward click --propensity p --num-actions 3 --drop-missing",
+        "bandit-envs evaluate log.npz --policy ucb:c=1 --train-fraction 0.7 --estimator snips"
+        " --confidence 0.9 --fail-below -10",
+        "bandit-envs evaluate clicks/ --features age,visits --policy clicks.npz --workers 4",
+    ),
+    "learn": (
+        "bandit-envs learn log.npz --output policy.npz",
+        "bandit-envs learn clicks.csv --features age,visits --output clicks.npz"
+        " --learner policy_gradient:objective=dr,penalty=0.001",
+        "bandit-envs learn clicks/ --features age,visits --output clicks.npz"
+        " --learner direct_method --train-until day=2024-12-31",
+        "bandit-envs learn log.npz --output policy.npz"
+        " --learner 'ips:classifier=\"LogisticRegression(C=10)\"'",
+        "bandit-envs evaluate log.npz --policy policy.npz",
+    ),
+    "list": ("bandit-envs list", "bandit-envs list kl_ucb"),
+}
+"""Of each subcommand."""

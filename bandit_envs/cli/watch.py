@@ -1,0 +1,61 @@
+"""`bandit-envs watch`: an animation of one row of a bandit, and of what a policy knows of it."""
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.base.checks import check_integer
+from bandit_envs.cli.console import OUT
+from bandit_envs.drivers import StepDriver
+from bandit_envs.policies import Policy
+from bandit_envs.policies.delayed import learner
+from bandit_envs.rendering.animation import check_animation_file, write_animation
+from bandit_envs.studies.choice import Environment, EnvironmentChoice, PolicyChoice, printable
+
+
+def watch(options: argparse.Namespace) -> int:
+    """Writes an animation of the first row."""
+    check_animation_file(options.output)
+    steps = check_integer("steps", options.steps, 1)
+    rate = check_integer("fps", options.fps, 1, 50)
+    if options.output.exists() and not options.overwrite:
+        raise ValueError(f"{options.output} exists; --overwrite replaces it")
+    (place,) = EnvironmentChoice.expand(options.environment)
+    (rule,) = PolicyChoice.expand(options.policy)
+    seeds = np.random.SeedSequence(check_integer("seed", options.seed, 0)).spawn(2)
+    try:
+        env = place.make(1, seeds[0])
+        policy = rule.make(env, seeds[1])
+        images = _draw_steps(env, policy, steps, ", ".join(rule.parts()))
+        number = write_animation(images, options.output, rate)
+    except (NotImplementedError, TypeError, ValueError) as error:
+        subject = f"policy {rule} in environment {place}"
+        raise ValueError(f"{subject}: {printable(error, place, rule)}") from error
+    OUT.print(f"{Path(options.output)}: {number} pictures", soft_wrap=True)
+    return 0
+
+
+def _draw_steps(
+    env: Environment, policy: Policy, steps: int, label: str
+) -> Iterator[NDArray[np.uint8]]:
+    """Yields a picture before each step, and one in the end."""
+    driver = StepDriver(env, policy, (learner(env, policy),), 1)
+    env.reset()
+    yield _draw(env, policy, label)
+    for _ in range(steps):
+        driver.run()
+        yield _draw(env, policy, label)
+
+
+def _draw(env: Environment, policy: Policy, label: str) -> NDArray[np.uint8]:
+    """Returns a picture of the first row, with what the policy knows of it if it can tell that."""
+    knowledge: Any = None
+    with contextlib.suppress(NotImplementedError):
+        knowledge = policy.describe(0)._replace(title=label)
+    image: NDArray[np.uint8] = env.render("rgb_array", 0, knowledge)
+    return image

@@ -1,0 +1,37 @@
+"""What a policy knows of the arms of one row, as data and as text."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats
+
+
+class Knowledge(NamedTuple):
+    """What `render` shows of a policy beside the true means of one row."""
+
+    title: str  # the policy's name
+    values: Floats  # [K], the estimated reward of each arm
+    counts: Floats | None = None  # [K], how often each arm was chosen; None if that is not counted
+    low: Floats | None = None  # [K], the lower ends of intervals; None without these
+    high: Floats | None = None  # [K], the upper ends, or bounds; infinite for arms not yet chosen
+    interval: str = ""  # what the ends are, such as "95% of the posterior"
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Returns both ends of the intervals, from the estimates where there is no end."""
+        low = self.values if self.low is None else self.low
+        high = self.values if self.high is None else self.high
+        return low, high
+
+    def columns(self) -> list[tuple[str, list[str]]]:
+        """Returns the heading and the text of each arm, for each column of text."""
+        columns = [("estimate", [f"{value:.2f}" for value in self.values])]
+        if self.low is not None:
+            columns.append(("from", [f"{value:.2f}" for value in self.low]))
+        if self.high is not None:
+            columns.append(("to", [f"{value:.2f}" for value in self.high]))
+        if self.counts is not None:
+            columns.append(("N", [f"{np.round(count, 2):g}" for count in self.counts]))
+        return columns

@@ -1,0 +1,131 @@
+"""The examples of the help texts: each runs, and each option is in one."""
+
+import argparse
+import os
+import shlex
+import sys
+
+import numpy as np
+import pytest
+
+from bandit_envs.cli.examples import EXAMPLES
+from bandit_envs.cli.parser import make_parser
+from tests.command_line import run
+
+pytest.importorskip("filelock")
+pytest.importorskip("joblib")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
+MINE = """
+from bandit_envs import BernoulliPyEnvironment, EpsilonGreedyPolicy
+
+
+class Bernoulli(BernoulliPyEnvironment):
+    \"\"\"Arms that pay 1 or 0.\"\"\"
+
+    def __init__(self, means, **options):
+        super().__init__(means, **options)
+
+
+class Greedy(EpsilonGreedyPolicy):
+    \"\"\"Chooses what has paid most.\"\"\"
+
+    def __init__(self, **options):
+        super().__init__(0.0, **options)
+"""
+
+STUDY = """
+title = "A study"
+runs = 20
+steps = 15
+quantiles = [0.2, 0.8]
+environment = ["testbed:k=3"]
+policy = ["greedy", "ucb:c=1"]
+"""
+
+ORDER = (
+    "sweep",
+    "report",
+    "show",
+    "watch",
+    "list",
+    "testbed",
+    "run",
+    "reproduce",
+    "learn",
+    "evaluate",
+)
+"""So that each finds what those before it have written."""
+
+ALL = [example for command in ORDER for example in EXAMPLES[command]]
+
+
+def options_of_subcommands():
+    """Returns the long options of all subcommands."""
+    (action,) = [
+        each for each in make_parser()._actions if isinstance(each, argparse._SubParsersAction)
+    ]
+    return {
+        option
+        for parser in action.choices.values()
+        for each in parser._actions
+        for option in each.option_strings
+        if option.startswith("--")
+    }
+
+
+def test_every_option_is_in_an_example():
+    words = {word for example in ALL for word in shlex.split(example)}
+    assert options_of_subcommands() - words == {"--help"}
+    assert set(ORDER) == EXAMPLES.keys()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the files that examples name."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "mine.py").write_text(MINE)
+    (folder / "study.toml").write_text(STUDY)
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    actions = rng.integers(0, 3, 400)
+    clicks = (rng.random(400) < [0.2, 0.4, 0.6][0] + 0.2 * actions).astype(float)
+    columns = {
+        "age": rng.normal(size=400),
+        "visits": rng.poisson(3.0, 400),
+        "arm": actions,
+        "action": actions,
+        "reward": clicks,
+        "click": clicks,
+        "propensity": 1.0 / 3.0,
+        "p": 1.0 / 3.0,
+        "day": [f"202{4 + row // 200}-12-{1 + row // 14:02d}" for row in range(400)],
+    }
+    table = pandas.DataFrame(columns)
+    table.to_csv(folder / "clicks.csv", index=False)
+    (folder / "clicks").mkdir()
+    table[:200].to_csv(folder / "clicks" / "a.csv", index=False)
+    table[200:].to_csv(folder / "clicks" / "b.csv", index=False)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", ALL)
+def test_an_example_runs(folder, monkeypatch, example):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [os.getcwd(), *sys.path])
+    if "SCHEDULER" in example:
+        pytest.skip("the tests of clusters run it")
+    if "scikit" in example or "LogisticRegression" in example:
+        pytest.importorskip("sklearn")
+    if example.startswith("bandit-envs show"):
+        pytest.importorskip("bokeh", reason="bokeh is not installed")
+    _, command, *arguments = shlex.split(example)
+    if command in ("testbed", "run"):
+        sizes = ["--runs", "20", "--steps", "15", "--workers", "1"]
+        arguments += sizes
+    if command in ("learn", "run"):
+        arguments.append("--overwrite")
+    outcome = run(command, *arguments)
+    assert outcome.code == 0, outcome.err

@@ -1,0 +1,66 @@
+"""Animations that the command makes."""
+
+import pytest
+
+from tests.command_line import run
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+pytest.importorskip("filelock")
+image = pytest.importorskip("PIL.Image")
+
+WATCH = ("watch", "testbed:k=4", "--policy", "ucb:c=1", "--steps", 6)
+
+
+def test_an_animation_has_a_picture_before_each_step_and_one_in_the_end(tmp_path):
+    file = tmp_path / "lesson.gif"
+    outcome = run(*WATCH, "--output", file, "--fps", 2)
+    assert outcome == (0, f"{file}: 7 pictures\n", "")
+    shown = image.open(file)
+    assert (shown.n_frames, shown.size) == (7, (800, 450))
+
+
+def test_the_same_seed_makes_the_same_animation_and_another_seed_another(tmp_path):
+    contents = []
+    for seed in (1, 1, 2):
+        file = tmp_path / f"{len(contents)}.gif"
+        run(*WATCH, "--seed", seed, "--output", file)
+        contents.append(file.read_bytes())
+    assert contents[0] == contents[1] != contents[2]
+
+
+def test_a_policy_that_tells_nothing_is_shown_without_what_it_knows(tmp_path):
+    file = tmp_path / "lesson.gif"
+    options = ("--policy", "random", "--steps", 2, "--output", file)
+    assert run("watch", "testbed:k=4", *options).code == 0
+    assert image.open(file).n_frames == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--output", "lesson.png"), "expected a file ending in .gif or .mp4 or .html"),
+        (("--steps", 0), "steps is 0"),
+        (("--fps", 0), "fps is 0"),
+        (("--policy", "lin_ucb"), "lin_ucb"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused_and_nothing_written(
+    tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*WATCH, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_replaced_only_on_demand(tmp_path):
+    file = tmp_path / "lesson.gif"
+    file.write_bytes(b"mine")
+    code, _, err = run(*WATCH, "--output", file)
+    assert code == 2
+    assert "exists; --overwrite replaces it" in err
+    assert file.read_bytes() == b"mine"
+    assert run(*WATCH, "--output", file, "--overwrite").code == 0
+    assert file.read_bytes() != b"mine"
