@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +43,13 @@ class Checkpoint:
         """Whether it is time to save the task."""
         return self._path is not None and time.monotonic() >= self._next
 
-    def save(self, state: Any) -> None:
-        """Writes a state. If it has parts that cannot be written, the task is not saved."""
+    def save(self, get_state: Callable[[], Any]) -> None:
+        """Writes what `get_state` returns. If that cannot be written, the task is not saved."""
         if self._path is None:
             return
         start = time.monotonic()
         try:
-            save_state(self._path, (self._header, state))
+            save_state(self._path, (self._header, get_state()))
         except TypeError:  # such as a model of a library that saves none
             self._path = None
         end = time.monotonic()

@@ -45,36 +45,86 @@ def run_task(
         progress: is called with numbers of steps taken.
         checkpoint: where a long task is saved. The task goes on from what it holds.
     """
-    progress = progress or _ignore
+    run = TaskRun(task)
     checkpoint = checkpoint or Checkpoint(None, {})
     saved = checkpoint.load()
-    results: list[Result] = []
-    first = 0
     if saved is not None:
-        first = saved["batch"]
-        progress(first * task.steps)
-        if first:
-            steps = kept_steps(task.steps)
-            results.append(to_result(task.metrics, steps, saved["finished"], first))
-    for number in range(first, task.batches):
-        batch = Batch(task, task.block + number)
-        if saved is not None:
-            batch.set_state(saved["state"])
-            progress(batch.steps)
-            saved = None
-        while batch.steps < task.steps:
-            progress(batch.advance())
-            if checkpoint.is_due():
-                finished = to_arrays(results[0]) if results else {}
-                state = {"batch": number, "finished": finished, "state": batch.get_state()}
-                checkpoint.save(state)
-        results = [merge([*results, batch.result()])]
+        run.set_state(saved)
+    if progress is not None:
+        progress(run.steps)
+    while not run.has_ended:
+        if checkpoint.is_due():
+            checkpoint.save(run.get_state)
+        steps = run.advance()
+        if progress is not None:
+            progress(steps)
     checkpoint.remove()
-    return results[0]
+    return run.result
 
 
-def _ignore(steps: int) -> None:
-    """Reports no progress."""
+class TaskRun:
+    """A task that runs step by step. Its batches run one after the other.
+
+    Args:
+        task: the task.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._num_ended = 0
+        self._result: Result = {}
+        self._batch: Batch | None = None  # between two batches
+
+    @property
+    def steps(self) -> int:
+        """The number of steps taken, of all batches."""
+        steps = self._num_ended * self._task.steps
+        return steps if self._batch is None else steps + self._batch.steps
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all batches have ended."""
+        return self._num_ended == self._task.batches
+
+    @property
+    def result(self) -> Result:
+        """What the batches that have ended have measured."""
+        return self._result
+
+    def advance(self) -> int:
+        """Takes some steps and returns how many."""
+        batch = self._batch or self._next_batch()
+        steps = batch.advance()
+        self._batch = batch
+        if batch.steps == self._task.steps:
+            found = batch.result()
+            self._result = merge([self._result, found]) if self._result else found
+            self._num_ended += 1
+            self._batch = None
+        return steps
+
+    def _next_batch(self) -> Batch:
+        return Batch(self._task, self._task.block + self._num_ended)
+
+    def get_state(self) -> Any:
+        """Returns the whole state, which `save_state` writes."""
+        return {
+            "ended": self._num_ended,
+            "result": to_arrays(self._result),
+            "batch": None if self._batch is None else self._batch.get_state(),
+        }
+
+    def set_state(self, state: Any) -> None:
+        """Returns to a state of `get_state`."""
+        self._num_ended = state["ended"]
+        if self._num_ended:
+            steps = kept_steps(self._task.steps)
+            arrays = state["result"]
+            self._result = to_result(self._task.metrics, steps, arrays, self._num_ended)
+        self._batch = None
+        if state["batch"] is not None:
+            self._batch = self._next_batch()
+            self._batch.set_state(state["batch"])
 
 
 def make_pair(task: Task, number: int, runs: int) -> tuple[Environment, Policy]:

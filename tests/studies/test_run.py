@@ -350,7 +350,7 @@ def test_a_long_task_goes_on_from_its_last_checkpoint_bit_for_bit(
 
 def test_a_checkpoint_of_another_task_or_a_damaged_one_is_not_used(tmp_path):
     path = tmp_path / "checkpoint.npz"
-    Checkpoint(path, {"task": 1}).save({"steps": 3})
+    Checkpoint(path, {"task": 1}).save(lambda: {"steps": 3})
     assert Checkpoint(path, {"task": 1}).load() == {"steps": 3}
     assert Checkpoint(path, {"task": 2}).load() is None
     path.write_bytes(path.read_bytes()[:-40])
@@ -359,6 +359,6 @@ def test_a_checkpoint_of_another_task_or_a_damaged_one_is_not_used(tmp_path):
 
 def test_a_task_that_cannot_be_saved_runs_all_the_same(tmp_path):
     checkpoint = Checkpoint(tmp_path / "checkpoint.npz", {})
-    checkpoint.save({"model": object()})
+    checkpoint.save(lambda: {"model": object()})
     assert list(tmp_path.iterdir()) == []
     assert not checkpoint.is_due()
