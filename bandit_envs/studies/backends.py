@@ -4,6 +4,8 @@ import contextlib
 import importlib
 import itertools
 import logging
+import os
+import re
 import signal
 import time
 import warnings
@@ -12,6 +14,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 import joblib
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from bandit_envs.base.checks import check_integer
 
@@ -43,7 +46,7 @@ class Apply(Protocol):
 
 
 class ClusterError(ConnectionError):
-    """Workers or the scheduler of a cluster are gone."""
+    """Workers, or what feeds them, are gone."""
 
 
 def backend(name: str, workers: int, address: str | None) -> AbstractContextManager[Apply]:
@@ -83,6 +86,11 @@ class _Joblib:
         try:
             for outcome in outcomes:  # noqa: UP028  # it is closed below, without a warning
                 yield outcome
+        except BrokenProcessPool as error:
+            codes = re.findall(r"\{(.*?)\}", str(error))
+            how = f" ({codes[0]})" if codes else ""
+            text = f"a worker process has died{how}, as it does if there is too little memory"
+            raise ClusterError(text) from error
         finally:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*have been cancelled", UserWarning, "joblib")
@@ -108,27 +116,32 @@ class _Dask:
     def __call__(
         self, do: Callable[[Item], Outcome], items: Iterable[Item]
     ) -> Generator[Outcome, None, None]:
-        return _check_outcomes("Dask", self._outcomes(do, iter(items)))
-
-    def _outcomes(self, do: Callable[[Item], Outcome], items: Iterator[Item]) -> Iterator[Outcome]:
-        """Yields outcomes, and keeps some items a worker on the cluster."""
         distributed = importlib.import_module("distributed")
+        waiting = iter(items)
         running = distributed.as_completed(with_results=True)
-        self._submit(running, do, items)
+        self._submit(running, do, waiting)
         while running.count():
-            _, outcome = next(running)
+            try:
+                _, outcome = next(running)
+            except distributed.KilledWorker as error:
+                raise _lost("Dask", error) from None
+            if isinstance(outcome, BaseException):  # where the scheduler dies
+                raise _lost("Dask", outcome)
             yield outcome
-            self._submit(running, do, items)
+            self._submit(running, do, waiting)
 
     def _submit(self, running: Any, do: Callable[[Item], Outcome], items: Iterator[Item]) -> None:
-        """Submits items until each worker has some."""
+        """Submits items until every worker has some."""
         number = IN_FLIGHT * self.count_workers() - running.count()
         for item in itertools.islice(items, max(number, 0)):
             running.add(self._client.submit(do, item, pure=False))
 
     def count_workers(self) -> int:
         if time.monotonic() >= self._next_count:
-            self._workers = max(1, sum(self._client.nthreads().values()))
+            try:
+                self._workers = max(1, sum(self._client.nthreads().values()))
+            except OSError as error:
+                raise _lost("Dask", error) from None
             self._next_count = time.monotonic() + SECONDS_BETWEEN_COUNTS
         return self._workers
 
@@ -158,19 +171,25 @@ class _Ray:
     def __call__(
         self, do: Callable[[Item], Outcome], items: Iterable[Item]
     ) -> Generator[Outcome, None, None]:
-        return _check_outcomes("Ray", self._outcomes(do, iter(items)))
-
-    def _outcomes(self, do: Callable[[Item], Outcome], items: Iterator[Item]) -> Iterator[Outcome]:
-        """Yields outcomes, and keeps some items a worker on the cluster."""
+        waiting = iter(items)
         remote = self._ray.remote(do)
         running: list[Any] = []
         while True:
             number = IN_FLIGHT * self.count_workers() - len(running)
-            running += [remote.remote(item) for item in itertools.islice(items, max(number, 0))]
+            running += [remote.remote(item) for item in itertools.islice(waiting, max(number, 0))]
             if not running:
                 return
             done, running = self._ray.wait(running)
-            yield from self._ray.get(done)
+            yield from self._get(done)
+
+    def _get(self, done: list[Any]) -> list[Any]:
+        """Returns outcomes, or raises what a worker has raised."""
+        try:
+            return list(self._ray.get(done))
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError as error:
+            raise _lost("Ray", error) from None
 
     def count_workers(self) -> int:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
@@ -178,6 +197,7 @@ class _Ray:
 
 @contextlib.contextmanager
 def _ray(workers: int, address: str | None) -> Iterator[Apply]:
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what Ray's own threads write
     ray = importlib.import_module("ray")
     options: dict[str, Any] = {"address": address or "local", "log_to_driver": False}
     if address is None:
@@ -199,10 +219,7 @@ def _silence_logs() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
-def _check_outcomes(cluster: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
-    """Yields outcomes. A cluster whose processes die may yield an error instead."""
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            name = type(outcome).__name__
-            raise ClusterError(f"{cluster} has lost workers or its scheduler ({name})")
-        yield outcome
+def _lost(cluster: str, error: BaseException) -> ClusterError:
+    """Returns the error of a cluster that has lost processes."""
+    name = type(error).__name__
+    return ClusterError(f"{cluster} has lost workers or its scheduler ({name})")
