@@ -4,9 +4,9 @@ import contextlib
 import importlib
 import itertools
 import logging
-import os
 import re
 import signal
+import socket
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -24,7 +24,7 @@ IN_FLIGHT = 3
 """So many items a worker are on a cluster at once, which keeps its scheduler small."""
 
 SECONDS_BETWEEN_COUNTS = 5.0
-"""Workers of a Dask cluster are counted at most so often."""
+"""Workers of a Dask cluster are counted, and the head of a Ray cluster is asked, so often."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -167,6 +167,7 @@ class _Ray:
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
+        self._head: str = ray.get_runtime_context().gcs_address
 
     def __call__(
         self, do: Callable[[Item], Outcome], items: Iterable[Item]
@@ -179,8 +180,19 @@ class _Ray:
             running += [remote.remote(item) for item in itertools.islice(waiting, max(number, 0))]
             if not running:
                 return
-            done, running = self._ray.wait(running)
+            done, running = self._ray.wait(running, timeout=SECONDS_BETWEEN_COUNTS)
+            if not self.has_head():  # Ray would end this process in a minute, without a word
+                raise ClusterError("Ray has lost its head")
             yield from self._get(done)
+
+    def has_head(self) -> bool:
+        """Whether the head of the cluster answers."""
+        host, _, port = self._head.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=SECONDS_BETWEEN_COUNTS).close()
+        except OSError:
+            return False
+        return True
 
     def _get(self, done: list[Any]) -> list[Any]:
         """Returns outcomes, or raises what a worker has raised."""
@@ -197,16 +209,17 @@ class _Ray:
 
 @contextlib.contextmanager
 def _ray(workers: int, address: str | None) -> Iterator[Apply]:
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what Ray's own threads write
     ray = importlib.import_module("ray")
     options: dict[str, Any] = {"address": address or "local", "log_to_driver": False}
     if address is None:
         options["num_cpus"] = workers
     ray.init(logging_level=logging.CRITICAL, **options)
+    engine = _Ray(ray)
     try:
-        yield _Ray(ray)
+        yield engine
     finally:
-        ray.shutdown()
+        if engine.has_head():  # without it, this would wait
+            ray.shutdown()
 
 
 @contextlib.contextmanager
