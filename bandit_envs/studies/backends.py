@@ -123,10 +123,11 @@ class _Dask:
         while running.count():
             try:
                 _, outcome = next(running)
-            except distributed.KilledWorker as error:
-                raise _lost("Dask", error) from None
-            if isinstance(outcome, BaseException):  # where the scheduler dies
-                raise _lost("Dask", outcome)
+            except distributed.KilledWorker:
+                text = "workers of Dask have died, one after the other, while they ran a task"
+                raise ClusterError(text) from None
+            if isinstance(outcome, BaseException):
+                raise ClusterError(f"Dask has lost its scheduler ({type(outcome).__name__})")
             yield outcome
             self._submit(running, do, waiting)
 
@@ -141,7 +142,7 @@ class _Dask:
             try:
                 self._workers = max(1, sum(self._client.nthreads().values()))
             except OSError as error:
-                raise _lost("Dask", error) from None
+                raise ClusterError(f"Dask has lost its scheduler ({error})") from None
             self._next_count = time.monotonic() + SECONDS_BETWEEN_COUNTS
         return self._workers
 
@@ -201,7 +202,7 @@ class _Ray:
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except self._ray.exceptions.RayError as error:
-            raise _lost("Ray", error) from None
+            raise ClusterError(f"workers of Ray have died ({type(error).__name__})") from None
 
     def count_workers(self) -> int:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
@@ -230,9 +231,3 @@ def _silence_logs() -> Iterator[None]:
         yield
     finally:
         logging.disable(logging.NOTSET)
-
-
-def _lost(cluster: str, error: BaseException) -> ClusterError:
-    """Returns the error of a cluster that has lost processes."""
-    name = type(error).__name__
-    return ClusterError(f"{cluster} has lost workers or its scheduler ({name})")
