@@ -10,11 +10,11 @@ import socket
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 import joblib
-from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from bandit_envs.base.checks import check_integer
 
@@ -155,7 +155,7 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
         options = {
             "n_workers": workers,
             "threads_per_worker": 1,
-            "dashboard_address": None,
+            "dashboard_address": ":0",  # any port that is free
             "silence_logs": logging.CRITICAL,
             "preload": [IGNORE_INTERRUPTS],
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from operator import attrgetter
@@ -33,6 +34,9 @@ PROGRESS = ".steps-"
 CHECKPOINT = ".task-"
 """How the names of files begin in which long tasks are saved."""
 
+MAX_SHARE = 0.05
+"""Reading the files of progress takes at most about this share of the time."""
+
 Source: TypeAlias = Record | Pack
 
 
@@ -55,6 +59,8 @@ class TaskFolder:
         self._packs: dict[Path, Pack] = {}
         self._records: dict[Path, list[Record]] = {}
         self._sources: dict[int, Source] = {}
+        self._num_steps = 0
+        self._next_count = 0.0
 
     def load(self) -> None:
         """Finds what has finished since the last call."""
@@ -144,8 +150,16 @@ class TaskFolder:
         write_pack(path, self.digest, index, self._study.metrics, records)
 
     def steps_taken(self) -> int:
-        """Returns the number of steps that all workers have taken."""
-        return sum(map(read_number, self.path.glob(f"{PROGRESS}*")))
+        """Returns the number of steps that all workers have taken.
+
+        Where it takes long to read the files of many workers, they are read less often.
+        """
+        start = time.monotonic()
+        if start >= self._next_count:
+            self._num_steps = sum(map(read_number, self.path.glob(f"{PROGRESS}*")))
+            end = time.monotonic()
+            self._next_count = end + (end - start) / MAX_SHARE
+        return self._num_steps
 
     def forget_progress(self) -> None:
         """Deletes the files with numbers of steps taken."""
