@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.metrics import Statistics
 
+LABEL = 0.35
+"""So many inches of a logarithmic axis have room for a label."""
+
 # Okabe & Ito's palette, which readers who do not see all colours can tell apart.
 COLORS = ("#009E73", "#D55E00", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 LINES = ("-", "--", ":", "-.")
@@ -67,11 +70,13 @@ def tidy(axis: Axes) -> None:
 
 
 def log_axis(axis: Axes, name: str) -> None:
-    """Makes the "x" or "y" axis logarithmic, with ticks at 1, 2, 5, 10 if it is a short one."""
+    """Makes the "x" or "y" axis logarithmic, with ticks at 1, 2, 5, 10 if they are not too many."""
     axis.set(**{f"{name}scale": "log"})
     scaled = {"x": axis.xaxis, "y": axis.yaxis}[name]
     low, high = scaled.get_view_interval()
-    if high < 1000.0 * low:
+    box = axis.get_window_extent()
+    inches = (box.width if name == "x" else box.height) / axis.figure.dpi
+    if high < 1000.0 * low and 3.0 * LABEL * np.log10(high / low) < inches:
         scaled.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         scaled.set_major_formatter("{x:g}")
         scaled.set_minor_formatter(NullFormatter())

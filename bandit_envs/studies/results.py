@@ -174,7 +174,8 @@ class Results:
     def _delete_results(self) -> None:
         tables = self.path.glob("*.csv")
         figures = self.path.glob("figure*.png")
-        for file in (*self.files.path.iterdir(), *tables, *figures):
+        pages = self.path.glob("study.html")
+        for file in (*self.files.path.iterdir(), *tables, *figures, *pages):
             file.unlink()
 
     def load(self) -> None:

@@ -1,5 +1,6 @@
 """What the figures of studies show."""
 
+import itertools
 import struct
 import sys
 import warnings
@@ -142,6 +143,21 @@ def test_a_short_logarithmic_axis_has_several_labels():
     figure.draw_without_rendering()
     shown = [text.get_text() for text in figure.axes[0].get_xticklabels()]
     assert {"1", "2", "5", "10"} <= set(shown)
+
+
+def test_labels_of_a_narrow_logarithmic_axis_do_not_overlap():
+    environments = [f"testbed:k={k}" for k in (2, 3, 4, 5)]
+    one = study(environments, ["greedy"], panels=["reward"], runs=3, steps=500, log_axes=["x"])
+    figure = draw_study(one, run(one), width=3.3)
+    figure.draw_without_rendering()
+    low, high = figure.axes[-1].get_xlim()
+    shown = [
+        label.get_window_extent()
+        for tick, label in zip(figure.axes[-1].get_xticks(), figure.axes[-1].get_xticklabels())
+        if low <= tick <= high and label.get_text()
+    ]
+    assert len(shown) >= 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
 
 
 def test_curves_can_be_told_apart_and_those_that_cannot_are_counted():

@@ -226,8 +226,10 @@ def test_a_folder_of_another_study_is_refused(results, change):
 
 def test_a_folder_of_another_study_is_overwritten_on_demand(results):
     changed = TINY.replace("runs = 4", "runs = 3")
+    (results / "study.html").write_text("the page of the other study")
     assert "--overwrite" in sweep(results.parent, changed).err
     assert sweep(results.parent, changed, "--overwrite").code == 0
+    assert not (results / "study.html").exists()
     sweep(results.parent, changed, output="new")
     assert tables(results) == tables(results.parent / "new")
     before = content(results / "tasks")
