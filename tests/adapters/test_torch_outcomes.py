@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from bandit_envs import RandomPolicy, StepDriver
+from bandit_envs import AverageRewardMetric, RandomPolicy, StepDriver
 from bandit_envs.adapters.torch import (
     NeuralEpsilonGreedyPolicy,
     NeuralUCBPolicy,
@@ -14,6 +14,11 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import LogRecorder, learn_from_log
 from bandit_envs.testing import assert_identical
 from tests.adapters.test_torch import Squares
+
+AGENT = (1.0953, 1.2924, 1.1284, 1.3391, 1.0007, 0.8969, 1.5252, 0.9597, 1.0109, 0.8994)
+"""Mean rewards of TF-Agents' agent in steps 401 to 500: `neural_epsilon_greedy_agent` of
+`adapters.tf_agents_examples` with TF-Agents 0.19 and TensorFlow 2.15, in environments and with
+seeds 0 to 9 as in the test."""
 
 
 def test_a_network_is_found_by_the_text_of_its_module_and_name():
@@ -38,3 +43,20 @@ def test_a_short_log_trains_a_network():
     chosen = means[np.arange(50), learned.action(env.current_time_step())]
     random_mean = means.mean()
     assert chosen.mean() - random_mean > 0.5 * (means.max(axis=1).mean() - random_mean)
+
+
+@pytest.mark.slow
+def test_epsilon_greedy_earns_what_that_of_tf_agents_does():
+    differences = []
+    for seed, of_agent in enumerate(AGENT):
+        env = ENVIRONMENTS["per_arm"].make(
+            global_dim=20, arm_dim=20, max_num_actions=20, batch_size=20, seed=seed
+        )
+        arguments = NeuralEpsilonGreedyPolicy.arguments_for(env)
+        policy = NeuralEpsilonGreedyPolicy(0.1, **arguments, seed=seed)
+        reward = AverageRewardMetric()
+        StepDriver(env, policy, [policy], 400).run()
+        StepDriver(env, policy, [policy, reward], 100).run()
+        differences.append(reward.result().mean.mean - of_agent)
+    error = np.std(differences, ddof=1) / np.sqrt(len(differences))
+    assert np.mean(differences) > -2.0 * error
