@@ -19,7 +19,7 @@ TOLERANCE = 1e-3
 MAX_ITERATIONS = 10_000
 
 RIDGE = 1e-9
-"""It makes the variance of what no choice has told anything of very large, and not infinite."""
+"""Added to the diagonal of V, so that V has an inverse before all features were chosen."""
 
 
 class GOptimalPolicy(BestArmPolicy):
@@ -27,12 +27,13 @@ class GOptimalPolicy(BestArmPolicy):
 
         A_t = argmax_a t w(a) - N(a),    stop if for each b other than a,
         (x(a) - x(b)) theta > s |x(a) - x(b)| sqrt(2 ln(pi^2 t^2 (K - 1) / (6 delta)))
+        |x|^2 = x V^-1 x,    V = sum_b N(b) x(b) x(b)^T
 
-    Here, x are the features, theta the weights found by least squares, a the action with the
-    largest x(a) theta, and |x|^2 = x V^-1 x, where V is the sum of N(b) x(b) x(b)^T. The
-    proportions w are the G-optimal design: the largest variance of an x(b) theta is the smallest
-    possible. The number of steps grows with that of the features, and hardly with that of the
-    actions. It errs with a probability of at most delta, if the mean rewards are linear.
+    Here, x are the features, theta the weights found by least squares, and a the action with the
+    largest x(a) theta. The proportions w are the G-optimal design: the largest variance of an
+    x(b) theta is the smallest possible. The number of steps grows with that of the features, and
+    hardly with that of the actions. It errs with a probability of at most delta, if the mean
+    rewards are linear.
 
     Args:
         delta: the largest probability of error, at most 1.
