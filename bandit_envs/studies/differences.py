@@ -22,6 +22,10 @@ MANY_RUNS = 1000
 """With more runs, bootstrap intervals are of percentiles: a correction of order 1/n takes n^2."""
 
 
+AT_ONCE = 1000
+"""So many differences are tested in one call, which saves time, and bounds the memory."""
+
+
 class PairDifference(NamedTuple):
     """How the runs of a pair differ from those of another policy on the same problems."""
 
@@ -107,7 +111,7 @@ def describe_differences(
     """
     level = check_confidence(confidence)
     number = check_integer("resamples", resamples, minimum=1)
-    plain = [_test(difference) for difference in found]
+    plain = _test_all(found)
     corrected = correct_by_holm(found, plain)
     rows = []
     for difference, before, after in zip(found, plain, corrected):
@@ -135,7 +139,7 @@ def describe_differences(
 
 def corrected_p_values(found: Sequence[PairDifference]) -> list[dict[str, PValues]]:
     """Returns the p-values of differences by quantity, corrected for the number of policies."""
-    return correct_by_holm(found, [_test(difference) for difference in found])
+    return correct_by_holm(found, _test_all(found))
 
 
 def correct_by_holm(
@@ -175,20 +179,33 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return numbers
 
 
-def _test(difference: PairDifference) -> dict[str, PValues]:
-    """Returns the p-values of a difference, by quantity."""
+def _test_all(found: Sequence[PairDifference]) -> list[dict[str, PValues]]:
+    """Returns the p-values of differences, by quantity."""
+    plain: list[dict[str, PValues]] = [{} for _ in found]
+    for start in range(0, len(found), AT_ONCE):
+        some = found[start : start + AT_ONCE]
+        for name in some[0].runs:
+            t, wilcoxon = _test(np.stack([each.runs[name] for each in some], axis=1))
+            for place in range(len(some)):
+                plain[start + place][name] = PValues(float(t[place]), float(wilcoxon[place]))
+    return plain
+
+
+def _test(table: Floats) -> tuple[Floats, Floats]:
+    """Returns the p-values of the t-test and of Wilcoxon's, of each column [R] of a table."""
     stats = import_extra("scipy.stats", "cli")
-    found = {}
-    for name, values in difference.runs.items():
-        if not values.any():  # the tests have nothing to order
-            found[name] = PValues(1.0, 1.0)
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # where all differences are equal
-            t = float(stats.ttest_1samp(values, 0.0).pvalue)
-            wilcoxon = float(stats.wilcoxon(values).pvalue)
-        found[name] = PValues(t, wilcoxon)
-    return found
+    t = np.ones(table.shape[1])
+    wilcoxon = np.ones(table.shape[1])
+    differs = table.any(axis=0)  # the tests have nothing to order in the others
+    has_zeros = (table == 0.0).any(axis=0)
+    # SciPy chooses one method for a table, and zeros have no exact one.
+    for columns in (differs & has_zeros, differs & ~has_zeros):
+        if columns.any():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # where differences are equal
+                t[columns] = stats.ttest_1samp(table[:, columns], 0.0, axis=0).pvalue
+                wilcoxon[columns] = stats.wilcoxon(table[:, columns], axis=0).pvalue
+    return t, wilcoxon
 
 
 def _bootstrap(values: Floats, confidence: float, resamples: int) -> tuple[float, float]:

@@ -53,9 +53,10 @@ def study_page(study: Study, pairs: Sequence[PairResult]) -> str:
         pairs: what has finished of it.
     """
     curves = Curves(study, pairs)
-    tables = {"summary": _summary(study, pairs), "comparison": _comparison(study, pairs)}
-    shown = {name: table for name, table in tables.items() if table is not None}
-    models = {**shown, **{f"curves-{place}": each for place, each in enumerate(curves.figures)}}
+    summary = _summary(study, pairs)
+    models = {f"curves-{place}": each for place, each in enumerate(curves.figures)}
+    if summary is not None:
+        models["summary"] = summary
     script, places = components(models) if models else ("", {})
     resources = Resources(mode="inline", components=["bokeh", "bokeh-widgets", "bokeh-tables"])
     sizes = f"{study.runs} runs of {study.steps} steps, {study.spread}"
@@ -64,10 +65,11 @@ def study_page(study: Study, pairs: Sequence[PairResult]) -> str:
         f"<p>{html.escape(sizes)}</p>",
         "<h2>Results</h2>",
         "<p>A click on a heading sorts the table.</p>",
-        places.get("summary", "<p>Nothing has finished.</p>"),
+        f'<div class="wide">{places.get("summary", "<p>Nothing has finished.</p>")}</div>',
     ]
-    if "comparison" in places:
-        parts += ["<h2>Expected values</h2>", places["comparison"]]
+    comparison = compare(study, pairs)
+    if comparison:
+        parts += ["<h2>Expected values</h2>", _comparison(comparison)]
     if not study.panels or study.over:
         parts += ["<h2>Figure</h2>", _picture(study, pairs)]
     if curves.figures:
@@ -233,7 +235,7 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> DataTable | None:
         "runs": [pair.runs for pair in pairs],
     }
     columns = [
-        TableColumn(field=name, title=name, formatter=StringFormatter())
+        TableColumn(field=name, title=name, formatter=StringFormatter(), width=400)
         for name in ("environment", "policy")
     ]
     if any(pair.runs < study.runs for pair in pairs):
@@ -262,15 +264,15 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> DataTable | None:
     return _table(data, columns)
 
 
-def _comparison(study: Study, pairs: Sequence[PairResult]) -> DataTable | None:
-    """Returns the table of expected values; None if there are none."""
-    rows = compare(study, pairs)
-    if not rows:
-        return None
-    data = {name: [getattr(row, name) for row in rows] for name in Row._fields}
-    columns = [TableColumn(field=name, title=name) for name in Row._fields]
-    columns[0].width = 500
-    return _table(data, columns)
+def _comparison(rows: Sequence[Row]) -> str:
+    """Returns the table of expected values."""
+    headings = "".join(f"<th>{name}</th>" for name in Row._fields)
+    lines = []
+    for row in rows:
+        cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)
+        lines.append(f"<tr>{cells}</tr>")
+    body = "\n".join(lines)
+    return f'<div class="wide"><table><tr>{headings}</tr>\n{body}</table></div>'
 
 
 def _table(data: dict[str, Any], columns: list[TableColumn]) -> DataTable:
@@ -280,6 +282,7 @@ def _table(data: dict[str, Any], columns: list[TableColumn]) -> DataTable:
         source=ColumnDataSource(data),
         columns=columns,
         height=min(60 + 25 * number, 500),
+        min_width=100 * len(columns),
         sizing_mode="stretch_width",
         index_position=None,
         selectable=True,

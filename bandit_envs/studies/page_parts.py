@@ -21,6 +21,9 @@ body {
 h1 { margin-bottom: 0; }
 h3 { font-weight: 600; margin: 24px 0 0; }
 img { max-width: 100%; }
+table { border-collapse: collapse; font-size: 13px; min-width: 900px; }
+td, th { border-bottom: 1px solid #ddd; padding: 3px 12px 3px 0; text-align: left; }
+.wide { overflow-x: auto; }
 pre { background: #f4f4f4; overflow-x: auto; padding: 12px; }
 .switches {
   background: white;

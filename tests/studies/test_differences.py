@@ -11,8 +11,8 @@ pytest.importorskip("rich")
 pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
-from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.differences import holm
+from bandit_envs.studies import Study, differences, load, run
+from bandit_envs.studies.differences import PairDifference, holm
 from bandit_envs.studies.latex import escape
 from tests import command_line
 
@@ -45,11 +45,23 @@ def test_p_values_are_those_of_scipy_for_paired_runs(folder):
     found = load(folder)
     for row in found.differences("ucb:c=1").itertuples():
         if row.quantity == "mean_reward":
-            differences = of_runs(found, row.environment, row.policy, "ucb:c=1")
-            assert row.p_t == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
-            assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(differences).pvalue)
+            runs = of_runs(found, row.environment, row.policy, "ucb:c=1")
+            assert row.p_t == pytest.approx(stats.ttest_1samp(runs, 0).pvalue)
+            assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(runs).pvalue)
             assert row.low < row.difference < row.high
             assert row.bootstrap_low < row.difference < row.bootstrap_high
+
+
+@pytest.mark.parametrize("runs", [12, 80])
+def test_many_differences_are_tested_as_each_one_alone(runs, monkeypatch):
+    monkeypatch.setattr(differences, "AT_ONCE", 3)
+    rng = np.random.default_rng(0)
+    tables = [rng.normal(size=runs).round(digits) for digits in (0, 9, 0, 9, 9, 1, 9)]
+    found = [PairDifference(None, {"reward": table, "regret": -table}) for table in tables]
+    for table, p_values in zip(tables, differences._test_all(found)):
+        assert p_values["reward"].t == pytest.approx(stats.ttest_1samp(table, 0).pvalue)
+        assert p_values["reward"].wilcoxon == pytest.approx(stats.wilcoxon(table).pvalue)
+        assert p_values["regret"] == pytest.approx(p_values["reward"])
 
 
 def test_holm_corrects_over_the_policies_of_an_environment(folder):
