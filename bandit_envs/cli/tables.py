@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bandit_envs.cli.console import OUT, new_table
 from bandit_envs.metrics import Quantity
 from bandit_envs.studies import LoadedStudy
+from bandit_envs.studies.appearance import plain_text
 from bandit_envs.studies.differences import corrected_p_values
 from bandit_envs.studies.expected import Row
 from bandit_envs.studies.results import PairResult
@@ -23,7 +24,7 @@ def show_summary(found: LoadedStudy) -> None:
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
     table = new_table(title, "policy", *headings, caption=_caption(found))
     for pair in pairs[:MAX_ROWS]:
-        label = study.label(pair.environment, pair.policy)
+        label = plain_text(study.label(pair.environment, pair.policy))
         if pair.runs < study.runs:
             label += f" ({pair.runs} runs so far)"
         cells = [_cell(study, pair, name, each) for name, each in study.summary.items()]
@@ -56,7 +57,7 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
     quantities = {name: study.summary[name] for name in differences[0].runs}
     headings = [quantity.heading for quantity in quantities.values()]
     table = new_table(
-        f"Differences to {study.policy_label(policy)} on the same problems",
+        f"Differences to {plain_text(study.policy_label(policy))} on the same problems",
         "policy",
         *headings,
         caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
@@ -73,7 +74,7 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
             t, wilcoxon = (f"{p:.2g}" if p >= 1e-4 else "<1e-4" for p in p_values[name])
             cells.append(f"{value} ({start} to {end})\np {t}, {wilcoxon}")
         pair = difference.pair
-        table.add_row(study.label(pair.environment, pair.policy), *cells)
+        table.add_row(plain_text(study.label(pair.environment, pair.policy)), *cells)
     OUT.print(table)
     if len(differences) > MAX_ROWS:
         OUT.print(f"In Python, load(folder).differences() has all {len(differences)} rows")

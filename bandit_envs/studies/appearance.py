@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -62,6 +64,31 @@ def check_colors(colors: object) -> dict[str, str]:
             expected = 'a colour of matplotlib, such as "tab:blue" or "#0072B2"'
             raise ValueError(f"color of {key} is {short_repr(color)}; expected {expected}")
     return dict(colors)
+
+
+def plain_text(label: str) -> str:
+    r"""Returns a label without formulas, for terminals and pages.
+
+    >>> plain_text(r"$\epsilon$-greedy, $c_{1}=2$")
+    'ε-greedy, c_1=2'
+    """
+    parts = label.split("$")
+    if len(parts) % 2 == 0:  # a lonely dollar begins no formula
+        return label
+    for place in range(1, len(parts), 2):
+        letters = re.sub(r"\\([A-Za-z]+) ?", _letter, parts[place])
+        parts[place] = letters.replace("{", "").replace("}", "")
+    return "".join(parts)
+
+
+def _letter(match: re.Match[str]) -> str:
+    """Returns the Greek letter of a command of LaTeX, or its name."""
+    name = match[1].removeprefix("var").upper().replace("LAMBDA", "LAMDA")  # as Unicode spells it
+    case = "SMALL" if match[1].islower() else "CAPITAL"
+    try:
+        return unicodedata.lookup(f"GREEK {case} LETTER {name}")
+    except KeyError:
+        return match[1]
 
 
 def _own_keys(choice_class: type[AnyChoice], item: object) -> list[str]:

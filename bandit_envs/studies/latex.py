@@ -69,12 +69,17 @@ def latex_table(
 
 
 def escape(text: str) -> str:
-    r"""Returns text as LaTeX writes it.
+    r"""Returns text as LaTeX writes it; formulas between dollar signs stay.
 
     >>> print(escape("ε-greedy, ε=0.1"))
     $\varepsilon$-greedy, $\varepsilon$=0.1
     """
-    return "".join(COMMANDS.get(sign, sign) for sign in text)
+    parts = text.split("$")
+    if len(parts) % 2 == 0:  # a lonely dollar begins no formula
+        parts = [text]
+    for place in range(0, len(parts), 2):
+        parts[place] = "".join(COMMANDS.get(sign, sign) for sign in parts[place])
+    return "$".join(parts)
 
 
 def _find_columns(study: Study, names: Sequence[str] | None) -> dict[str, Quantity]:

@@ -24,6 +24,7 @@ from bokeh.plotting import figure
 from bokeh.resources import Resources
 
 from bandit_envs.metrics import QUANTITIES
+from bandit_envs.studies.appearance import plain_text
 from bandit_envs.studies.choice import EnvironmentChoice
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.figures import study_figure
@@ -119,7 +120,9 @@ class Curves:
             own = found.get(str(environment), [])
             for panel in panels if own else []:
                 is_first = panel == panels[0]
-                self.headings.append(study.environment_label(environment) if is_first else "")
+                self.headings.append(
+                    plain_text(study.environment_label(environment)) if is_first else ""
+                )
                 drawn = self._draw(environment, own, panel, x_range)
                 x_range = drawn.x_range
                 self.figures.append(drawn)
@@ -131,7 +134,7 @@ class Curves:
             if place in self.renderers:
                 color, dash = self._style(place)
                 sample = f'<i style="border-top: 3px {dash} {color}"></i>'
-                label = html.escape(self._study.policy_label(policy))
+                label = html.escape(plain_text(self._study.policy_label(policy)))
                 box = f'<input type="checkbox" checked data-policy="{place}">'
                 boxes.append(f"<label>{box}{sample}{label}</label>")
         note = describe_choice(self._study)
@@ -171,7 +174,7 @@ class Curves:
             color, dash = self._style(place)
             source = _source(pair, panel, study)
             band = drawn.varea("step", "low", "high", source=source, color=color, alpha=0.2)
-            name = study.policy_label(pair.policy)
+            name = plain_text(study.policy_label(pair.policy))
             line = drawn.line(
                 "step", "value", source=source, color=color, line_dash=dash, width=1.5, name=name
             )
@@ -230,8 +233,8 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> DataTable | None:
     if not pairs:
         return None
     data: dict[str, Any] = {
-        "environment": [study.environment_label(pair.environment) for pair in pairs],
-        "policy": [study.policy_label(pair.policy) for pair in pairs],
+        "environment": [plain_text(study.environment_label(pair.environment)) for pair in pairs],
+        "policy": [plain_text(study.policy_label(pair.policy)) for pair in pairs],
         "runs": [pair.runs for pair in pairs],
     }
     columns = [

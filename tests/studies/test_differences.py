@@ -137,6 +137,8 @@ def test_a_table_of_latex_has_every_policy_by_environment(folder):
 
 
 def test_latex_gets_no_signs_of_its_own():
+    assert escape(r"$\alpha_{1}$ of 5%") == r"$\alpha_{1}$ of 5\%"
+    assert escape("costs $5") == r"costs \$5"
     assert escape("50% of a_b & {c} ~ #1^2") == (
         r"50\% of a\_b \& \{c\} \textasciitilde{} \#1\textasciicircum{}2"
     )
