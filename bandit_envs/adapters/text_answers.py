@@ -85,7 +85,8 @@ class ActionProbabilities:
         """Returns the told probabilities, divided by their sum, which must be about 1."""
         numbers = {name.lower(): number for number, name in enumerate(names)}
         probabilities = np.zeros(len(names))
-        for part in re.split(r"[,;\n]", _last_tagged(answer)):
+        parts = re.split(r"[,;\n]", _last_tagged(answer))
+        for part in filter(str.strip, parts):
             name, _, value = part.rpartition(":")
             number = numbers.get(name.strip().lower())
             if number is None or probabilities[number] > 0.0:

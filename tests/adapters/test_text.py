@@ -94,11 +94,13 @@ def test_told_probabilities_are_read():
     read = text.ActionProbabilities().read
     assert read("<Answer>red: 25%, BLUE: 75%</Answer>", NAMES).tolist() == [0.75, 0.0, 0.25]
     assert read("blue: 0.33; green: 0.33; red: 0.33", NAMES) == pytest.approx([1 / 3] * 3)
+    assert read("<Answer>\nblue: 0.25,\nred: 0.75\n</Answer>", NAMES).tolist() == [0.25, 0, 0.75]
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
+        ("", "sum to 0"),
         ("blue", "expected one of"),
         ("yellow: 1", "'yellow: 1'"),
         ("blue: 0.5, blue: 0.5", "each once"),
