@@ -86,22 +86,21 @@ class AnswerCache:
             self._read()
 
     def __call__(self, prompts: list[str]) -> Sequence[str]:
-        """Returns the answers to prompts; each has one."""
+        """Returns the answers to prompts; equal prompts have one answer."""
         return self.answer(prompts, [0] * len(prompts))
 
     def answer(self, prompts: list[str], draws: Sequence[int]) -> Sequence[str]:
         """Returns the answers to prompts and numbers; asks for those that are not in the file."""
         keys = [_key(prompt, draw) for prompt, draw in zip(prompts, draws)]
-        new = [place for place, key in enumerate(keys) if key not in self._answers]
+        new = {key: prompt for key, prompt in zip(keys, prompts) if key not in self._answers}
         if new:
-            found = ask(self._complete, [prompts[place] for place in new])
-            records = []
-            for place, answer in zip(new, found):
-                self._answers[keys[place]] = answer
-                record = {"key": keys[place], "prompt": prompts[place], "answer": answer}
-                records.append(json.dumps(record) + "\n")
+            found = ask(self._complete, list(new.values()))
+            lines = []
+            for (key, prompt), answer in zip(new.items(), found):
+                self._answers[key] = answer
+                lines.append(json.dumps({"key": key, "prompt": prompt, "answer": answer}) + "\n")
             with self._path.open("a", encoding="utf-8") as file:
-                file.writelines(records)
+                file.writelines(lines)
         return [self._answers[key] for key in keys]
 
     def _read(self) -> None:

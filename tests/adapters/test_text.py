@@ -240,6 +240,16 @@ def test_a_cache_repeats_a_run_without_calls(tmp_path):
     assert (run(refuse) == again).all()
 
 
+def test_a_cache_asks_for_an_answer_once(tmp_path):
+    asked = []
+    cache = text.AnswerCache(
+        lambda prompts: asked.extend(prompts) or list("abc")[: len(prompts)], tmp_path / "answers"
+    )
+    assert cache(["x", "y", "x"]) == ["a", "b", "a"]
+    assert asked == ["x", "y"]
+    assert cache.answer(["x", "x"], [1, 2]) == ["a", "b"]
+
+
 def cut_off(path):
     """Cuts off the end of a file, as if a run had been killed while it wrote its last line."""
     path.write_bytes(path.read_bytes()[:-9])
