@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -20,6 +19,7 @@ from bandit_envs.datasets.tables import (
     check_cells,
     errors_that_name,
     import_extra,
+    name_row,
     read_table,
     to_numbers,
 )
@@ -101,7 +101,7 @@ def read_outcomes(
             0, or lines contradict each other. The message names the file, the line and the column.
     """
     frame: DataFrame = source
-    named: AbstractContextManager[None] = contextlib.nullcontext()
+    named: AbstractContextManager[None] = nullcontext()
     if isinstance(source, (str, os.PathLike)):
         frame = read_table(source, "datasets")
         named = errors_that_name(Path(source))
@@ -187,9 +187,10 @@ def _arrange(frame: DataFrame, example: str, action: str) -> _Cells:
     is_second = pandas.Series(places).duplicated().to_numpy()
     if is_second.any():
         row = int(is_second.argmax())
+        first = int((places == places[row]).argmax())
         cell = f"{example} {frame[example].iloc[row]} and {action} {frame[action].iloc[row]}"
-        before = _place(frame, int((places == places[row]).argmax()))
-        raise ValueError(f"{_place(frame, row)} has {cell}, as {before} has; expected one outcome")
+        found = f"{name_row(frame, row)} has {cell}, as {name_row(frame, first)} has"
+        raise ValueError(f"{found}; expected one outcome")
     first_lines = np.unique(rows, return_index=True)[1]
     return _Cells(shape, places, first_lines, [str(name) for name in actions])
 
@@ -199,6 +200,8 @@ def _contexts_of(features: DataFrame, cells: _Cells) -> DataFrame:
     first = features.iloc[cells.first_lines]
     expected = first.iloc[cells.places // cells.shape[1]]
     is_same = features.to_numpy(object) == expected.to_numpy(object)
+    # What is missing in both is refused later, as missing.
+    is_same |= features.isna().to_numpy() & expected.isna().to_numpy()
     check_cells(features, is_same, "what the first line of the example has")
     return first
 
@@ -224,6 +227,7 @@ def read_routerbench(path: PathLike, text_features: TextFeatures | None = None) 
         raise ValueError(f"{Path(path).name} is a pickle, which runs code; expected CSV or Parquet")
     frame = read_table(path, "datasets")
     with errors_that_name(Path(path)):
+        _require_columns(frame, ["prompt"])
         suffix = "|total_cost"
         names = [str(name) for name in frame.columns]
         models = [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
@@ -262,7 +266,7 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
             continue
         missing = frame[name].isna().to_numpy()
         if missing.any():
-            place = _place(frame, int(missing.argmax()))
+            place = name_row(frame, int(missing.argmax()))
             raise ValueError(f"{place}, column {name} is empty; expected a text")
         features = make([str(cell) for cell in frame[name]])
         dense = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
@@ -280,11 +284,6 @@ def _join_turns(prompt: str) -> str:
     except (SyntaxError, ValueError):
         return prompt
     return "\n".join(map(str, turns)) if isinstance(turns, list) else prompt
-
-
-def _place(frame: DataFrame, row: int) -> str:
-    """Returns the name of a row, such as "line 3" of a file."""
-    return f"{frame.index.name or 'row'} {frame.index[row]}"
 
 
 def _require_columns(frame: DataFrame, names: Sequence[str]) -> None:

@@ -130,9 +130,14 @@ def check_cells(frame: DataFrame, is_good: NDArray[np.bool_], expected: str) -> 
     bad = np.argwhere(~is_good)
     if len(bad):
         row, column = bad[0]
-        place = f"{frame.index.name or 'row'} {frame.index[row]}, column {frame.columns[column]}"
+        place = f"{name_row(frame, row)}, column {frame.columns[column]}"
         found = str(frame.iat[row, column])
         raise ValueError(f"{place} is {found!r}; expected {expected}")
+
+
+def name_row(frame: DataFrame, row: int) -> str:
+    """Returns how messages call a row of a data frame, such as "line 3" of a file."""
+    return f"{frame.index.name or 'row'} {frame.index[row]}"
 
 
 def to_numbers(frame: DataFrame) -> NDArray[np.float64]:

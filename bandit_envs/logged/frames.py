@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import as_list, check_integer
-from bandit_envs.datasets.tables import import_extra
+from bandit_envs.datasets.tables import import_extra, name_row
 from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.layout import Layout, join_columns, split_log
 from bandit_envs.logged.log import BanditLog
@@ -166,8 +166,7 @@ def _check_column(frame: Any, name: str, is_good: Mask, expected: str) -> None:
 def _bad_value(frame: Any, name: str, position: int, expected: str) -> ValueError:
     """Returns the error of a value of a column, with its row or its line in a file."""
     found = f"column {name!r} is {frame[name].tolist()[position]!r}"
-    place = f"{frame.index.name or 'row'} {frame.index[position]}"
-    return ValueError(f"{found} in {place}; expected {expected}")
+    return ValueError(f"{found} in {name_row(frame, position)}; expected {expected}")
 
 
 def _read_embedding(frame: Any, names: Sequence[str]) -> Array | None:

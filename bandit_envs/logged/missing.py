@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bandit_envs.datasets.tables import name_row
+
 SHOWN = 5  # columns that a message has at most
 ADVICE = "--drop-missing, drop_missing=True or frame.dropna() leaves these rows out"
 
@@ -39,8 +41,7 @@ class MissingValues:
         for name in is_missing:
             number = int(is_missing[name].sum())
             if number:
-                index = frame.index[is_missing[name].to_numpy().argmax()]
-                place = f"{frame.index.name or 'row'} {index}"
+                place = name_row(frame, int(is_missing[name].to_numpy().argmax()))
                 columns[name] = Missing(number, f"{place} of {file}" if file else place)
         return cls(len(frame), int(is_missing.any(axis=1).sum()), columns)
 

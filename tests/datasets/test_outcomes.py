@@ -127,6 +127,8 @@ def test_routerbench_names_its_models_by_their_costs(tmp_path):
     table = datasets.read_routerbench(tmp_path / "bench.csv")
     assert table.actions == ["a/model", "b"]
     assert table.rewards.tolist() == [[1.0, 0.25], [0.0, 1.0]]
+    with pytest.raises(ValueError, match="no column 'prompt'"):
+        datasets.read_routerbench(write(tmp_path / "other.csv", ["b|total_cost", "1"]))
     with pytest.raises(ValueError, match="pickle"):
         datasets.read_routerbench(tmp_path / "bench.pkl")
 
@@ -160,6 +162,7 @@ def test_bad_tables_are_told_by_line_and_column(tmp_path, edit, message):
         ("a,15,small,0,0.1", "line 5 has id a and model small, as line 2 has"),
         ("a,15, small,0,0.1", "line 5 has id a and model"),
         ("b,99,large,0,0.1", "line 5, column length is '99'; expected what the first line"),
+        ("c,,large,1,0.1", "column length is 'nan'; expected a number"),
         ("c,1,,1,0.1", "line 5, column model"),
         (",1,small,1,0.1", "line 5, column id"),
         ("c,1,small,,0.1", "line 5, column score"),
