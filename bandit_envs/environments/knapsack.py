@@ -71,13 +71,13 @@ class CostlyArms(BanditPyEnvironment[None]):
 
 
 class ShadowPrices(NamedTuple):
-    """What one more of each would be worth to the best mix of actions.
+    """What the best mix of actions would earn more with a larger budget, and with more rounds.
 
     The optimum is `of_cost` times the budget plus `of_round` times the number of rounds.
     """
 
-    of_cost: float
-    of_round: float
+    of_cost: float  # for one unit more of the budget
+    of_round: float  # for one round more
 
 
 class Spending(NamedTuple):
@@ -132,18 +132,14 @@ class KnapsackBandit(Wrapper):
         if rounds is None and not self._paid.all():
             expected = "expected numbers above 0, as rounds is None"
             raise ValueError(f"costs is {short_repr(costs)}; {expected}")
+        self._shadow_prices = self._find_shadow_prices()
         share = BoundedArraySpec((), np.float32, 0.0, 1.0, "budget")
         self._observation_spec = with_entries(arms.observation_spec(), budget=share)
 
     @property
     def shadow_prices(self) -> ShadowPrices:
-        """What one more of the budget, and one more round, would be worth."""
-        if self.rounds is None:
-            return ShadowPrices(float((self._earned / self._paid).max()), 0.0)
-        prices = _find_prices(self._earned, self._paid)
-        values = (self._earned - np.multiply.outer(prices, self._paid)).max(axis=1).clip(0.0)
-        best = (prices * self.budget + values * self.rounds).argmin()
-        return ShadowPrices(float(prices[best]), float(values[best]))
+        """What one unit more of the budget, and one round more, would add to the optimum."""
+        return self._shadow_prices
 
     @property
     def optimum(self) -> float:
@@ -151,8 +147,17 @@ class KnapsackBandit(Wrapper):
 
         It is the value of the linear program in which costs keep to the budget on average.
         """
-        of_cost, of_round = self.shadow_prices
+        of_cost, of_round = self._shadow_prices
         return of_cost * self.budget + of_round * (self.rounds or 0)
+
+    def _find_shadow_prices(self) -> ShadowPrices:
+        """Returns the solution of the dual of the linear program of `optimum`."""
+        if self.rounds is None:
+            return ShadowPrices(float((self._earned / self._paid).max()), 0.0)
+        prices = _find_prices(self._earned, self._paid)
+        values = (self._earned - np.multiply.outer(prices, self._paid)).max(axis=1).clip(0.0)
+        best = (prices * self.budget + values * self.rounds).argmin()
+        return ShadowPrices(float(prices[best]), float(values[best]))
 
     def _reset(self) -> tuple[Spending, TimeStep]:
         size = self._batch_size
@@ -174,6 +179,7 @@ class KnapsackBandit(Wrapper):
         return goes_on if self.rounds is None else goes_on & (used.rounds < self.rounds)
 
     def _with_budget(self, time_step: TimeStep, used: Spending) -> TimeStep:
+        """Returns a time step whose observation tells which share of its budget a row has left."""
         left = np.where(self._goes_on(used), 1.0 - used.spent / self.budget, 0.0)
         observation = with_entries(time_step.observation, budget=left.astype(np.float32))
         return time_step._replace(observation=observation)
