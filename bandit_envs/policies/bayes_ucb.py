@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
+from bandit_envs.datasets.tables import import_extra
 from bandit_envs.policies.beliefs import Beliefs, beta_beliefs
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
 from bandit_envs.policies.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
-from bandit_envs.policies.special import import_special
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -55,7 +55,7 @@ class BayesUCBPolicy(IndexPolicy):
         **options: typing.Unpack[PolicyOptions],
     ) -> None:
         self._prior = check_prior(prior_successes, prior_failures)
-        import_special()
+        import_extra("scipy.special", "cli")
         super().__init__(**options)
 
     def _initial(self) -> CountsAndSteps:
@@ -66,7 +66,8 @@ class BayesUCBPolicy(IndexPolicy):
         # At the first step, all quantiles of one level are equal.
         t = np.maximum(learned.steps + 1, 2)[:, np.newaxis]
         successes, failures = learned.counts
-        return np.asarray(import_special().betainccinv(successes, failures, 1.0 / t))
+        special = import_extra("scipy.special", "cli")
+        return np.asarray(special.betainccinv(successes, failures, 1.0 / t))
 
     def _learn(self, learned: CountsAndSteps, trajectory: Trajectory) -> CountsAndSteps:
         places = self._row_offsets + trajectory.action

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.datasets.tables import import_extra
 from bandit_envs.policies.beta_counts import BetaCounts
-from bandit_envs.policies.special import import_special
 from bandit_envs.rendering import Knowledge
 
 NORMAL_95 = 1.959964
@@ -44,7 +44,7 @@ def beta_beliefs(posteriors: BetaCounts, prior: tuple[float, float] | None) -> B
     """
     successes, failures = posteriors
     total = successes + failures
-    special = import_special()
+    special = import_extra("scipy.special", "cli")
     return Beliefs(
         values=np.asarray(successes / total),
         counts=None if prior is None else total - sum(prior),
