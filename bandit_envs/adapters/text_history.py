@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.adapters.text_scenarios import Scenario
 from bandit_envs.arrays import Array, Floats
+from bandit_envs.base.checks import check_integer
 from bandit_envs.policies.policy import Actions
 
 
@@ -44,7 +45,7 @@ class History(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Tells how often each action was taken, and its mean reward, in so many `digits`."""
+    """Tells how often each action was taken, and its mean reward with `digits` digits."""
 
     digits: int = 3
 
@@ -74,10 +75,13 @@ class Summary:
 
 @dataclasses.dataclass(frozen=True)
 class LastRounds:
-    """Tells the last `count` rounds one by one, with rewards and contexts in so many `digits`."""
+    """Tells the last `count` rounds one by one; rewards and contexts have `digits` digits."""
 
     count: int = 100
     digits: int = 3
+
+    def __post_init__(self) -> None:
+        check_integer("count", self.count, minimum=1)
 
     def initial(self, batch_size: int, num_actions: int, context_dim: int) -> Rounds:
         """Returns what is known before the first round."""

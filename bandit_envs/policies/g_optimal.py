@@ -1,4 +1,4 @@
-"""The best action whose features, times unknown weights, give the largest mean reward."""
+"""The search for the best action where mean rewards are linear in features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RIDGE = 1e-9
 
 
 class GOptimalPolicy(BestArmPolicy):
-    """Finds the best action where mean rewards are linear in features, with the same weights.
+    """Finds the best action where mean rewards are linear in the features of the actions.
 
         A_t = argmax_a t w(a) - N(a),    stop if for each b other than a,
         (x(a) - x(b)) theta > s |x(a) - x(b)| sqrt(2 ln(pi^2 t^2 (K - 1) / (6 delta)))
@@ -140,7 +140,8 @@ def _check_features(features: ArrayLike, num_actions: int) -> Floats:
     dim = table.shape[1]
     rank = np.linalg.matrix_rank(table) if table.size else 0
     if rank < max(dim, 1):
-        raise ValueError(f"features have {dim} columns and rank {rank}; expected rank {dim}")
+        expected = f"expected rank {max(dim, 1)}"
+        raise ValueError(f"features have {dim} columns and rank {rank}; {expected}")
     if len(np.unique(table, axis=0)) < num_actions:
         raise ValueError("features have equal rows; expected different features for each action")
     return np.asarray(table / np.abs(table).max())

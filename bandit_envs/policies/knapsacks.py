@@ -31,11 +31,11 @@ SMALLEST = 1e-12
 
 
 class KnapsackPolicy(Policy):
-    """Chooses what earns most for its price, and learns from rewards that are vectors [2].
+    """Chooses the action that earns most for its price, and learns from rewards [B, 2].
 
-    The first number is the reward, from 0 to 1, and the second one the cost, from 0 to `max_cost`,
-    as `OutcomeTableBandit` with costs and `KnapsackBandit` pay them. If the observation has an
-    entry `budget`, a row without any budget left learns nothing.
+    The first number of a row is the reward, from 0 to 1, and the second one the cost, from 0 to
+    `max_cost`. `KnapsackBandit` and `OutcomeTableBandit` with costs pay such rewards. If the
+    observation has an entry `budget`, a row without any budget left learns nothing.
 
     A subclass implements `_earnings`, and what it learns.
 
@@ -101,8 +101,8 @@ class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
         prior_failures: the second parameter, from 0.1 to 1e6.
         **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
 
-    Source: Xia, Li, Qin, Yu & Liu, Thompson Sampling for Budgeted Multi-armed Bandits (2015), where
-    rewards and costs between 0 and 1 count as parts of a success.
+    Source: Xia, Li, Qin, Yu & Liu, Thompson Sampling for Budgeted Multi-armed Bandits (2015). Here,
+    rewards and costs between 0 and 1 count as parts of a success; there, as one by chance.
 
     >>> from bandit_envs import KnapsackBandit, StepDriver
     >>> env = KnapsackBandit([0.9, 0.5], [0.9, 0.1], budget=50, seed=0)
@@ -151,7 +151,7 @@ class Spendings(NamedTuple):
 
 
 class PrimalDualPolicy(KnapsackPolicy):
-    """Chooses the largest ratio of reward to price, whose price rises if too much is spent.
+    """Chooses the largest ratio of reward to price. Costs become dearer if too much is spent.
 
         A_t = argmax_a u(a) / (w l(a) + (1 - w) rho),    rho = budget / (rounds max_cost)
         w / (1 - w) *= (1 + e)^(l(A_t) - rho),           e = sqrt(ln 2 / (budget / max_cost))
@@ -188,7 +188,7 @@ class PrimalDualPolicy(KnapsackPolicy):
     ) -> None:
         if budget is None or rounds is None:
             found = f"budget is {budget} and rounds is {rounds}"
-            raise ValueError(f"{found}; expected two numbers, which no environment has told")
+            raise ValueError(f"{found}; expected two numbers, as the environment tells none")
         self._c = check_number("c", c, 0.0, MAX_PARAMETER)
         super().__init__(max_cost, **options)
         size = check_positive("budget", budget, maximum=MAX_PARAMETER) / self._max_cost

@@ -102,7 +102,7 @@ def check_estimator(name: str, estimator: Any) -> Any:
 
 
 def copy_unseeded(estimator: Any) -> Any:
-    """Returns a deep copy of an estimator; TypeError if there is none."""
+    """Returns a deep copy of an estimator with its seeds; TypeError if it cannot be copied."""
     try:
         return copy.deepcopy(estimator)
     except Exception as error:  # users' estimators may hold anything

@@ -184,6 +184,11 @@ def test_prompts_may_tell_the_last_rounds_with_contexts():
     assert "reward 1" not in prompt
 
 
+def test_a_history_has_at_least_one_round():
+    with pytest.raises(ValueError, match="count is 0"):
+        text.LastRounds(0)
+
+
 def test_prompts_offer_what_is_available():
     available = np.array([[True, False, True]])
     env = OutcomeStream(np.ones((1, 1)), np.ones((1, 3)), available=available)
