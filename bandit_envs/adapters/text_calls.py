@@ -68,7 +68,8 @@ class AnswerCache:
 
     A policy draws a number for each prompt. The file has an answer for each prompt and number.
     Equal prompts of a run thus get answers of their own, and a run with the same seed gets the same
-    answers again.
+    answers again. Give the cache to the policy itself: through another function, such as a `Meter`,
+    it gets no numbers, and equal prompts have one answer.
 
     Args:
         complete: takes a list of prompts and returns a list of answers.
