@@ -297,6 +297,8 @@ def outcomes(
             example=example,
             action=action,
         )
+    elif context or rewards or costs or example or action:
+        raise ValueError("path is empty, but columns are named; expected the path of their table")
     else:
         features, paid, spent = _draw_outcomes(rng)
         available = None

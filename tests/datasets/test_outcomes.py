@@ -113,6 +113,11 @@ def test_a_price_needs_costs(tmp_path):
         ENVIRONMENTS["outcomes"].make(str(path), context="length", rewards="small", price=2.0)
 
 
+def test_columns_need_a_table():
+    with pytest.raises(ValueError, match="path is empty"):
+        ENVIRONMENTS["outcomes"].make(rewards="small,large")
+
+
 def test_routerbench_names_its_models_by_their_costs(tmp_path):
     frame = pandas.DataFrame(
         {
