@@ -98,8 +98,11 @@ class LogSummary:
         return int(rows) // self.batch_size * self.batch_size
 
     def identify(self) -> str:
-        """Returns a text that summaries of other decisions hardly have."""
-        return f"{self}, fingerprint {self.fingerprint:016x}"
+        """Returns a text that summaries of other decisions hardly have.
+
+        It has no mean, which batches of other sizes may round otherwise.
+        """
+        return f"{self.size} rows, {self.num_actions} actions, fingerprint {self.fingerprint:016x}"
 
     def __str__(self) -> str:
         propensities = f"{self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"

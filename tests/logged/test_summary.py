@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from bandit_envs.logged import concatenate
+from bandit_envs.logged import BanditLog, concatenate
 from bandit_envs.logged.summary import LogRows, LogSummary
 from bandit_envs.logged.weight_histogram import EDGES, WeightHistogram
 from tests.logged.logs import drawn, small_log
@@ -47,6 +47,19 @@ def test_some_rows_of_batches_are_those_of_the_log(start, stop):
     rows = LogRows([log[:30], log[30:31], log[31:]], start, stop)
     assert len(rows) == stop - start
     assert concatenate([log[:0], *rows]) == log[start:stop]
+
+
+@pytest.mark.parametrize("clicks", [2001, 3333, 4445, 7777])
+def test_batches_of_any_size_identify_a_log(clicks):
+    rewards = np.zeros(20_000)
+    rewards[np.random.default_rng(clicks).permutation(20_000)[:clicks]] = 1.0
+    log = BanditLog(np.ones((20_000, 1)), np.zeros(20_000, int), rewards, np.full(20_000, 0.5))
+    whole = LogSummary.from_batches([log]).identify()
+    for size in (777, 4096):
+        parts = [log[start : start + size] for start in range(0, 20_000, size)]
+        assert LogSummary.from_batches(parts).identify() == whole
+    other = dataclasses.replace(log, reward=rewards[::-1] + rewards)
+    assert LogSummary.from_batches([other]).identify() != whole
 
 
 def test_histograms_of_parts_merge():
