@@ -18,6 +18,9 @@ MAX_ITERATIONS = 60
 LARGEST_CHANGE = 2.0
 """Of the logarithm of a proportion, in one iteration."""
 
+ROUNDINGS = 64
+"""The smallest gap of large means, in roundings of the best: less could vanish beside it."""
+
 FEW_ITERATIONS = 3
 """From the last proportions; if they are not enough, it starts anew."""
 
@@ -104,7 +107,7 @@ def optimal_weights(
     Args:
         law: of the rewards.
         means: [n, K].
-        leaders: the best action of each row, [n]. It is taken as better by `law.smallest_gap`.
+        leaders: the best action of each row, [n]. It is taken as better by a smallest gap.
         tolerance: the last change of these logarithms.
         start: proportions to start from, [n, K]; rows with a 0 start elsewhere.
     """
@@ -112,7 +115,8 @@ def optimal_weights(
     low, high = law.reward_range
     best = np.clip(means[rows, leaders], low + law.margin, high - law.margin)[:, np.newaxis]
     others = _best_first(means, leaders)[:, 1:]
-    others = np.minimum(others, best - law.smallest_gap)
+    gap = np.maximum(law.smallest_gap, ROUNDINGS * np.spacing(np.abs(best)))
+    others = np.minimum(others, best - gap)
     others = np.maximum(others, low + law.margin / 2.0)
     ratios = np.full_like(others, np.inf)
     if start is not None:

@@ -270,6 +270,13 @@ def test_the_characteristic_time_of_normal_rewards_has_no_unit_and_no_origin(mea
     np.testing.assert_allclose(found.proportions, 0.5)
 
 
+@pytest.mark.parametrize("mean", [0.0, 1e10, -1e14])
+def test_equal_means_have_proportions_wherever_their_origin_is(mean, teach, learned):
+    policy = TrackAndStopPolicy(0.1, reward_std=1.0, num_actions=2, batch_size=1, seed=0)
+    teach(policy, [[0], [1], [0]], np.full((3, 1), mean))
+    np.testing.assert_allclose(learned(policy).plan.weights, 0.5, atol=0.01)
+
+
 def test_the_evidence_of_normal_rewards_does_not_depend_on_their_origin():
     law = NormalLaw(1.0)
     for origin in (0.0, 1e6, -1e6):
