@@ -64,7 +64,8 @@ class EstimatorPolicy(Policy):
     posterior of the mean reward of its actions takes its place: `BetaPrior` for classifiers,
     `NormalPrior` for regressors. Rules that need one number take its quantile of level 0.9.
 
-    A subclass is a rule of choice: it asks `_values` or `_predictions`.
+    A subclass is a rule of choice. It asks `_scores_of_first` for scores, which tell apart what
+    rounds to a probability of 1, `_values` for mean rewards, or `_predictions` for all replicas.
 
     Args:
         estimator: a classifier or a regressor, with `fit` and `predict`; or its text, such as
