@@ -120,7 +120,9 @@ class Wrapper(KnownMeans, PyEnvironment):
     def render(
         self, mode: str = "rgb_array", row: int = 0, knowledge: Knowledge | None = None
     ) -> Any:
-        if knowledge is not None and self._maps_rewards:
+        if knowledge is None:
+            return self._env.render(mode, row)
+        if self._maps_rewards:
             raise ValueError(f"{self.name} maps rewards; expected no knowledge of theirs")
         return self._env.render(mode, row, knowledge)
 
