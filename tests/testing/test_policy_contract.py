@@ -95,7 +95,7 @@ def test_under_unittest_it_skips_what_does_not_apply():
     assert {why for _, why in result.skipped} == {
         "num_choices is 0",
         "Fixed does not learn",
-        "Fixed recommends no action",
+        "the policy recommends no action",
     }
 
 
