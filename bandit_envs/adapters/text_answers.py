@@ -84,15 +84,16 @@ class ActionProbabilities:
     def read(self, answer: str, names: Sequence[str]) -> Floats:
         """Returns the told probabilities, divided by their sum, which must be about 1."""
         numbers = {name.lower(): number for number, name in enumerate(names)}
-        probabilities = np.zeros(len(names))
+        probabilities = np.full(len(names), np.nan)
         parts = re.split(r"[,;\n]", _last_tagged(answer))
         for part in filter(str.strip, parts):
             name, _, value = part.rpartition(":")
             number = numbers.get(name.strip().lower())
-            if number is None or probabilities[number] > 0.0:
+            if number is None or not np.isnan(probabilities[number]):
                 expected = f"expected one of {', '.join(names)}, each once, as name: probability"
                 raise UnreadableAnswerError(f"the answer has {part.strip()!r}; {expected}")
             probabilities[number] = _probability(value)
+        probabilities = np.nan_to_num(probabilities)
         total = probabilities.sum()
         if abs(total - 1.0) > ROUNDING:
             problem = f"the probabilities of the answer sum to {total:g}; expected 1"

@@ -104,6 +104,7 @@ def test_told_probabilities_are_read():
         ("blue", "expected one of"),
         ("yellow: 1", "'yellow: 1'"),
         ("blue: 0.5, blue: 0.5", "each once"),
+        ("blue: 0, blue: 1", "each once"),
         ("blue: 0.5, red: 0.2", "sum to 0.7"),
         ("blue: half, red: 0.5", "'half'; expected a probability"),
         ("blue: nan", "expected a probability"),
