@@ -96,8 +96,19 @@ class TaskFolder:
         results = {}
         for source, task, runs, arrays in self._read_arrays():
             if self._sources.get(task) is source:
-                results[task] = to_result(self._study.metrics, self._steps, arrays, runs)
+                needed = self._needed(arrays)
+                results[task] = to_result(self._study.metrics, self._steps, needed, runs)
         return results
+
+    def _needed(self, arrays: Arrays) -> Arrays:
+        """Returns the arrays of a result that the study needs.
+
+        A study without quantiles also uses tasks that kept the sums of each run. Those of other
+        tasks may have kept none, or after other steps, and such sums do not merge.
+        """
+        if self._study.kept:
+            return arrays
+        return {name: array for name, array in arrays.items() if not name.endswith(".curves")}
 
     def _read_arrays(self) -> Iterator[tuple[Source, int, int, Arrays]]:
         """Yields where a result is, the number and the runs of its task, and its arrays."""
@@ -127,7 +138,9 @@ class TaskFolder:
             self._write_pack(sorted(records, key=attrgetter("path")))
         for path in self._records:
             path.unlink(missing_ok=True)
-        self._sources = {task: s for task, s in self._sources.items() if isinstance(s, Pack)}
+        self._sources = {
+            task: source for task, source in self._sources.items() if isinstance(source, Pack)
+        }
         self._records.clear()
         for path in self.path.glob(f"{CHECKPOINT}*"):  # of workers that were late
             if int(path.stem.removeprefix(CHECKPOINT)) in self:

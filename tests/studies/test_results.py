@@ -212,6 +212,19 @@ def test_what_a_study_only_shows_may_change(results):
     assert content(results / "tasks") == before
 
 
+def test_tasks_that_ran_with_quantiles_merge_with_those_that_ran_without(whole, results):
+    forget_tasks(results, [0])
+    other = results.parent / "other"
+    text = TINY.replace("steps = 5", "steps = 5\nquantiles = [0.1, 0.9]")
+    assert sweep(results.parent, text, output=other).code == 0
+    forget_tasks(other, range(1, 20))
+    shutil.copy(records_file(other), results / "tasks" / "other.records")
+    outcome = sweep(results.parent, TINY)
+    assert outcome.code == 0
+    assert "nothing to run" in outcome.err
+    assert tables(results) == tables(whole / "results")
+
+
 @pytest.mark.parametrize(
     "change", [("steps = 5", "steps = 6"), ("runs = 4", "runs = 8"), ("0.25", "0.3")]
 )
