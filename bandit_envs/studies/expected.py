@@ -94,8 +94,9 @@ class Expected:
     def __post_init__(self) -> None:
         if self.metric not in QUANTITIES:
             raise _error("metric", self.metric, ", ".join(QUANTITIES))
-        if not str(self.source).startswith(SOURCES):
-            raise _error("source", self.source, " or ".join(SOURCES))
+        if str(self.source).partition(":")[0] not in SOURCES:
+            kinds = " or ".join(SOURCES)
+            raise _error("source", self.source, f"{kinds}, then a colon and where it is from")
         given = [name for name in ("value", "at_most") if getattr(self, name) is not None]
         if len(given) != isinstance(self.policy, str):
             raise _error("policy", self.policy, "one with one value, or a list without a value")

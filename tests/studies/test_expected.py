@@ -119,6 +119,7 @@ def test_what_has_not_run_is_not_measured():
         ({"environment": "wheel"}, "environment is 'wheel'"),
         ({"metric": "loss"}, "metric is 'loss'"),
         ({"source": "hearsay"}, "source is 'hearsay'"),
+        ({"source": "published in a book"}, "source is 'published in a book'"),
         ({"value": "1"}, "value is '1'"),
         ({"at_most": 1}, "one value"),
         ({"worth": 1}, "unknown key 'worth'; expected metric, source"),
