@@ -145,6 +145,13 @@ def check_over(over: object, length: int) -> dict[str, list[float]]:
     return checked
 
 
+def check_expected(items: object) -> list[Any]:
+    """Returns a list of expected values, whose items `Expected` checks."""
+    if not isinstance(items, list):
+        raise TypeError(f"expected is {short_repr(items)}; expected [[expected]] tables")
+    return items
+
+
 def check_paired(paired: object, num_policies: int, num_environments: int) -> bool:
     """Returns whether policies and environments are paired, of which there must be as many."""
     if not isinstance(paired, bool):

@@ -19,6 +19,7 @@ from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice, parse_to
 from bandit_envs.studies.keys import (
     DEFAULT_PANELS,
     check_choices,
+    check_expected,
     check_keys,
     check_names,
     check_over,
@@ -168,7 +169,7 @@ class Study:
             quantiles=quantiles,
             labels=check_labels({**places.labels, **rules.labels, **given["labels"]}),
             colors=check_colors({**places.colors, **rules.colors, **given["colors"]}),
-            expected=given["expected"],
+            expected=check_expected(given["expected"]),
         )
 
     @classmethod

@@ -142,6 +142,8 @@ def test_a_title_is_one_line_that_a_terminal_can_show():
         ('["reward"]\npanels = ["reward"]', '["regret"]\npanels = []', "panels is empty"),
         ('panels = ["reward"]', "over = {k = 1}", "over is .*'k': 1"),
         ('panels = ["reward"]', "over = {k = [[1]]}", r"over is \[1\]; expected a number"),
+        ("runs = 4", "runs = 4\nexpected = 5", "expected is 5"),
+        ("runs = 4", "runs = 4\nexpected = {value = 1}", r"expected is \{"),
         ('name = "random"', "", "policy is .* name"),
         ('name = "random"', 'name = "random"\nseed = 1', "policy random has no parameter 'seed'"),
         ("[0, 0.25, 0.5, 1]", "[[0, 1]]", r"epsilon is \[0, 1\]"),
