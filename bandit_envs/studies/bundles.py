@@ -61,9 +61,9 @@ class Bundles:
     def note(self, outcome: Outcome) -> None:
         """Takes note of how long a bundle took."""
         found = outcome.seconds / outcome.num_tasks
-        self._seconds_per_task = (
-            found if not self._largest else (self._seconds_per_task + found) / 2
-        )
+        if self._largest:
+            found = (self._seconds_per_task + found) / 2
+        self._seconds_per_task = found
         self._largest = max(self._largest, outcome.num_tasks)
 
     def _size(self) -> int:

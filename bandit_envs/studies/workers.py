@@ -110,11 +110,11 @@ def run_bundle(bundle: Bundle) -> Outcome:
     else:
         study = _restored_study(bundle.folder, bundle.assignment)
         with WorkerFile(Path(bundle.folder), assignment.digest) as file:
-            problems = [
-                problem
-                for problem in (_try_task(study.task(number), file) for number in numbers)
-                if problem
-            ]
+            problems = []
+            for number in numbers:
+                problem = _try_task(study.task(number), file)
+                if problem:
+                    problems.append(problem)
     return Outcome(len(numbers), time.perf_counter() - start, tuple(problems))
 
 
