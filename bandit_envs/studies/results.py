@@ -208,9 +208,13 @@ def read_config(path: Path) -> dict[str, Any]:
     """Returns what config.json says; raises ValueError if it is not of this version's results."""
     try:
         config: dict[str, Any] = json.loads((path / "config.json").read_bytes())
-        found = config["study"].keys() and config["versions"]["results"]
-    except (AttributeError, OSError, KeyError, TypeError, ValueError, RecursionError):
-        raise ValueError(f"folder {path} holds no results of a study") from None
+        is_study = isinstance(config["study"], dict)
+        found = config["versions"]["results"]
+    except (OSError, KeyError, TypeError, ValueError, RecursionError):
+        is_study = False
+        found = None
+    if not is_study:
+        raise ValueError(f"folder {path} holds no results of a study")
     if found != FORMAT:
         age = "older" if found in range(FORMAT) else "newer"
         raise ValueError(f"folder {path} holds {age} results")
