@@ -87,8 +87,7 @@ def study_figure(
                 for environments in page_environments(study):
                     pages.savefig(_draw(study, pairs, environments, "", width))
         else:
-            figure = draw_study(study, pairs, width, style)
-            figure.savefig(buffer, format=file_format)
+            _draw_page(study, pairs, width).savefig(buffer, format=file_format)
     return buffer.getvalue()
 
 
@@ -112,7 +111,7 @@ def draw_study(
         style: a style of matplotlib, or the file of one.
     """
     with use_style(width, style):
-        return _draw(study, pairs, choose_environments(study, pairs), describe_choice(study), width)
+        return _draw_page(study, pairs, width)
 
 
 def _arms_image(study: Study, file_format: str) -> bytes:
@@ -124,6 +123,12 @@ def _arms_image(study: Study, file_format: str) -> bytes:
     buffer = io.BytesIO()
     imsave(buffer, env.render("rgb_array"), format="png")
     return buffer.getvalue()
+
+
+def _draw_page(study: Study, pairs: Sequence[PairResult], width: float | None) -> Figure:
+    """Returns a figure of one page, in the style that is in use."""
+    environments = choose_environments(study, pairs)
+    return _draw(study, pairs, environments, describe_choice(study), width)
 
 
 def _draw(

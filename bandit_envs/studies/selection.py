@@ -25,13 +25,18 @@ def has_rows(study: Study) -> bool:
     return bool(study.panels) and not study.over and "arms" not in study.panels
 
 
+def shows_all(study: Study) -> bool:
+    """Whether a figure of one page shows all environments of a study."""
+    return len(study.environment) <= MOST or not has_rows(study)
+
+
 def choose_environments(study: Study, pairs: Sequence[PairResult]) -> tuple[EnvironmentChoice, ...]:
     """Returns the environments that a figure of one page shows, in the study's order.
 
     If there are too many, they are those in which the policies differ most: by the range of their
     last means in the first panel, in standard errors.
     """
-    if len(study.environment) <= MOST or not has_rows(study):
+    if shows_all(study):
         return study.environment
     spreads = _spreads(study, pairs)
     order = sorted(study.environment, key=lambda each: -spreads.get(str(each), 0.0))
@@ -41,7 +46,7 @@ def choose_environments(study: Study, pairs: Sequence[PairResult]) -> tuple[Envi
 
 def page_environments(study: Study) -> list[tuple[EnvironmentChoice, ...]]:
     """Returns the environments of each page of a figure that may have several pages."""
-    if len(study.environment) <= MOST or not has_rows(study):
+    if shows_all(study):
         return [study.environment]
     size = CHOSEN if len(study.panels) == 1 else CHOSEN // 2
     starts = range(0, len(study.environment), size)
@@ -50,10 +55,9 @@ def page_environments(study: Study) -> list[tuple[EnvironmentChoice, ...]]:
 
 def describe_choice(study: Study) -> str:
     """Returns which environments a figure of one page shows, if it does not show all; else ""."""
-    number = len(study.environment)
-    if number <= MOST or not has_rows(study):
+    if shows_all(study):
         return ""
-    return f"the {CHOSEN} of {number} environments where policies differ most"
+    return f"the {CHOSEN} of {len(study.environment)} environments where policies differ most"
 
 
 def _spreads(study: Study, pairs: Sequence[PairResult]) -> dict[str, float]:
