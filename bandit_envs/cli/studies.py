@@ -119,7 +119,7 @@ def report(options: argparse.Namespace) -> int:
     if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
         raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
     found = studies.load(options.folder, **_given(options))
-    number = len(list(found.study.tasks()))
+    number = found.study.num_tasks
     if options.quantiles and found.num_missing == number:
         raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
     _write_and_show(found, figure, options.width, options.style)

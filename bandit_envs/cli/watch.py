@@ -3,8 +3,6 @@
 import argparse
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +12,7 @@ from bandit_envs.cli.console import OUT
 from bandit_envs.drivers import StepDriver
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
+from bandit_envs.rendering import Knowledge
 from bandit_envs.rendering.animation import check_animation_file, write_animation
 from bandit_envs.studies.choice import Environment, EnvironmentChoice, PolicyChoice, printable
 
@@ -36,7 +35,7 @@ def watch(options: argparse.Namespace) -> int:
     except (NotImplementedError, TypeError, ValueError) as error:
         subject = f"policy {rule} in environment {place}"
         raise ValueError(f"{subject}: {printable(error, place, rule)}") from error
-    OUT.print(f"{Path(options.output)}: {number} pictures", soft_wrap=True)
+    OUT.print(f"{options.output}: {number} pictures", soft_wrap=True)
     return 0
 
 
@@ -54,7 +53,7 @@ def _draw_steps(
 
 def _draw(env: Environment, policy: Policy, label: str) -> NDArray[np.uint8]:
     """Returns a picture of the first row, with what the policy knows of it if it can tell that."""
-    knowledge: Any = None
+    knowledge: Knowledge | None = None
     with contextlib.suppress(NotImplementedError):
         knowledge = policy.describe(0)._replace(title=label)
     image: NDArray[np.uint8] = env.render("rgb_array", 0, knowledge)

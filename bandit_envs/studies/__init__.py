@@ -6,7 +6,7 @@ tables, differences between policies, and figures. The command `bandit-envs` use
 >>> from bandit_envs.studies import Study
 >>> values = {"title": "Optimism", "runs": 20, "steps": 50}
 >>> choices = {"environment": ["testbed:k=5"], "policy": ["greedy", "ucb:c=1"]}
->>> len(list(Study.from_dict({**values, **choices}).tasks()))
+>>> Study.from_dict({**values, **choices}).num_tasks
 2
 """
 

@@ -80,8 +80,8 @@ def run(
             found = LoadedStudy.from_results(results)
             watcher.finish(found)
     if problems:
-        text = f"{len(problems)} tasks have failed, such as {problems[0]}"
-        raise TasksFailedError(text)
+        number = "1 task has" if len(problems) == 1 else f"{len(problems)} tasks have"
+        raise TasksFailedError(f"{number} failed, such as {problems[0]}")
     return found
 
 
