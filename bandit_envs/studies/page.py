@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 POINTS = 400
 """A curve has at most about so many points."""
 
-DEFAULT_PANELS = ("reward", "percent_optimal", "cumulative_regret")
+USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret")
 """What is drawn of a study whose figure shows no curves, as far as it is measured."""
 
 DASHES = dict(zip(LINES, ("solid", "dashed", "dotted", "dashdot")))
@@ -76,8 +76,9 @@ def study_page(study: Study, pairs: Sequence[PairResult]) -> str:
     if curves.figures:
         parts += ["<h2>Curves</h2>", curves.switches()]
         for place, heading in enumerate(curves.headings):
-            parts += [f"<h3>{html.escape(heading)}</h3>" if heading else ""]
-            parts += [f'<div class="curves">{places[f"curves-{place}"]}</div>']
+            if heading:
+                parts.append(f"<h3>{html.escape(heading)}</h3>")
+            parts.append(f'<div class="curves">{places[f"curves-{place}"]}</div>')
     parts += ["<h2>The study</h2>", f"<pre>{html.escape(study_text(study))}</pre>"]
     head = [
         '<meta charset="utf-8">',
@@ -114,7 +115,7 @@ class Curves:
         for pair in pairs:
             found.setdefault(str(pair.environment), []).append(pair)
         panels = [name for name in study.panels if name != "arms"]
-        panels = panels or [name for name in DEFAULT_PANELS if name in study.quantities]
+        panels = panels or [name for name in USUAL_CURVES if name in study.quantities]
         x_range: Any = None
         for environment in choose_environments(study, pairs):
             own = found.get(str(environment), [])
@@ -244,27 +245,30 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> DataTable | None:
     if any(pair.runs < study.runs for pair in pairs):
         columns.append(TableColumn(field="runs", title="runs so far"))
     for name, quantity in study.summary.items():
-        bands = np.array([pair.band(name, study)[1:, -1] for pair in pairs])
-        data[name] = bands[:, 0]
+        value, low, high = np.transpose([pair.band(name, study)[1:, -1] for pair in pairs])
         heading = quantity.heading
-        decimals = NumberFormatter(format=f"0.{'0' * quantity.decimals}", text_align="right")
+        decimals = _format_decimals(quantity.decimals)
+        data[name] = value
         columns.append(TableColumn(field=name, title=heading, formatter=decimals))
-        for end, values in (("low", bands[:, 1]), ("high", bands[:, 2])):
-            if study.quantiles or quantity.is_probability:
+        if study.quantiles or quantity.is_probability:
+            for end, values in (("low", low), ("high", high)):
                 field = f"{name}_{end}"
+                title = f"{heading}, {end}"
                 data[field] = values
-                columns.append(
-                    TableColumn(field=field, title=f"{heading}, {end}", formatter=decimals)
-                )
-        if not (study.quantiles or quantity.is_probability):
-            data[f"{name}_error"] = bands[:, 2] - bands[:, 0]
-            error = NumberFormatter(format=f"0.{'0' * (quantity.decimals + 1)}", text_align="right")
-            columns.append(
-                TableColumn(field=f"{name}_error", title="±", formatter=error, width=100)
-            )
+                columns.append(TableColumn(field=field, title=title, formatter=decimals))
+        else:
+            field = f"{name}_error"
+            finer = _format_decimals(quantity.decimals + 1)
+            data[field] = high - value
+            columns.append(TableColumn(field=field, title="±", formatter=finer, width=100))
     if len(study.environment) == 1:
         del columns[0]
     return _table(data, columns)
+
+
+def _format_decimals(decimals: int) -> NumberFormatter:
+    """Returns the format of numbers with so many decimals."""
+    return NumberFormatter(format=f"0.{'0' * decimals}", text_align="right")
 
 
 def _comparison(rows: Sequence[Row]) -> str:

@@ -27,7 +27,7 @@ def study_text(study: Study) -> str:
     for key, value in study.to_dict().items():
         is_empty = value in ([], {})
         is_usual = is_empty or (key in usual and value == usual[key])
-        if key == "panels" or not is_usual:  # without panels is another figure
+        if key == "panels" or not is_usual:  # an empty list of panels is another figure
             lines.append(f"{key} = {_text(value)}")
     return "\n".join(lines)
 
