@@ -62,12 +62,18 @@ def text(arms: Arms, knowledge: Knowledge | None = None) -> str:
             lines.append(f"{arm:4d} {value:7.2f}  {marks}".rstrip())
     if knowledge is not None:
         lines[0] += f"; {knowledge.title}"
-        for heading, texts in knowledge.columns():
-            width = max(map(len, lines[1:]))
-            cells = [heading, *texts]
-            wide = max(map(len, cells)) + 2
-            lines[1:] = [f"{line:<{width}}{cell:>{wide}}" for line, cell in zip(lines[1:], cells)]
+        lines[1:] = _append_columns(lines[1:], knowledge)
     return "\n".join(lines)
+
+
+def _append_columns(lines: list[str], knowledge: Knowledge) -> list[str]:
+    """Returns a header and a line for each arm, with columns of what a policy knows."""
+    for heading, texts in knowledge.columns():
+        cells = [heading, *texts]
+        length = max(map(len, lines))
+        width = max(map(len, cells)) + 2
+        lines = [f"{line:<{length}}{cell:>{width}}" for line, cell in zip(lines, cells)]
+    return lines
 
 
 def _marks(arms: Arms, arm: int, value: float, low: float, high: float) -> str:

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from bandit_envs.rendering.arms import Arms
 from bandit_envs.rendering.knowledge import Knowledge
 
-OPTIMAL, LAST, KNOWN = "#009E73", "#D55E00", "#0072B2"
-"""From the palette of Okabe & Ito, for readers who do not see all colours."""
+# From the palette of Okabe & Ito, for readers who do not see all colours.
+OPTIMAL = "#009E73"
+LAST = "#D55E00"
+KNOWN = "#0072B2"
 
 
 def arms_image(arms: Arms, knowledge: Knowledge | None = None) -> NDArray[np.uint8]:
@@ -93,8 +95,10 @@ def _draw_knowledge(axis: Axes, knowledge: Knowledge) -> list[Any]:
 
 def _draw_arms(axis: Axes, arms: Arms, knowledge: Knowledge | None) -> list[Any]:
     """Draws arms below the names of the environment and the policy; returns handles."""
-    means, kind = arms.values, "slate" if len(arms.optimal) > 1 else "arm"
-    last, heights = f"last {kind}", means[arms.action].tolist()
+    means = arms.values
+    kind = "slate" if len(arms.optimal) > 1 else "arm"
+    last = f"last {kind}"
+    heights = means[arms.action].tolist()
     colors = np.where(np.isin(np.arange(len(means)), arms.optimal), OPTIMAL, "0.75")
     title = arms.title if knowledge is None else f"{arms.title}\n{knowledge.title}"
     axis.set_title(title, loc="left", fontsize=12, parse_math=False)
@@ -104,11 +108,13 @@ def _draw_arms(axis: Axes, arms: Arms, knowledge: Knowledge | None) -> list[Any]
         axis.set_ylabel("Reward distribution")
         _violins(axis, means, arms.reward_std, colors)
         handles.append(Line2D([], [], color="black", label="value $q_*(a)$"))
-        last, heights = "last reward", arms.reward
+        last = "last reward"
+        heights = arms.reward
     else:
         axis.set_ylabel("Value of the item" if kind == "slate" else "Expected reward")
         available = means > -np.inf
-        (arm_numbers,), (others,) = available.nonzero(), (~available).nonzero()
+        (arm_numbers,) = available.nonzero()
+        (others,) = (~available).nonzero()
         axis.bar(arm_numbers, means[available], color=colors[available])
         if others.size:
             handles += axis.plot(others, 0.0 * others, "x", color="0.6", label="not available")
