@@ -44,11 +44,11 @@ class KnapsackRegretMetric(LevelMetric):
     array([4., 4.])
     """
 
-    def __init__(self, env: PyEnvironment) -> None:
+    def __init__(self, env: PyEnvironment, every: int | None = None) -> None:
         if not isinstance(env, KnapsackBandit):
             raise NotImplementedError(f"{env.name} is no KnapsackBandit")
         self._env = env
-        super().__init__()
+        super().__init__(every)
 
     def _initial_memory(self) -> Used:
         size = self._env.batch_size
