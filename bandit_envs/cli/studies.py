@@ -197,9 +197,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 
 def _make_study(values: Mapping[str, Any], options: argparse.Namespace) -> Study:
     """Returns the study of a file, with the values that options give."""
-    study = Study.from_dict({**values, **_given(options)})
-    compare(study, [])  # refuses expected values that do not fit, before anything runs
-    return study
+    return Study.from_dict({**values, **_given(options)})
 
 
 def _run(study: Study, name: str, options: argparse.Namespace) -> int:
