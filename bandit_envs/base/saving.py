@@ -91,7 +91,10 @@ def atomic_write(path: Path, content: Iterable[bytes]) -> None:
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Yields a file of another name, which is flushed and renamed to `path` in the end.
 
-    If it cannot, or if `path` is not a regular file, it raises OSError and changes nothing.
+    If an error occurs before that, the file is deleted, and what was at `path` stays.
+
+    Raises:
+        OSError: the file cannot be written, or `path` is not a regular file.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -110,7 +113,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def remove_temporary_files(folder: Path) -> None:
-    """Removes what `atomic_write` left in a folder where it was killed."""
+    """Removes the files that `atomic_file` left in a folder, if its process was killed."""
     for file in folder.glob(f".{'[0-9a-f]' * 32}.part"):
         file.unlink(missing_ok=True)
 

@@ -85,7 +85,7 @@ class Metric(Stateful, abc.ABC):
         seen: _Seen = self._state
         points = seen.points
         counts = seen.counts
-        if is_kept(counts[0], self._every):  # and so is the state before the first step
+        if is_kept(counts[0], self._every):  # step 0 counts as kept: the first step needs a row
             counts[1] += 1
             if counts[1] > len(points):
                 more = np.zeros((100 + len(points) // MORE_ROWS, 4))

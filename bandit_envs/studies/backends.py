@@ -1,4 +1,4 @@
-"""What does tasks and other things: processes or threads of this machine, or a cluster."""
+"""Applies functions to items in processes or threads of this machine, or on a cluster."""
 
 import contextlib
 import importlib
@@ -21,17 +21,17 @@ from bandit_envs.base.checks import check_integer
 IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 IN_FLIGHT = 3
-"""So many items a worker are on a cluster at once, which keeps its scheduler small."""
+"""A cluster has at most this many items per worker at once, which keeps its scheduler small."""
 
 SECONDS_BETWEEN_COUNTS = 5.0
-"""Workers of a Dask cluster are counted, and the head of a Ray cluster is asked, so often."""
+"""Seconds between two counts of a Dask cluster's workers; the longest wait for a Ray cluster."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
 class Apply(Protocol):
-    """Does a thing with each of some items, such as bundles of tasks."""
+    """Applies a function to each of some items, such as bundles of tasks."""
 
     def __call__(
         self, do: Callable[[Item], Outcome], items: Iterable[Item]
@@ -46,11 +46,11 @@ class Apply(Protocol):
 
 
 class ClusterError(ConnectionError):
-    """Workers, or what feeds them, are gone."""
+    """Workers, or the process that gives them work, have died."""
 
 
 def backend(name: str, workers: int, address: str | None) -> AbstractContextManager[Apply]:
-    """Starts workers, which ignore Ctrl-C, or joins a cluster. Yields what does things on them.
+    """Starts workers, which ignore Ctrl-C, or joins a cluster. Yields an `Apply` that uses them.
 
     Args:
         name: "loky" for processes, "threading", "dask" or "ray".
@@ -68,7 +68,7 @@ def backend(name: str, workers: int, address: str | None) -> AbstractContextMana
 
 
 class _Joblib:
-    """Does things in processes or threads of this machine."""
+    """Applies functions in processes or threads of this machine."""
 
     def __init__(self, name: str, workers: int) -> None:
         self._workers = workers
@@ -106,7 +106,7 @@ def _joblib(name: str, workers: int) -> Iterator[Apply]:
 
 
 class _Dask:
-    """Does things on a Dask cluster, whose workers may come and go."""
+    """Applies functions on a Dask cluster, whose workers may come and go."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -164,7 +164,7 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
 
 
 class _Ray:
-    """Does things on a Ray cluster, by tasks that Ray repeats if their worker dies."""
+    """Applies functions on a Ray cluster, in tasks that Ray repeats if their worker dies."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray

@@ -10,7 +10,7 @@ from typing import Any
 from bandit_envs.base.saving import load_state, save_state
 
 SECONDS_BETWEEN = 60.0
-"""A task is saved at most so often."""
+"""At least this many seconds lie between two checkpoints of a task."""
 
 MAX_SHARE = 0.05
 """Saving takes at most about this share of a task's time."""
@@ -44,7 +44,10 @@ class Checkpoint:
         return self._path is not None and time.monotonic() >= self._next
 
     def save(self, get_state: Callable[[], Any]) -> None:
-        """Writes what `get_state` returns. If that cannot be written, the task is not saved."""
+        """Writes what `get_state` returns.
+
+        After a state that `save_state` cannot write, such as a user's object, nothing is saved.
+        """
         if self._path is None:
             return
         start = time.monotonic()
