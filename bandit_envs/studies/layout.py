@@ -93,29 +93,47 @@ def add_axes(
     The panels of one environment stand one above the other. Those of several are a row each, or if
     there is one panel, stand side by side.
     """
-    num_panels = max(len(study.panels), 1)
-    scale = min(1.0, max(width / WIDTH, 0.55))
-    if not has_rows(study) or len(environments) == 1:
-        height = 3.4 * num_panels if study.panels else 4.6
-        figure.set_size_inches(width, 0.8 + scale * height)
-        axes = figure.subplots(num_panels, 1, sharex=True, squeeze=False)
-        return np.asarray(axes.reshape(1, num_panels))
     number = len(environments)
-    if num_panels > 1:
-        figure.set_size_inches(
-            max(width, _narrowest(num_panels, width)), 0.8 + 2.6 * scale * number
-        )
-        return np.asarray(figure.subplots(number, num_panels, sharex=True, squeeze=False))
+    if not has_rows(study) or number == 1:
+        return _add_stack(figure, len(study.panels), width)
+    if len(study.panels) > 1:
+        return _add_rows(figure, number, len(study.panels), width)
+    return _add_grid(figure, number, width)
+
+
+def _add_stack(figure: Figure, num_panels: int, width: float) -> NDArray[np.object_]:
+    """Adds axes one above the other; a higher one alone if there are no panels."""
+    number = max(num_panels, 1)
+    height = 3.4 * num_panels if num_panels else 4.6
+    figure.set_size_inches(width, 0.8 + _scale(width) * height)
+    axes = figure.subplots(number, 1, sharex=True, squeeze=False)
+    return np.asarray(axes.reshape(1, number))
+
+
+def _add_rows(figure: Figure, number: int, num_panels: int, width: float) -> NDArray[np.object_]:
+    """Adds a number of rows of axes, with one axis for each panel."""
+    height = 0.8 + 2.6 * _scale(width) * number
+    figure.set_size_inches(max(width, _narrowest(num_panels, width)), height)
+    return np.asarray(figure.subplots(number, num_panels, sharex=True, squeeze=False))
+
+
+def _add_grid(figure: Figure, number: int, width: float) -> NDArray[np.object_]:
+    """Adds a number of axes side by side, in as many rows as they need."""
     columns = _count_columns(number, width)
     rows = -(-number // columns)
     height = 2.6 if columns < 3 else 2.1
-    figure.set_size_inches(width, 0.8 + height * max(scale, 0.7) * rows)
+    figure.set_size_inches(width, 0.8 + height * max(_scale(width), 0.7) * rows)
     grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
     for axis in grid.flat[number:]:
         axis.remove()
     for axis in grid.flat[number - columns : number]:  # the lowest of each column
         axis.xaxis.set_tick_params(labelbottom=True)
     return np.asarray(grid.reshape(-1)[:number, np.newaxis])
+
+
+def _scale(width: float) -> float:
+    """Returns how high the axes of a figure are, as a part of those of a figure of full width."""
+    return min(1.0, max(width / WIDTH, 0.55))
 
 
 def axis_width(axis: Axes) -> float:
