@@ -179,10 +179,12 @@ class LoadedStudy:
     def write_tables(self) -> None:
         """Writes the tables to CSV files in the folder, as the command does."""
         write_tables(self.folder, self.study, self.pairs)
+        file = self.folder / "comparison.csv"
         comparison = self.compare()
         if comparison:
-            table = csv_rows([Row._fields, *comparison])
-            atomic_write(self.folder / "comparison.csv", [table])
+            atomic_write(file, [csv_rows([Row._fields, *comparison])])
+        else:
+            file.unlink(missing_ok=True)
 
     def _frame(self, name: str) -> DataFrame:
         pandas = _pandas()

@@ -84,6 +84,16 @@ def test_tasks_that_fail_are_told_and_the_others_are_kept(tmp_path):
         loaded.plot(quantiles=[0.1, 0.9])
 
 
+def test_a_comparison_goes_with_the_expected_values_of_the_study(tmp_path):
+    item = '{policy = "random", metric = "mean_reward", value = 0, source = "exact"}'
+    run(
+        parse(TINY.replace("steps = 5", f"steps = 5\nexpected = [{item}]")), tmp_path
+    ).write_tables()
+    assert (tmp_path / "comparison.csv").exists()
+    run(parse(TINY), tmp_path).write_tables()
+    assert not (tmp_path / "comparison.csv").exists()
+
+
 def test_nothing_finished_is_an_empty_frame(tmp_path):
     run(parse(TINY), tmp_path)
     forget_tasks(tmp_path, range(20))
