@@ -118,14 +118,11 @@ def report(options: argparse.Namespace) -> int:
     own = options.folder / OWN_FIGURE
     if figure.resolve() == own.resolve() and _figure_name(options) != OWN_FIGURE:
         raise ValueError(f"figure is {figure}, the study's own; expected another file for a view")
-    found = studies.load(options.folder, **_given(options))
-    number = found.study.num_tasks
-    if options.quantiles and found.num_missing == number:
-        raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
+    found = _load(options)
     _write_and_show(found, figure, options.width, options.style)
     show_differences(found, options.baseline)
     if found.num_missing:
-        OUT.print(f"{found.num_missing} of {number} tasks have not finished")
+        OUT.print(f"{found.num_missing} of {found.study.num_tasks} tasks have not finished")
     return 0
 
 
@@ -134,10 +131,18 @@ def show(options: argparse.Namespace) -> int:
     file = options.output or options.folder / "study.html"
     if file.suffix != ".html":
         raise ValueError(f"output is {file}; expected a file ending in .html")
-    found = studies.load(options.folder, **_given(options))
+    found = _load(options)
     found.write_page(file)
     OUT.print(f"Page: {file}", soft_wrap=True)
     return 0
+
+
+def _load(options: argparse.Namespace) -> LoadedStudy:
+    """Returns what has finished in a folder of results, in the view that options choose."""
+    found = studies.load(options.folder, **_given(options))
+    if options.quantiles and found.num_missing == found.study.num_tasks:
+        raise ValueError(f"{options.folder} has nothing that was run with --quantiles")
+    return found
 
 
 def folder_of(options: argparse.Namespace, name: str, is_usable: Callable[[Path], bool]) -> Path:

@@ -101,6 +101,14 @@ def test_a_page_ends_in_html_and_shows_other_panels(folder, tmp_path):
     assert file.read_text("utf-8").count('class="curves"') == 2
 
 
+def test_a_page_of_quantiles_takes_a_study_that_was_run_with_them(folder, tmp_path):
+    file = tmp_path / "page.html"
+    code, _, err = command_line.run("show", folder, "--quantiles", 0.1, 0.9, "--output", file)
+    assert code == 2
+    assert "nothing that was run with --quantiles" in err
+    assert not file.exists()
+
+
 DEEP = """
 function deep(root, selector) {
   const found = [...root.querySelectorAll(selector)];
