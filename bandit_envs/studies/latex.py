@@ -37,7 +37,8 @@ def latex_table(
     r"""Returns a table with a row for each pair that has finished all runs.
 
     It is in the style of the package booktabs. A cell is a mean with its standard error, or with
-    the study's quantiles, a median with these.
+    the study's quantiles, a median with these. A probability has Wilson's interval of the same
+    confidence as one standard error, 68.3%.
 
     Args:
         study: the study.
