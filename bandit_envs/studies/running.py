@@ -63,14 +63,18 @@ def run(
         TasksFailedError: tasks have failed. What has finished is kept.
         ValueError: the folder holds something else, or another run uses it.
     """
-    # These need packages of the extra "cli", which loading the package does not.
+    # These are packages of the extra "cli", or need some; loading the package does not.
+    import threadpoolctl  # noqa: PLC0415
+
     from bandit_envs.studies.backends import backend as start_backend  # noqa: PLC0415
     from bandit_envs.studies.results import Results  # noqa: PLC0415
 
     compare(study, [])  # refuses expected values that do not fit, before anything runs
     watcher = observer or RunObserver()
     results = Results(Path(folder), study)
-    with start_backend(backend, workers, address) as apply, results.lock(overwrite):
+    # Tasks limit the threads of linear algebra in their process, which may be this one.
+    own_threads = threadpoolctl.threadpool_limits(1 if backend == "threading" else None)
+    with own_threads, start_backend(backend, workers, address) as apply, results.lock(overwrite):
         results.load()
         try:
             problems = _run_missing(results, apply, watcher)

@@ -118,6 +118,16 @@ def test_two_threads_write_what_one_writes(tmp_path, text):
     assert tables(tmp_path / "1") == tables(tmp_path / "2")
 
 
+def test_threads_leave_linear_algebra_as_it_was(tmp_path):
+    working._use_one_thread.cache_clear()
+    libraries = working.threadpoolctl.threadpool_info
+    with working.threadpoolctl.threadpool_limits(2):
+        before = [library["num_threads"] for library in libraries()]
+        run(parse(TINY), tmp_path, backend="threading")
+        after = [library["num_threads"] for library in libraries()]
+    assert after[: len(before)] == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [CONTEXTUAL, TESTBED], ids=["contextual", "testbed"])
 def test_two_processes_write_what_one_writes(tmp_path, text):
