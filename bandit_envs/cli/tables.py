@@ -107,15 +107,13 @@ def _caption(found: LoadedStudy) -> str:
 
 def _cell(study: Study, pair: PairResult, name: str, quantity: Quantity) -> str:
     """Returns the last value of a quantity as text, with what it varies by over runs."""
-    _, value, low, high = pair.band(name, study)[:, -1]
+    value, low, high = pair.last(name, study)
     center, start, end, error = quantity.texts(value, low, high, high - value, error=high - value)
     if pair.runs == 1:
         return center
     if study.quantiles:
         return f"{center}\n({start} to {end})"
     if quantity.is_probability:
-        low, high = pair.statistics(name).at(-1).wilson_interval(0.95)
-        start, end = quantity.texts(float(low), float(high), error=float(high - low))
         return f"{center} ({start} to {end})"
     lines = [f"{center} ±{error}"]
     quantiles = pair.quantiles(name)

@@ -37,8 +37,7 @@ def latex_table(
     r"""Returns a table with a row for each pair that has finished all runs.
 
     It is in the style of the package booktabs. A cell is a mean with its standard error, or with
-    the study's quantiles, a median with these. A probability has Wilson's interval of the same
-    confidence as one standard error, 68.3%.
+    the study's quantiles, a median with these. A probability has Wilson's 95% interval.
 
     Args:
         study: the study.
@@ -101,7 +100,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def _cell(study: Study, pair: PairResult, name: str, quantity: Quantity) -> str:
     """Returns the last value of a quantity, with what it varies by over runs."""
-    _, value, low, high = pair.band(name, study)[:, -1]
+    value, low, high = pair.last(name, study)
     error = high - value
     center, start, end, spread = quantity.texts(value, low, high, error, error=error)
     if pair.runs == 1:

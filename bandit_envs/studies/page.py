@@ -245,7 +245,7 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> DataTable | None:
     if any(pair.runs < study.runs for pair in pairs):
         columns.append(TableColumn(field="runs", title="runs so far"))
     for name, quantity in study.summary.items():
-        value, low, high = np.transpose([pair.band(name, study)[1:, -1] for pair in pairs])
+        value, low, high = np.transpose([pair.last(name, study) for pair in pairs])
         heading = quantity.heading
         decimals = _format_decimals(quantity.decimals)
         data[name] = value

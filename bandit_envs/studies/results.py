@@ -18,6 +18,7 @@ import filelock
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.arrays import Floats
 from bandit_envs.base import saving
 from bandit_envs.metrics import QUANTITIES, Statistics, of_runs
 from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice
@@ -42,6 +43,24 @@ class PairResult(NamedTuple):
         """Returns the statistics over runs of a quantity."""
         quantity = QUANTITIES[name]
         return quantity.statistics(self.result[quantity.metric])
+
+    def probability_interval(self, name: str) -> tuple[Floats, Floats]:
+        """Returns the ends of Wilson's 95% interval of a probability after each step: [n] each."""
+        low, high = self.statistics(name).wilson_interval(0.95)
+        return np.atleast_1d(low), np.atleast_1d(high)
+
+    def last(self, name: str, study: Study) -> tuple[float, float, float]:
+        """Returns the last value of a quantity, and the ends of what tables show beside it.
+
+        These are the study's outer quantiles, Wilson's 95% interval of a probability, or else the
+        mean less and plus its standard error.
+        """
+        _, value, low, high = self.band(name, study)[:, -1]
+        if QUANTITIES[name].is_probability and not study.quantiles:
+            lows, highs = self.probability_interval(name)
+            low = lows[-1]
+            high = highs[-1]
+        return float(value), float(low), float(high)
 
     def quantiles(self, name: str) -> dict[float, float]:
         """Returns the quantiles over runs that a quantity has beside its mean, by their levels."""

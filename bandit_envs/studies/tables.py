@@ -97,9 +97,9 @@ def _means_and_errors(pair: PairResult, names: Iterable[str]) -> dict[str, Float
             columns[name] = np.atleast_1d(statistics.mean)
             columns[f"{name}_se"] = np.atleast_1d(statistics.standard_error)
             if QUANTITIES[name].is_probability:
-                low, high = statistics.wilson_interval(0.95)
-                columns[f"{name}_low"] = np.atleast_1d(low)
-                columns[f"{name}_high"] = np.atleast_1d(high)
+                low, high = pair.probability_interval(name)
+                columns[f"{name}_low"] = low
+                columns[f"{name}_high"] = high
     return columns
 
 
