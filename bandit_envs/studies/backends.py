@@ -23,6 +23,9 @@ IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)
 IN_FLIGHT = 3
 """A cluster has at most this many items per worker at once, which keeps its scheduler small."""
 
+SECONDS_OF_ITEM = 10.0
+"""How long a worker should have to do for an item that is sent to it."""
+
 SECONDS_BETWEEN_COUNTS = 5.0
 """Seconds between two counts of a Dask cluster's workers; the longest wait for a Ray cluster."""
 
@@ -32,6 +35,9 @@ Outcome = TypeVar("Outcome")
 
 class Apply(Protocol):
     """Applies a function to each of some items, such as bundles of tasks."""
+
+    seconds_of_item: float
+    """How long an item should take: long where it costs time to send one."""
 
     def __call__(
         self, do: Callable[[Item], Outcome], items: Iterable[Item]
@@ -73,7 +79,10 @@ class _Joblib:
     def __init__(self, name: str, workers: int) -> None:
         self._workers = workers
         options = {}
+        # Nothing stops a thread within an item, and Python should not end while one runs.
+        self.seconds_of_item = 0.0
         if name == "loky":
+            self.seconds_of_item = SECONDS_OF_ITEM
             options = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
         self._parallel = joblib.Parallel(
             workers, backend=name, return_as="generator_unordered", batch_size=1, **options
@@ -87,8 +96,8 @@ class _Joblib:
             for outcome in outcomes:  # noqa: UP028  # it is closed below, without a warning
                 yield outcome
         except BrokenProcessPool as error:
-            codes = re.findall(r"\{(.*?)\}", str(error))
-            how = f" ({codes[0]})" if codes else ""
+            codes = re.search(r"\{(.*?)\}", str(error))
+            how = f" ({_join_once(codes[1])})" if codes else ""
             text = f"a worker process has died{how}, as it does if there is too little memory"
             raise ClusterError(text) from error
         finally:
@@ -100,6 +109,11 @@ class _Joblib:
         return self._workers
 
 
+def _join_once(names: str) -> str:
+    """Returns a list of names with commas, each once."""
+    return ", ".join(dict.fromkeys(names.split(", ")))
+
+
 @contextlib.contextmanager
 def _joblib(name: str, workers: int) -> Iterator[Apply]:
     yield _Joblib(name, workers)
@@ -107,6 +121,8 @@ def _joblib(name: str, workers: int) -> Iterator[Apply]:
 
 class _Dask:
     """Applies functions on a Dask cluster, whose workers may come and go."""
+
+    seconds_of_item = SECONDS_OF_ITEM
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -165,6 +181,8 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
 
 class _Ray:
     """Applies functions on a Ray cluster, in tasks that Ray repeats if their worker dies."""
+
+    seconds_of_item = SECONDS_OF_ITEM
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray

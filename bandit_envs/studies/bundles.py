@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 
 from bandit_envs.studies.workers import Bundle, Outcome
 
-SECONDS = 10.0
-"""How long a bundle should take."""
-
 MAX_RANGES = 20
 """A bundle has at most so many ranges of tasks, which keeps small what is sent."""
 
@@ -27,18 +24,25 @@ class Bundles:
         assignment: the token of what workers know of the study.
         tasks: the numbers of the tasks to run, in increasing order.
         count_workers: returns how many workers there are.
+        seconds: how long a bundle should take.
     """
 
     def __init__(
-        self, folder: str, assignment: str, tasks: Sequence[int], count_workers: Callable[[], int]
+        self,
+        folder: str,
+        assignment: str,
+        tasks: Sequence[int],
+        count_workers: Callable[[], int],
+        seconds: float = 10.0,
     ) -> None:
         self._folder = folder
         self._assignment = assignment
         self._tasks = tasks
         self._count_workers = count_workers
+        self._seconds = seconds
         self._num_sent = 0
         self._largest = 0
-        self._seconds_per_task = SECONDS
+        self._seconds_per_task = seconds
 
     def __iter__(self) -> Bundles:
         return self
@@ -69,5 +73,5 @@ class Bundles:
     def _size(self) -> int:
         """Returns how many tasks the next bundle should have."""
         share = (len(self._tasks) - self._num_sent) // (SHARE * self._count_workers())
-        wanted = int(SECONDS / max(self._seconds_per_task, 1e-6))
+        wanted = int(self._seconds / max(self._seconds_per_task, 1e-6))
         return max(1, min(share, wanted, 2 * self._largest))

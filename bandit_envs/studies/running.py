@@ -101,7 +101,9 @@ def _run_missing(results: Results, apply: Apply, observer: RunObserver) -> list[
         return []
     numbers = [task.number for task in tasks]
     token = results.assignment.token
-    bundles = Bundles(str(files.path), token, numbers, apply.count_workers)
+    bundles = Bundles(
+        str(files.path), token, numbers, apply.count_workers, seconds=apply.seconds_of_item
+    )
     problems: list[str] = []
     with closing(apply(run_bundle, bundles)) as outcomes:
         for outcome in outcomes:
