@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -163,6 +164,11 @@ def finish(process, timeout=300):
     """Waits for a process that `start` started."""
     out, err = process.communicate(timeout=timeout)
     return Outcome(process.returncode, out, err)
+
+
+def line_of(*arguments):
+    """Returns the line that a shell would start `bandit-envs` with arguments by."""
+    return shlex.join(["bandit-envs", *map(str, arguments)])
 
 
 def wait_for(condition, process, seconds=60):

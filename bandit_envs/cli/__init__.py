@@ -4,6 +4,7 @@ import argparse
 import io
 import os
 import pkgutil
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -28,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns 0; 1 after failures, 2 for wrong input, 130 after Ctrl-C."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # ± and ε are not in every encoding
         sys.stdout.reconfigure(errors="replace")
-    options, unknown = make_parser().parse_known_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options, unknown = make_parser().parse_known_args(given)
+    options.line = shlex.join(["bandit-envs", *given])
     try:
         if unknown:
             hint = _hint(unknown[0], options)
@@ -47,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problem = f"the memory is full: {printable(error)}"
     except KeyboardInterrupt:
         is_short = options.command in ("evaluate", "learn", "watch")
-        rest = "nothing was written" if is_short else "the same command resumes it"
+        rest = "nothing was written" if is_short else f"this resumes it: {options.line}"
         print(f"interrupted: {rest}", file=sys.stderr)
         return 130
     print(f"bandit-envs: {problem}", file=sys.stderr)
@@ -56,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _hint(unknown: str, options: argparse.Namespace) -> str:
     """Returns what somebody may have meant by an argument that a subcommand does not take."""
-    names = vars(options).keys() - {"command", "func"}
+    names = vars(options).keys() - {"command", "func", "line"}
     known = [name.replace("_", "-") for name in names]
     if unknown.partition(":")[0] in POLICIES and "policy" in known:
         return f"did you mean --policy {unknown}?"

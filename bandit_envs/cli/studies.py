@@ -230,7 +230,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
         if not seen.has_started:
             raise
         text = f"stopped: {printable(error)}"
-        ERR.print(f"{text}; the same command resumes it in {folder}", soft_wrap=True)
+        ERR.print(f"{text}; this resumes it: {options.line}", soft_wrap=True)
         return 1
     return 0 if seen.is_good else 1
 

@@ -20,6 +20,7 @@ from tests.command_line import (
     TINY,
     finish,
     finished_tasks,
+    line_of,
     start,
     sweep,
     tables,
@@ -73,7 +74,7 @@ def test_a_task_that_kills_its_workers_ends_the_run(tmp_path, cluster):
     assert code == 1
     assert "bandit_envs/studies" not in err  # the cluster's own processes may write what they like
     (line,) = [line for line in err.splitlines() if line.startswith("stopped: ")]
-    assert line.endswith(f"the same command resumes it in {output}")
+    assert line.endswith(f"; this resumes it: {line_of(*arguments)}")
     assert "have died" in line
     assert len(finished_tasks(output)) < 20
     assert finish(start(*arguments)).code == 0

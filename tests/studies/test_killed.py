@@ -13,6 +13,7 @@ from tests.command_line import (
     TINY,
     finish,
     finished_tasks,
+    line_of,
     rows,
     run_testbed,
     start,
@@ -69,7 +70,8 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
         code, out, err = run_testbed(tmp_path, *SMALL)
     folder = tmp_path / "results"
     assert code == 130
-    assert err.endswith("interrupted: the same command resumes it\n")
+    line = line_of("testbed", *SMALL, "--output", folder)
+    assert err.endswith(f"interrupted: this resumes it: {line}\n")
     assert "greedy" in out
     assert len(rows(folder / "summary.csv")) == len(finished_tasks(folder)) == 2
     assert (folder / "figure.png").exists()
@@ -86,14 +88,15 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
         pytest.importorskip("distributed")
     study = TINY.replace("steps = 5", "steps = 3000").replace("runs = 4", "runs = 12")
     output = tmp_path / "results"
-    arguments = ("--output", output, "--workers", "2", "--backend", backend)
-    process = start("sweep", write(tmp_path, study), *arguments)
+    options = ("--output", output, "--workers", "2", "--backend", backend)
+    arguments = ("sweep", write(tmp_path, study), *options)
+    process = start(*arguments)
     wait_for(lambda: len(finished_tasks(output)) > 14, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     code, out, err = finish(process)
     assert code == 130
     assert "Traceback" not in err
-    assert err.endswith("interrupted: the same command resumes it\n")
+    assert err.endswith(f"interrupted: this resumes it: {line_of(*arguments)}\n")
     assert "random" in out
     assert rows(output / "summary.csv")[0]["policy"] == "random"
     assert not list(output.rglob(".*.part"))

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pickle
+import shlex
 
 import numpy as np
 import pytest
@@ -33,11 +34,13 @@ from tests.command_line import (
     TINY,
     finish,
     finished_tasks,
+    line_of,
     start,
     sweep,
     tables,
     write,
 )
+from tests.command_line import run as run_command
 from tests.studies.test_study import parse, study
 
 
@@ -189,7 +192,7 @@ def test_a_dead_worker_ends_the_run_with_one_line_and_keeps_what_was_finished(tm
     assert "Traceback" not in err
     (line,) = [line for line in err.splitlines() if line.startswith("stopped: ")]
     assert "a worker process has died (EXIT(3))" in line
-    assert line.endswith(f"the same command resumes it in {output}")
+    assert line.endswith(f"; this resumes it: {line_of(*arguments)}")
     assert len(finished_tasks(output)) < 20
     assert finish(start(*arguments)).code == 0
     sweep(tmp_path, TINY, output="undisturbed")
@@ -250,6 +253,20 @@ def test_a_full_disk_ends_the_run_and_damages_nothing(tmp_path, monkeypatch, fai
     assert sweep(tmp_path, TINY).code == 0
     sweep(tmp_path, TINY, output="undisturbed")
     assert tables(output) == tables(tmp_path / "undisturbed")
+
+
+def test_the_last_words_of_a_run_that_stopped_are_the_command_that_resumes_it(
+    tmp_path, monkeypatch
+):
+    with monkeypatch.context() as disk:
+        fail_in_write(7, disk)
+        code, _, err = sweep(tmp_path, TINY, "--backend", "threading", output="my results")
+    assert code == 1
+    _, _, line = err.strip().rpartition("this resumes it: ")
+    command, *arguments = shlex.split(line)
+    assert command == "bandit-envs"
+    assert run_command(*arguments).code == 0
+    assert len(finished_tasks(tmp_path / "my results")) == 20
 
 
 def test_what_a_task_keeps_grows_with_its_steps_and_by_one_number_a_metric_with_its_runs(tmp_path):
