@@ -63,8 +63,11 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
         caption="with 95% intervals of the mean over runs, and p-values by t-test and Wilcoxon's"
         " test, corrected by Holm for the number of policies",
     )
-    shown = zip(differences[:MAX_ROWS], corrected_p_values(differences))
-    for difference, p_values in shown:
+    shown = differences[:MAX_ROWS]
+    # Holm corrects for all policies of an environment, so those without a row are tested, too.
+    environments = {str(each.pair.environment) for each in shown}
+    tested = [each for each in differences if str(each.pair.environment) in environments]
+    for difference, p_values in zip(shown, corrected_p_values(tested)):
         cells = []
         for name, quantity in quantities.items():
             statistics = difference.statistics(name)

@@ -120,6 +120,16 @@ def test_the_report_compares_with_any_policy_and_tells_p_values(folder):
     assert "baseline is thompson; expected one of greedy" in err
 
 
+def test_a_report_that_shows_some_rows_corrects_for_all_policies(folder, monkeypatch):
+    monkeypatch.setattr("bandit_envs.cli.tables.MAX_ROWS", 4)  # 3 of an environment, 1 of the next
+    shown = command_line.run("report", folder).out.partition("Differences to")[2]
+    frame = load(folder).differences()
+    rows = frame[frame.quantity == frame.quantity[0]].iloc[:4]
+    found = [line.split()[1:3] for line in shown.splitlines() if line.split()[:1] == ["p"]]
+    expected = [[f"{row.p_t_holm:.2g},", f"{row.p_wilcoxon_holm:.2g}"] for row in rows.itertuples()]
+    assert found == expected
+
+
 def test_a_table_of_latex_has_every_policy_by_environment(folder):
     found = load(folder)
     lines = found.to_latex(["mean_reward"]).splitlines()
