@@ -90,7 +90,7 @@ def folder(tmp_path_factory):
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 3, 400)
-    clicks = (rng.random(400) < [0.2, 0.4, 0.6][0] + 0.2 * actions).astype(float)
+    clicks = (rng.random(400) < 0.2 + 0.2 * actions).astype(float)
     columns = {
         "age": rng.normal(size=400),
         "visits": rng.poisson(3.0, 400),
@@ -107,7 +107,8 @@ def folder(tmp_path_factory):
     (folder / "clicks").mkdir()
     table[:200].to_csv(folder / "clicks" / "a.csv", index=False)
     table[200:].to_csv(folder / "clicks" / "b.csv", index=False)
-    return folder
+    yield folder
+    sys.modules.pop("mine", None)  # other tests have modules of this name
 
 
 @pytest.mark.slow
