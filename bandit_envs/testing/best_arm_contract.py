@@ -1,10 +1,10 @@
-"""The part of the contract on policies that look for the best action: what they recommend."""
+"""The contract of policies that look for the best action, as a class of tests."""
 
 from __future__ import annotations
 
 import copy
 import tempfile
-import unittest
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,22 @@ from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.policies import BestArmPolicy, Policy
 from bandit_envs.testing.comparison import assert_identical, require
-from bandit_envs.testing.policy_contract_part import PolicyContractPart
+from bandit_envs.testing.policy_contract import PolicyContract
 from bandit_envs.testing.policy_run import rows_of, run_policy
 from bandit_envs.trajectories import TimeStep
 
 
-class BestArmContract(PolicyContractPart):
-    """What a policy recommends, and what its rows do once they have stopped."""
+class BestArmContract(PolicyContract):
+    """The tests that every `BestArmPolicy` must pass: those of `PolicyContract`, and more.
+
+    They are about what a policy recommends, and what its rows do once they have stopped.
+
+    >>> from bandit_envs import LUCBPolicy
+    >>> class TestLUCB(BestArmContract):
+    ...     def make_policy(self, env, seed):
+    ...         return LUCBPolicy(0.1, num_actions=4, batch_size=env.batch_size, seed=seed)
+    >>> TestLUCB().test_recommended_actions_are_available()
+    """
 
     def test_recommended_actions_are_available(self) -> None:
         for env, policy in [self._pair(), *self._with_masks()]:
@@ -80,10 +89,10 @@ class BestArmContract(PolicyContractPart):
 
 
 def _best_arm_policy(policy: Policy) -> BestArmPolicy:
-    """Returns the policy, or skips the test if it does not look for the best action."""
-    if not isinstance(policy, BestArmPolicy):
-        raise unittest.SkipTest("the policy recommends no action")
-    return policy
+    """Returns the policy; fails the test if it does not look for the best action."""
+    found = f"make_policy() returns a {type(policy).__name__}"
+    require(isinstance(policy, BestArmPolicy), f"{found}; expected a BestArmPolicy")
+    return typing.cast(BestArmPolicy, policy)
 
 
 def _answers(policy: BestArmPolicy, time_step: TimeStep) -> dict[str, Array]:

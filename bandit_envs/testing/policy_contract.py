@@ -16,7 +16,6 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.testing.best_arm_contract import BestArmContract
 from bandit_envs.testing.choice_contract import ChoiceContract
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_run import (
@@ -37,14 +36,14 @@ HIDDEN = (
 REPLICATED = "Hooks must read `self.batch_size` each time"
 
 
-class PolicyContract(ChoiceContract, BestArmContract):
+class PolicyContract(ChoiceContract):
     """The tests that every policy must pass, whoever wrote it.
 
     Subclass it in a test module, under a name that the test framework collects, and override
     `make_policy`. With `unittest`, add `unittest.TestCase` as the last base.
 
     The names of the tests say what they hold. What a policy has learned is pickled: define its
-    classes at module level.
+    classes at module level. `BestArmContract` has more tests, for a `BestArmPolicy`.
 
     Override also:
         make_environment: if the policy needs contexts, slates or other rewards.

@@ -4,22 +4,18 @@ import unittest
 
 import pytest
 
-from bandit_envs import ContinuousPolicy, Policy
+from bandit_envs import BestArmPolicy, ContinuousPolicy, Policy
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies import KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import SlateSpec, is_continuous, value_range
-from bandit_envs.testing import PolicyContract
+from bandit_envs.testing import BestArmContract, PolicyContract
 from bandit_envs.wrappers import RandomActionMask
 from tests.policies.examples import make_environment, make_policy
 
-TESTS = [name for name in dir(PolicyContract) if name.startswith("test_")]
 
-
-class RegistryContract(PolicyContract):
-    """The contract of a policy of the registry, whose id a subclass names."""
-
-    __test__ = False
+class FromRegistry:
+    """Makes a policy of the registry, whose id a subclass names."""
 
     def make_environment(self, batch_size, seed):
         return make_environment(self.name, batch_size, seed)
@@ -28,15 +24,21 @@ class RegistryContract(PolicyContract):
         return make_policy(self.name, env, seed)
 
 
+def contract_of(name):
+    """Returns the contract that a policy of the registry must pass."""
+    return BestArmContract if issubclass(POLICIES[name].make, BestArmPolicy) else PolicyContract
+
+
 for policy in POLICIES:
-    members = {"name": policy, "__test__": True, "__module__": __name__}
-    globals()[f"Test {policy}"] = type(f"Test {policy}", (RegistryContract,), members)
+    members = {"name": policy, "__module__": __name__}
+    bases = (FromRegistry, contract_of(policy))
+    globals()[f"Test {policy}"] = type(f"Test {policy}", bases, members)
 
 
 def failures(contract):
     """Returns the tests of a contract that fail, and why."""
     found = {}
-    for test in TESTS:
+    for test in filter(lambda name: name.startswith("test_"), dir(contract)):
         try:
             getattr(contract(), test)()
         except unittest.SkipTest:
@@ -54,8 +56,7 @@ VARIANTS = {
 }
 
 
-class Variant(RegistryContract):
-    __test__ = False
+class Variant(FromRegistry):
     offset = 0
     share = None
 
@@ -74,7 +75,8 @@ def test_the_contract_holds_with_other_rows_seeds_and_masks(name, variant):
     entry = POLICIES[name]
     if variant == "masks" and (entry.slates or issubclass(entry.make, ContinuousPolicy)):
         pytest.skip("slates and real numbers have no masks")
-    contract = type(f"{name}, {variant}", (Variant,), {"name": name, **VARIANTS[variant]})
+    members = {"name": name, **VARIANTS[variant]}
+    contract = type(f"{name}, {variant}", (Variant, contract_of(name)), members)
     assert failures(contract) == {}
 
 
@@ -110,9 +112,7 @@ def test_the_contract_holds_in_every_environment_that_a_policy_fits(environment)
             continue  # models of other libraries take their time, and have tests of their own
         if fits(name, env):
 
-            class Elsewhere(RegistryContract):
-                __test__ = False
-
+            class Elsewhere(FromRegistry, contract_of(name)):
                 def make_environment(self, batch_size, seed):
                     make = ENVIRONMENTS[environment].make
                     return make(batch_size=batch_size, seed=seed, horizon=7)
