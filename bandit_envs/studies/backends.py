@@ -27,7 +27,7 @@ SECONDS_OF_ITEM = 10.0
 """How long a worker should have to do for an item that is sent to it."""
 
 SECONDS_BETWEEN_COUNTS = 5.0
-"""Seconds between two counts of a Dask cluster's workers; the longest wait for a Ray cluster."""
+"""Seconds between two counts of a cluster's workers; Ray's head is asked at least so often."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -187,6 +187,8 @@ class _Ray:
     def __init__(self, ray: Any) -> None:
         self._ray = ray
         self._head: str = ray.get_runtime_context().gcs_address
+        self._workers = 1
+        self._next_count = 0.0
 
     def __call__(
         self, do: Callable[[Item], Outcome], items: Iterable[Item]
@@ -200,9 +202,13 @@ class _Ray:
             if not running:
                 return
             done, running = self._ray.wait(running, timeout=SECONDS_BETWEEN_COUNTS)
-            if not self.has_head():  # Ray would end this process in a minute, without a word
-                raise ClusterError("Ray has lost its head")
+            self._check_head()
             yield from self._get(done)
+
+    def _check_head(self) -> None:
+        """Raises an error if the head is gone: what asks it would wait, then end this process."""
+        if not self.has_head():
+            raise ClusterError("Ray has lost its head")
 
     def has_head(self) -> bool:
         """Whether the head of the cluster answers."""
@@ -223,7 +229,11 @@ class _Ray:
             raise ClusterError(f"workers of Ray have died ({type(error).__name__})") from None
 
     def count_workers(self) -> int:
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        if time.monotonic() >= self._next_count:
+            self._check_head()
+            self._workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            self._next_count = time.monotonic() + SECONDS_BETWEEN_COUNTS
+        return self._workers
 
 
 @contextlib.contextmanager

@@ -36,6 +36,7 @@ pytest.importorskip("rich")
 
 pytestmark = pytest.mark.slow
 TWO_WORKERS = ("--workers", "2", "--backend")
+LONGER = TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 12")
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "colab/docs/studies.md").read_text("utf-8").replace("\\\n", " ")
 BLOCKS = dict(re.findall(r"```\{code-block\} \w+\n:name: (\S+)\n\n(.*?)```", PAGE, re.DOTALL))
@@ -104,30 +105,55 @@ def test_an_address_at_which_nothing_answers_is_refused(tmp_path):
     assert not (tmp_path / "results").exists()
 
 
+def processes_of(command, name):
+    """Returns the processes below a command whose first word has a name in it."""
+    psutil = pytest.importorskip("psutil")
+    processes = psutil.Process(command.pid).children(recursive=True)
+    return [each for each in processes if name in " ".join(each.cmdline()[:1])]
+
+
+def resumed_and_undisturbed(tmp_path):
+    """Returns the tables of `LONGER` after a run that resumes it, and after one from the start."""
+    assert sweep(tmp_path, LONGER, "--workers", "2").code == 0
+    assert sweep(tmp_path, LONGER, "--workers", "2", output="undisturbed").code == 0
+    return tables(tmp_path / "results"), tables(tmp_path / "undisturbed")
+
+
 def test_ray_repeats_the_tasks_of_a_dead_worker(tmp_path):
     pytest.importorskip("ray")
-    psutil = pytest.importorskip("psutil")
-    study = write(
-        tmp_path, TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 12")
-    )
     output = tmp_path / "results"
-    command = start("sweep", study, "--output", output, *TWO_WORKERS, "ray")
-
-    def workers():
-        processes = psutil.Process(command.pid).children(recursive=True)
-        return [each for each in processes if "ray::run_bundle" in " ".join(each.cmdline()[:1])]
-
-    wait_for(lambda: finished_tasks(output) and workers(), command)
-    workers()[0].kill()
+    command = start("sweep", write(tmp_path, LONGER), "--output", output, *TWO_WORKERS, "ray")
+    name = "ray::run_bundle"
+    wait_for(lambda: finished_tasks(output) and processes_of(command, name), command)
+    processes_of(command, name)[0].kill()
     code, _, err = finish(command)
     assert code == 0
     assert "Traceback" not in err
+    assert len(finished_tasks(output)) == 60
+    resumed, undisturbed = resumed_and_undisturbed(tmp_path)
+    assert resumed == undisturbed
+
+
+def test_where_the_head_of_ray_dies_one_line_says_so(tmp_path):
+    pytest.importorskip("ray")
+    output = tmp_path / "results"
+    arguments = ("sweep", write(tmp_path, LONGER), "--output", output, *TWO_WORKERS, "ray")
+    command = start(*arguments)
+    wait_for(lambda: finished_tasks(output), command)
+    (head,) = processes_of(command, "gcs_server")
+    head.kill()
+    code, _, err = finish(command)
+    assert code == 1
+    assert "Traceback" not in err
+    (line,) = [line for line in err.splitlines() if line.startswith("stopped: ")]
+    assert line == f"stopped: Ray has lost its head; this resumes it: {line_of(*arguments)}"
+    resumed, undisturbed = resumed_and_undisturbed(tmp_path)
+    assert resumed == undisturbed
 
 
 def test_progress_is_seen_before_all_is_done(tmp_path, cluster):
-    study = TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 12")
     output = tmp_path / "results"
-    process = start("sweep", write(tmp_path, study), "--output", output, *TWO_WORKERS, cluster)
+    process = start("sweep", write(tmp_path, LONGER), "--output", output, *TWO_WORKERS, cluster)
     wait_for(lambda: finished_tasks(output), process)
     assert len(finished_tasks(output)) < 60
     process.kill()
@@ -205,19 +231,20 @@ def test_where_the_scheduler_dies_one_line_says_so(tmp_path, on_this_machine, po
     running = on_this_machine(scheduler)
     wait_for(lambda: listens(port), running)
     on_this_machine(workers)
-    study = write(
-        tmp_path, TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 12")
-    )
     output = tmp_path / "results"
     address = ("--backend", "dask", "--address", f"tcp://127.0.0.1:{port}")
-    command = start("sweep", study, "--output", output, *address)
+    arguments = ("sweep", write(tmp_path, LONGER), "--output", output, *address)
+    command = start(*arguments)
     wait_for(lambda: finished_tasks(output), command)
     running.kill()
     code, _, err = finish(command)
     assert code == 1
     assert "Traceback" not in err
     (line,) = [line for line in err.splitlines() if line.startswith("stopped: ")]
-    assert "Dask has lost its scheduler" in line
+    assert line.startswith("stopped: Dask has lost its scheduler")
+    assert line.endswith(f"; this resumes it: {line_of(*arguments)}")
+    resumed, undisturbed = resumed_and_undisturbed(tmp_path)
+    assert resumed == undisturbed
 
 
 def study_of_the_page(tmp_path):
