@@ -237,6 +237,7 @@ def test_text_shows_what_a_policy_knows():
 
 
 def test_an_image_shows_what_a_policy_knows_beside_the_true_means():
+    pytest.importorskip("matplotlib")
     env = k_armed()
     policy = UCBPolicy(1.0, num_actions=3, batch_size=2, seed=0)
     env.reset()
