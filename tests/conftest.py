@@ -4,6 +4,7 @@ import os
 import re
 from collections import Counter
 
+import pytest
 from hypothesis import settings
 
 from tests.browser import browser
@@ -18,7 +19,24 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("repeatable")
 
+MOST_PROCESSES = 8
+
 MISSING = re.compile(r"(?:could not import|No module named) '(\w+)|(\w+) is not installed")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Runs these tests in one process a core, if pytest-xdist is installed and -n says nothing.
+
+    It is no option in setup.cfg: tests of others in a clone need no more than pytest.
+    """
+    is_worker = hasattr(config, "workerinput")
+    if is_worker or not config.pluginmanager.hasplugin("xdist"):
+        return
+    if config.option.numprocesses is None and config.option.dist == "no" and not config.option.tx:
+        config.option.numprocesses = "auto"
+        config.option.maxprocesses = config.option.maxprocesses or MOST_PROCESSES
+        config.option.dist = "worksteal"
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,9 +1,15 @@
 """What a release needs: one version, all files of the package, and jobs for all checks."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from configparser import ConfigParser
 from fnmatch import fnmatch
 from pathlib import Path
+
+import pytest
 
 import bandit_envs
 
@@ -51,3 +57,34 @@ def test_policies_and_their_base_classes_are_imported_from_where_version_0_1_had
     UCBPolicy argmax_random_ties
     """
     assert [name for name in names.split() if not hasattr(bandit_envs.policies, name)] == []
+
+
+CONTRACT = """
+from bandit_envs import RandomPolicy
+from bandit_envs.testing import PolicyContract
+
+
+class TestMine(PolicyContract):
+    def make_policy(self, env, seed):
+        return RandomPolicy(**RandomPolicy.arguments_for(env), seed=seed)
+"""
+
+
+@pytest.mark.parametrize("folder", [".", "mine"])
+def test_the_contract_of_a_policy_runs_inside_a_clone_with_nothing_but_pytest(folder, tmp_path):
+    for name in ("setup.cfg", "pyproject.toml", "tests/__init__.py", "tests/conftest.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    below = tmp_path / folder
+    below.mkdir(exist_ok=True)
+    (below / "test_mine.py").write_text(CONTRACT)
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", "test_mine.py"],
+        cwd=below,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert " passed" in found.stdout
