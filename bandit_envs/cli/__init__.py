@@ -7,6 +7,7 @@ import pkgutil
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import closest
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         extra = EXTRAS.get(str(error.name), "cli")
         problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
+    except ImportError as error:  # what pandas raises without an optional library
+        problem = printable(error)
     except BrokenPipeError:  # the reader has enough, as `head` has
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -63,6 +66,8 @@ def _hint(unknown: str, options: argparse.Namespace) -> str:
     known = [name.replace("_", "-") for name in names]
     if unknown.partition(":")[0] in POLICIES and "policy" in known:
         return f"did you mean --policy {unknown}?"
+    if "only" in known and Path(unknown).exists():
+        return "one log is read: a file, or a folder, of which --only selects files"
     if unknown.partition("=")[0].isidentifier():
         return f"parameters follow a colon, as in ID:{unknown}"
     # Dashes would make any two options resemble each other.

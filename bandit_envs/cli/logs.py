@@ -9,8 +9,10 @@ from pathlib import Path
 from bandit_envs.base.checks import check_number
 from bandit_envs.cli.console import RowProgress
 from bandit_envs.cli.passes import FileBatches, LogPart, Passes, PassesByWorkers, PassesHere
+from bandit_envs.datasets.folders import NAMED
 from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.logged import BanditLog, scan_log
+from bandit_envs.logged.files import is_archive
 from bandit_envs.logged.scan import TableScan, WrittenScan
 from bandit_envs.logged.summary import LogRows, LogSummary
 from bandit_envs.nests import flatten
@@ -90,10 +92,11 @@ def _open_any_log(options: argparse.Namespace, passes: Passes) -> OpenLog:
         if options.drop_missing:
             raise ValueError("--drop-missing is for a table of your own; name its --features")
         try:
-            return _summarize(options.log, scan_log(path, BATCH_ROWS, time=time), passes)
+            written = scan_log(path, BATCH_ROWS, time=time, only=options.only)
+            return _summarize(options.log, written, passes)
         except ValueError as error:
-            if path.suffix == ".npz" or any(path.glob("*.npz")):  # which no user's table is
-                raise
+            if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
+                raise  # no table of a user is an archive
             advice = 'for a table of your own, name its columns with --features ("" for none)'
             raise ValueError(f"{error}; {advice}") from error
     scan = scan_log(
@@ -106,6 +109,7 @@ def _open_any_log(options: argparse.Namespace, passes: Passes) -> OpenLog:
         num_actions=options.num_actions,
         drop_missing=options.drop_missing,
         time=time,
+        only=options.only,
     )
     return _summarize(options.log, scan, passes)
 
@@ -117,9 +121,9 @@ def _summarize(path: Path, scan: WrittenScan | TableScan, passes: Passes) -> Ope
     summary = LogSummary.from_batches([])
     numbered = []
     found = passes.over(parts, _summarize_part, "reading the log")
-    for file, part, more in zip(scan.files, parts, found):
+    for file, part, more in zip(scan.parts.found, parts, found):
         numbered.append(LogPart(part.batches, summary.size, more.size))
-        with errors_that_name(file):
+        with errors_that_name(file.name):
             summary = summary.merge(more)  # an error if their columns differ
     if not summary.size:
         is_partial = isinstance(limited, TableScan) and limited.drop_missing
@@ -130,6 +134,10 @@ def _summarize(path: Path, scan: WrittenScan | TableScan, passes: Passes) -> Ope
 def _make_title(path: Path, summary: LogSummary, scan: WrittenScan | TableScan) -> str:
     """Returns what describes a log, with the number of rows that are left out."""
     title = f"{path}\n{summary}"
+    left_out = scan.parts.left_out
+    if left_out:
+        more = ", ..." if len(left_out) > NAMED else ""
+        title += f"\nfiles left out: {len(left_out)} ({', '.join(left_out[:NAMED])}{more})"
     if isinstance(scan, TableScan) and scan.drop_missing:
         missing = scan.find_missing()
         title += f"\n{missing.rows} of {missing.size} rows miss values, and are left out"
@@ -138,8 +146,9 @@ def _make_title(path: Path, summary: LogSummary, scan: WrittenScan | TableScan) 
 
 def _make_parts(scan: WrittenScan | TableScan, passes: Passes) -> list[LogPart]:
     """Returns the files of a log; in memory if it is small, and this process reads it."""
-    parts = [LogPart(FileBatches(scan, file)) for file in scan.files]
-    is_small = sum(file.stat().st_size for file in scan.files) <= IN_MEMORY
+    files = scan.parts.found
+    parts = [LogPart(FileBatches(scan, file)) for file in files]
+    is_small = sum(file.version.size for file in files) <= IN_MEMORY
     return _read_if_small(parts) if is_small and not passes.reads_files else parts
 
 

@@ -233,7 +233,7 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     """Adds the options of logs, and returns the group of those that say what is learned from."""
     text = (
         "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet "
-        "file; or a folder of such files"
+        "file; or a folder of such files, also in folders inside it such as day=2"
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
     training = parser.add_mutually_exclusive_group()
@@ -249,6 +249,8 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
     text = 'columns of features in your table ("" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
+    text = 'files of a folder that are read, such as "*.csv" (default: all; others are an error)'
+    parser.add_argument("--only", metavar="PATTERN", help=text)
     text = "actions in your table (default: the largest plus 1)"
     parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"

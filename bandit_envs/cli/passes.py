@@ -8,10 +8,10 @@ import dataclasses
 import functools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from bandit_envs.cli.console import RowProgress
+from bandit_envs.datasets.folders import Part
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.scan import TableScan, WrittenScan
 from bandit_envs.logged.summary import LogRows
@@ -27,15 +27,15 @@ class FileBatches:
 
     Args:
         scan: of the log.
-        file: of its files.
+        part: the file.
     """
 
     scan: WrittenScan | TableScan
-    file: Path
+    part: Part
 
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
-        return self.scan.scan_file(self.file)
+        return self.scan.scan_part(self.part)
 
 
 @dataclasses.dataclass(frozen=True)

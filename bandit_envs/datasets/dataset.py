@@ -18,6 +18,7 @@ from bandit_envs.datasets.tables import (
     errors_that_name,
     import_extra,
     read_table,
+    warn_of_texts_among_numbers,
 )
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def from_frame(
         raise ValueError(f"two columns of frame are called {twice[0]}; expected different names")
     is_known = used.notna() & ~used.isin([np.inf, -np.inf])
     check_cells(used, is_known.to_numpy(np.bool_), "text or a finite number")
+    for name in used.columns:
+        warn_of_texts_among_numbers(used, name, stacklevel=2)
     return from_columns(frame, label, features)
 
 
@@ -112,17 +115,23 @@ def from_bunch(bunch: Any) -> Dataset:
 
 
 def read_dataset(
-    path: PathLike, label: str, features: str | Sequence[str] | None = None
+    path: PathLike,
+    label: str,
+    features: str | Sequence[str] | None = None,
+    only: str | None = None,
 ) -> Dataset:
-    """Reads a CSV file with a header, or a Parquet file.
+    """Reads a CSV file with a header, a Parquet file, or a folder of such files.
 
     Args:
-        path: of the file. CSV may be compressed, as the suffix says.
+        path: of the file or folder. CSV may be compressed, as the suffix says. Folders inside it
+            may be named as in a partitioned table, such as day=2; `day` is then a column.
         label: the column of the labels, which are numbered in sorted order.
         features: the column or columns to use as features; all others by default.
+        only: a pattern, such as "*.csv", of the files of a folder that are read. By default, a file
+            that is no table is an error, unless its name begins with "." or "_".
     """
-    frame = read_table(path, "datasets")
-    with errors_that_name(Path(path)):
+    frame = read_table(path, "datasets", only)
+    with errors_that_name(Path(path).name):
         return from_frame(frame, label, features)
 
 

@@ -195,7 +195,7 @@ def _convert_cells(
         delimiter: between the columns.
         **options: of `scan_cells`.
     """
-    with errors_that_name(file):
+    with errors_that_name(file.name):
         parts = [convert(frame) for frame in scan_cells(file, num_columns, delimiter, **options)]
         return np.concatenate(parts)
 

@@ -44,7 +44,7 @@ def load_open_bandit(path: PathLike) -> dict[str, Any]:
         numbers=["item_id", "propensity_score", "click", "user-item_affinity_"],
         texts=USER_COLUMNS,
     )
-    with errors_that_name(file):
+    with errors_that_name(file.name):
         affinities = to_numbers(_columns_of(frame, ["user-item_affinity_"]))
         decisions = _check_decisions(frame, num_items=affinities.shape[1])
         users = one_hot(to_texts(_columns_of(frame, USER_COLUMNS)))
@@ -81,7 +81,7 @@ def _check_decisions(frame: DataFrame, num_items: int) -> NDArray[np.float64]:
 def _load_items(file: Path, num_items: int) -> NDArray[np.float32]:
     """Returns the features of the items in item_context.csv, in the order of their numbers."""
     frame = _read_columns(file, numbers=["item_id", "item_feature_0"], texts=ITEM_COLUMNS)
-    with errors_that_name(file):
+    with errors_that_name(file.name):
         table = to_numbers(frame[["item_id", "item_feature_0"]])
         ids = table[:, 0]
         order = ids.argsort()
@@ -95,7 +95,7 @@ def _load_items(file: Path, num_items: int) -> NDArray[np.float32]:
 def _read_columns(file: Path, numbers: list[str], texts: list[str]) -> DataFrame:
     """Reads a CSV file that has columns whose names start with those of `numbers` and `texts`."""
     header = read_table(file, "datasets", nrows=0)
-    with errors_that_name(file):
+    with errors_that_name(file.name):
         _columns_of(header, numbers)
         text_columns = _columns_of(header, texts)
     as_text = dict.fromkeys(text_columns, str)
@@ -116,4 +116,7 @@ def _columns_of(frame: DataFrame, starts: list[str]) -> DataFrame:
         if not found:
             raise ValueError(f"there is no column {start}")
         names += found
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{names.count(name)} columns are called {name!r}; expected one")
     return frame[names]

@@ -22,6 +22,7 @@ from bandit_envs.datasets.tables import (
     name_row,
     read_table,
     to_numbers,
+    warn_of_texts_among_numbers,
 )
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def read_outcomes(
     example: str | None = None,
     action: str | None = None,
     text_features: TextFeatures | None = None,
+    only: str | None = None,
 ) -> Outcomes:
     """Reads outcomes from a CSV file with a header, from Parquet, or from a pandas DataFrame.
 
@@ -84,8 +86,9 @@ def read_outcomes(
     each outcome: name its columns `example` and `action`.
 
     Args:
-        source: the path of a file or of a folder of Parquet files, or a data frame. CSV may be
-            compressed.
+        source: the path of a file or of a folder of such files, or a data frame. CSV may be
+            compressed. Folders inside it may be named as in a partitioned table, such as day=2;
+            `day` is then a column.
         context: the columns of the features of examples. Those of text become features by
             `text_features`.
         rewards: the columns of the rewards, which name the actions; of a long table, one column.
@@ -94,6 +97,8 @@ def read_outcomes(
         example: of a long table, the column that tells examples apart.
         action: of a long table, the column of the names of actions, which are sorted.
         text_features: see `hash_texts`, the default.
+        only: a pattern, such as "*.csv", of the files of a folder that are read. By default, a file
+            that is no table is an error, unless its name begins with "." or "_".
 
     Raises:
         ModuleNotFoundError: pandas, pyarrow or scikit-learn is needed and not installed.
@@ -103,8 +108,10 @@ def read_outcomes(
     frame: DataFrame = source
     named: AbstractContextManager[None] = nullcontext()
     if isinstance(source, (str, os.PathLike)):
-        frame = read_table(source, "datasets")
-        named = errors_that_name(Path(source))
+        frame = read_table(source, "datasets", only)
+        named = errors_that_name(Path(source).name)
+    elif only is not None:
+        raise ValueError(f"only is {only!r}, and source is no folder; expected None")
     with named:
         if not len(frame):
             raise ValueError("there are no rows")
@@ -226,7 +233,7 @@ def read_routerbench(path: PathLike, text_features: TextFeatures | None = None) 
     if Path(path).suffix in {".pkl", ".pickle"}:
         raise ValueError(f"{Path(path).name} is a pickle, which runs code; expected CSV or Parquet")
     frame = read_table(path, "datasets")
-    with errors_that_name(Path(path)):
+    with errors_that_name(Path(path).name):
         _require_columns(frame, ["prompt"])
         suffix = "|total_cost"
         names = [str(name) for name in frame.columns]
@@ -268,6 +275,7 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
         if missing.any():
             place = name_row(frame, int(missing.argmax()))
             raise ValueError(f"{place}, column {name} is empty; expected a text")
+        warn_of_texts_among_numbers(frame, name, stacklevel=4)
         features = make([str(cell) for cell in frame[name]])
         dense = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
         if dense.ndim != 2 or len(dense) != len(frame):

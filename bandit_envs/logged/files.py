@@ -6,16 +6,41 @@ import csv
 import io
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bandit_envs.base.saving import atomic_write, load_state, save_state
-from bandit_envs.datasets.tables import errors_that_name, import_extra, read_table
+from bandit_envs.datasets.folders import (
+    TABLE_SUFFIXES,
+    ends_with,
+    find_parts,
+    is_parquet,
+    refuse_changes,
+)
+from bandit_envs.datasets.tables import (
+    errors_that_name,
+    import_extra,
+    read_csv,
+    read_first_line,
+)
 from bandit_envs.logged.frames import KEY, to_frame
-from bandit_envs.logged.layout import Layout, find_text_columns, join_columns, split_log
+from bandit_envs.logged.layout import (
+    Layout,
+    find_text_columns,
+    join_columns,
+    join_frame,
+    split_log,
+)
 from bandit_envs.logged.log import BanditLog, concatenate
 
-SUFFIXES = (".npz", ".csv", ".parquet")
+ARCHIVE = ".npz"
+LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
+"""How the names of logs end that `read_log` reads, in capitals or not."""
+
+WRITTEN_SUFFIXES = (ARCHIVE, ".csv", ".parquet")
+"""How the names of logs end that `write_log` writes."""
+
 NOT_WRITTEN = (
     "write_log did not write it; scan_log and from_frame read tables whose features are named"
 )
@@ -31,8 +56,8 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
         ValueError: the suffix is another, or two columns would have the same name.
     """
     file = Path(path)
-    suffix = check_suffix(file).suffix
-    if suffix == ".npz":
+    suffix = ends_with(check_suffix(file, WRITTEN_SUFFIXES).name, WRITTEN_SUFFIXES)
+    if suffix == ARCHIVE:
         _write_npz(file, log)
     elif suffix == ".csv":
         _write_csv(file, log)
@@ -40,67 +65,65 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
         _write_parquet(file, log)
 
 
-def read_log(path: str | os.PathLike[str]) -> BanditLog:
+def read_log(path: str | os.PathLike[str], only: str | None = None) -> BanditLog:
     """Reads what `write_log` wrote, or all such files in a folder, in the order of their names.
 
-    Nothing is unpickled. The ValueError of a damaged file names it and the column.
-    """
-    file = Path(path)
-    if file.is_dir():
-        return _read_folder(file)
-    suffix = check_suffix(file).suffix
-    try:
-        if suffix == ".npz":
-            return BanditLog(**load_state(file)[KEY])
-        if suffix == ".csv":
-            return _read_csv(file)
-        return _read_parquet(file)
-    except (OSError, ImportError):
-        raise
-    except KeyError as error:
-        raise ValueError(f"{path} does not hold a log: it has no {error}") from error
-    except Exception as error:  # damaged files make the libraries raise almost anything
-        raise ValueError(f"{path} does not hold a log: {error}") from error
+    Nothing is unpickled. CSV may be compressed.
 
-
-def find_log_files(folder: Path, suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
-    """Returns the logs in a folder, but no hidden files: a killed process leaves such."""
-    return [file for file in sorted(folder.glob("[!._]*")) if file.name.endswith(suffixes)]
-
-
-def require_log_files(folder: Path, suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
-    """Returns the logs in a folder, at least one, in the order of their names.
+    Args:
+        path: of the file or folder; files may be in folders inside it.
+        only: a pattern, such as "*.npz", of the files of a folder that are read. By default, a file
+            that is no log is an error, unless its name begins with "." or "_".
 
     Raises:
-        ValueError: there is none; or two differ in their suffixes alone, as a table and what
-            compressed it do, so that their rows would count twice.
+        ValueError: a file is damaged, or changes while it is read; the message names it and the
+            column.
     """
-    files = find_log_files(folder, suffixes)
-    if not files:
-        problem = f"{folder} has no files that end in {', '.join(suffixes)}"
-        raise ValueError(f"{problem}; those in folders inside it are not read")
-    known: dict[str, str] = {}
-    for file in files:
-        suffix = next(suffix for suffix in suffixes if file.name.endswith(suffix))
-        stem = file.name.removesuffix(suffix)
-        if stem in known:
-            problem = f"{folder} has {known[stem]} and {file.name}"
-            raise ValueError(f"{problem}, whose rows would count twice; expected one of them")
-        known[stem] = file.name
-    return files
+    file = Path(path)
+    if not file.is_dir():
+        check_suffix(file)
+    parts = find_parts(file, LOG_SUFFIXES, only).found
+    logs: list[BanditLog] = []
+    for part in parts:
+        with errors_that_name(part.name), refuse_changes(part):
+            logs.append(read_file(part.file))
+            concatenate([logs[0][:0], logs[-1][:0]])  # an error if their columns differ
+    return logs[0] if len(logs) == 1 else concatenate(logs)  # which is of native byte order
 
 
-def check_suffix(file: Path) -> Path:
-    """Returns a file; ValueError if its suffix is not that of a log."""
-    if file.suffix not in SUFFIXES:
-        raise ValueError(f"path is {file}; expected a name that ends in {', '.join(SUFFIXES)}")
+def read_file(file: Path) -> BanditLog:
+    """Reads a file that `write_log` wrote; its errors do not name it."""
+    if is_archive(file.name):
+        content = load_state(file)
+        if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
+            raise ValueError("it does not hold a log")
+        return _make_log(content[KEY])
+    return _read_parquet(file) if is_parquet(file) else _read_csv(file)
+
+
+def _make_log(columns: dict[str, Any]) -> BanditLog:
+    """Returns the log of the columns in an archive; ValueError if they are not those of a log."""
+    for name in ("observation", "action", "reward", "propensity"):
+        if name not in columns:
+            raise ValueError(f"it has no column {name!r}")
+    return BanditLog(**columns)
+
+
+def is_archive(name: str) -> bool:
+    """Whether the name of a file is that of NumPy's archives."""
+    return bool(ends_with(name, [ARCHIVE]))
+
+
+def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
+    """Returns a file; ValueError if it has none of the suffixes of logs."""
+    if not ends_with(file.name, suffixes):
+        raise ValueError(f"path is {file}; expected a name that ends in {', '.join(suffixes)}")
     return file
 
 
 def read_csv_layout(file: Path) -> Layout:
     """Returns the layout in the first line of a CSV file that `write_log` wrote."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        first = lines.readline()
+    first = read_first_line(file)
     if not first.startswith("# {"):
         raise ValueError(NOT_WRITTEN)
     layout: Layout = json.loads(first[2:])
@@ -125,16 +148,6 @@ def read_parquet_layout(file: Path) -> Layout:
     return layout
 
 
-def _read_folder(folder: Path) -> BanditLog:
-    """Returns the log in all files of a folder."""
-    files = require_log_files(folder)
-    logs = [read_log(file) for file in files]
-    for file, log in zip(files, logs):
-        with errors_that_name(file):
-            concatenate([logs[0][:0], log[:0]])  # an error if their columns differ
-    return concatenate(logs)
-
-
 def _write_npz(file: Path, log: BanditLog) -> None:
     content = {"num_actions": log.num_actions, "observation": log.observation, **log.columns()}
     save_state(file, {KEY: content})
@@ -154,8 +167,7 @@ def _write_csv(file: Path, log: BanditLog) -> None:
 
 def _read_csv(file: Path) -> BanditLog:
     layout = read_csv_layout(file)
-    frame = read_table(file, **csv_options(layout))
-    return join_columns(layout, {name: frame[name].to_numpy() for name in frame})
+    return join_frame(layout, read_csv(file, csv_options(layout)))
 
 
 def _write_parquet(file: Path, log: BanditLog) -> None:

@@ -8,30 +8,36 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bandit_envs.datasets.tables import import_extra
+from bandit_envs.datasets.folders import Part, compression_of, is_parquet
+from bandit_envs.datasets.tables import count_lines, import_extra, read_names, refuse_keys
 from bandit_envs.logged.frames import check_names
 
 BUFFER = 2**16  # bytes of a column that are read at a time
 
 
-def scan_frames(file: Path, batch_rows: int, names: Sequence[str] | None = None) -> Iterator[Any]:
+def scan_frames(part: Part, batch_rows: int, names: Sequence[str]) -> Iterator[Any]:
     """Yields the rows of a table as pandas DataFrames.
 
     The index has the lines of a CSV file, and is named "line"; or the rows of a Parquet file, and
     is named "row".
 
     Args:
-        file: its suffix is .parquet, or else it is CSV, which may be compressed.
+        part: a Parquet file, or else CSV, which may be compressed.
         batch_rows: the most rows of a frame.
-        names: of the columns to read; by default all.
+        names: of the columns to read. Those that are keys of its folders have their values.
 
     Raises:
         ModuleNotFoundError: pandas or pyarrow is not installed.
-        ValueError: a column is missing.
+        ValueError: a column is missing, or is both in the file and a key.
     """
-    if file.suffix == ".parquet":
-        return scan_parquet(file, batch_rows, names)
-    return scan_csv(file, batch_rows, names)
+    scan = scan_parquet if is_parquet(part.name) else scan_csv
+    own = [name for name in names if name not in part.keys]
+    keys = {name: part.keys[name] for name in names if name in part.keys}
+    if keys:
+        found = _names_in_parquet(part.file) if is_parquet(part.name) else read_names(part.file)
+        refuse_keys(part, [name for name in found if name in keys])
+    for frame in scan(part.file, batch_rows, own):
+        yield frame.assign(**keys)[list(names)] if keys else frame
 
 
 def scan_csv(
@@ -43,8 +49,10 @@ def scan_csv(
     with a decimal comma, whose values are then in wrong columns.
     """
     pandas = import_extra("pandas", "logged")
-    if names is not None:
-        check_names("it", names, _read_names(file))
+    skipped = options.get("skiprows", 0)
+    header = read_names(file, skipped)
+    check_names("it", header if names is None else names, header)
+    next_line = 2 + skipped + sum(name.count("\n") for name in header)
     with _heed_warnings(pandas):
         frames = pandas.read_csv(
             file,
@@ -52,25 +60,19 @@ def scan_csv(
             index_col=False,
             skip_blank_lines=False,
             float_precision="round_trip",
+            compression=compression_of(file),
             **options,
         )
-    first_line = 2 + options.get("skiprows", 0)
     with frames:
         while True:
             with _heed_warnings(pandas):
                 frame = next(frames, None)
             if frame is None:
                 return
-            frame.index = (frame.index + first_line).rename("line")
+            lines = count_lines(frame)
+            frame.index = pandas.Index(next_line + lines.cumsum() - lines, name="line")
+            next_line += int(lines.sum())
             yield frame if names is None else frame[list(names)]
-
-
-def _read_names(file: Path) -> list[str]:
-    """Returns the names of the columns of a CSV file; pandas would rename those it has twice."""
-    pandas = import_extra("pandas", "logged")
-    options = {"index_col": False, "na_filter": False, "skip_blank_lines": False}
-    first = pandas.read_csv(file, header=None, nrows=1, dtype=str, **options).iloc[0].tolist()
-    return [name or f"Unnamed: {place}" for place, name in enumerate(first)]  # as pandas calls it
 
 
 @contextlib.contextmanager
@@ -94,10 +96,20 @@ def scan_parquet(file: Path, batch_rows: int, names: Sequence[str] | None = None
 
     row = 0
     with parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER) as table:
-        if names is not None:
-            check_names("it", names, table.schema_arrow.names)
-        for batch in table.iter_batches(batch_rows, columns=names, use_threads=False):
+        known = table.schema_arrow.names
+        wanted = known if names is None else list(names)
+        check_names("it", wanted, known)
+        read = wanted or known[:1]  # which say how many rows there are
+        for batch in table.iter_batches(batch_rows, columns=read, use_threads=False):
             frame = batch.to_pandas(ignore_metadata=True)  # which makes an index of some columns
             frame.index = pandas.RangeIndex(row, row + len(frame), name="row")
             row += len(frame)
-            yield frame
+            yield frame[wanted]
+
+
+def _names_in_parquet(file: Path) -> list[str]:
+    """Returns the names of the columns of a Parquet file."""
+    import_extra("pyarrow", "logged")
+    from pyarrow import parquet  # noqa: PLC0415
+
+    return list(parquet.read_schema(file).names)

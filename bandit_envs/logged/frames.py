@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.datasets.tables import import_extra, name_row
-from bandit_envs.logged.columns import BadValueError
-from bandit_envs.logged.layout import Layout, join_columns, split_log
+from bandit_envs.logged.columns import BadValueError, parse_number
+from bandit_envs.logged.layout import Layout, join_frame, split_log
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.missing import MissingValues
+
+LARGEST = 2.0**63
+"""What integers of 64 bits are below."""
 
 KEY = "bandit_envs.log"
 """Where frames and files keep the layout of a log."""
@@ -59,7 +63,7 @@ def from_frame(
             raise ValueError("features is None, and frame was not made by to_frame()")
         layout: Layout = frame.attrs[KEY].copy()
         layout["rows"] = len(frame)  # some may have been filtered
-        return join_columns(layout, {name: frame[name].to_numpy() for name in frame})
+        return join_frame(layout, frame)
     feature_names = as_list(features)
     embedding_names = as_list(embedding)
     used = [action, reward, propensity, *feature_names, *embedding_names]
@@ -117,13 +121,21 @@ def check_roles(decision: Sequence[str], features: Sequence[str]) -> None:
 
 
 def read_integers(frame: Any, name: str) -> Array:
-    """Returns the actions or categories in a column, which must be whole numbers."""
-    integers = frame[name].to_numpy()
-    if integers.dtype.kind not in "iu":
-        is_whole = [_is_whole(each) for each in integers.tolist()]
-        _check_column(frame, name, np.array(is_whole, np.bool_), "an integer")
-        integers = integers.astype(np.int64)
-    return np.asarray(integers)
+    """Returns the actions or categories in a column, which must be whole numbers.
+
+    Booleans are 1 and 0; texts may have numbers.
+    """
+    cells = frame[name].to_numpy()
+    if cells.dtype.kind in "iu":
+        return np.asarray(cells)
+    parsed = cells if cells.dtype.kind in "bf" else _parse_cells(cells)
+    numbers = np.asarray(parsed, np.float64)
+    is_whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST)
+    if _has_mostly_texts(cells, numbers):
+        advice = f"frame[{name!r}].astype('category').cat.codes numbers texts in pandas"
+        _check_column(frame, name, is_whole, f"an integer; {advice}")
+    _check_column(frame, name, is_whole, "an integer")
+    return numbers.astype(np.int64)
 
 
 def check_smallest_action(name: str, smallest: int) -> None:
@@ -134,27 +146,33 @@ def check_smallest_action(name: str, smallest: int) -> None:
 
 
 def _read_numbers(frame: Any, name: str) -> Floats:
-    """Returns the numbers in a column; ValueError names the first value that is none."""
-    try:
-        return np.asarray(frame[name].astype(np.float64))
-    except (TypeError, ValueError):
-        is_number = [_is_number(each) for each in frame[name].tolist()]
-        _check_column(frame, name, np.array(is_number, np.bool_), "a number")
-        raise
+    """Returns the numbers in a column; ValueError names the first value that is none.
+
+    Booleans are 1 and 0; texts may have numbers.
+    """
+    cells = frame[name].to_numpy()
+    if cells.dtype.kind in "biuf":
+        return np.asarray(cells, np.float64)
+    numbers = _parse_cells(cells)
+    expected = "a number"
+    if _has_mostly_texts(cells, numbers):
+        expected += f"; pandas.get_dummies(frame, columns=[{name!r}]) makes numbers of texts"
+    elif cells.dtype.kind == "M":
+        expected += f"; frame[{name!r}].dt has numbers, such as .dt.hour and .dt.dayofweek"
+    _check_column(frame, name, ~np.isnan(numbers), expected)
+    return numbers
 
 
-def _is_whole(value: Any) -> bool:
-    """Returns whether a cell is a whole number."""
-    return isinstance(value, (int, float)) and value % 1 == 0
+def _parse_cells(cells: Array) -> Floats:
+    """Returns the numbers of cells, or of their texts; NaN where there is none."""
+    parsed = [parse_number(cell) for cell in cells.tolist()]
+    return np.array([math.nan if number is None else number for number in parsed], np.float64)
 
 
-def _is_number(value: Any) -> bool:
-    """Returns whether a cell is a number, or the text of one."""
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+def _has_mostly_texts(cells: Array, numbers: Floats) -> bool:
+    """Whether most cells are texts without a number: names rather than mistakes."""
+    is_text = [isinstance(cell, str) for cell in cells[np.isnan(numbers)].tolist()]
+    return 2 * sum(is_text) > len(cells)
 
 
 def _check_column(frame: Any, name: str, is_good: Mask, expected: str) -> None:

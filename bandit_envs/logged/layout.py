@@ -14,6 +14,8 @@ from typing import Any, TypedDict
 import numpy as np
 
 from bandit_envs.arrays import Array
+from bandit_envs.datasets.tables import name_row
+from bandit_envs.logged.columns import BadValueError, parse_number
 from bandit_envs.logged.log import COLUMNS, BanditLog
 from bandit_envs.nests import Nest, flatten, map_structure
 
@@ -55,6 +57,9 @@ def split_log(log: BanditLog) -> tuple[Layout, dict[str, Array]]:
 def join_columns(layout: Layout, columns: Mapping[str, Array]) -> BanditLog:
     """Returns the log of a layout and columns [n]; ValueError names a column that does not fit."""
     rows = layout["rows"]
+    for label in _labels_of(layout):
+        if label not in columns:
+            raise ValueError(f"it has no column {label!r}")
     if len(columns["action"]) != rows:
         raise ValueError(f"it has {len(columns['action'])} rows; expected {rows}")
     arrays: dict[str, Array] = {}
@@ -66,6 +71,15 @@ def join_columns(layout: Layout, columns: Mapping[str, Array]) -> BanditLog:
     observation = map_structure(arrays.__getitem__, ast.literal_eval(layout["observation"]))
     known = {name: arrays[name] for name in COLUMNS if name in arrays}
     return BanditLog(observation, num_actions=layout["num_actions"], **known)
+
+
+def join_frame(layout: Layout, frame: Any) -> BanditLog:
+    """Returns the log of a layout and a data frame; errors name the frame's row or line."""
+    try:
+        return join_columns(layout, {name: frame[name].to_numpy() for name in frame})
+    except BadValueError as error:
+        found = f"{error.name} is {error.value!r} in {name_row(frame, error.row)}"
+        raise ValueError(f"{found}; expected {error.expected}") from error
 
 
 def find_text_columns(layout: Layout) -> list[str]:
@@ -104,12 +118,28 @@ def _column_names(name: str, shape: Sequence[int]) -> Iterator[str]:
         yield f"{name}[{','.join(map(str, index))}]" if index else name
 
 
+def _labels_of(layout: Layout) -> Iterator[str]:
+    """Yields the names of all columns of a layout."""
+    for name, (_, shape) in layout["arrays"].items():
+        yield from _column_names(name, shape)
+
+
 def _convert(label: str, values: Array, dtype: np.dtype[Any]) -> Array:
-    """Returns a column as an array of `dtype`; ValueError if that would change a value."""
-    try:
-        converted = np.asarray(values).astype(dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{label} does not hold {dtype}: {error}") from error
-    if dtype.kind != "f" and len(values) and not np.asarray(converted == values).all():
-        raise ValueError(f"{label} does not hold {dtype}")
+    """Returns a column as an array of `dtype`; BadValueError if that would change a value."""
+    array = np.asarray(values)
+    if dtype.kind in "biuf" and array.dtype.kind not in "biuf":
+        numbers = [parse_number(value) for value in array.tolist()]
+        _check_same(label, array, np.array([number is not None for number in numbers]), dtype)
+        array = np.array(numbers)
+    with np.errstate(invalid="ignore"):  # what does not fit is found below
+        converted = array.astype(dtype)
+    if dtype.kind != "f" and len(array):
+        _check_same(label, array, np.asarray(converted == array), dtype)
     return converted
+
+
+def _check_same(label: str, values: Array, is_same: Array, dtype: np.dtype[Any]) -> None:
+    """Raises BadValueError for the first value of a column that `dtype` does not hold."""
+    if not is_same.all():
+        row = int(np.broadcast_to(is_same, values.shape).argmin())
+        raise BadValueError(label, values.tolist()[row], row, str(dtype))

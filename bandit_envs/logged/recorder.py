@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,8 @@ from bandit_envs.arrays import Array, Mask
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.logged.files import find_log_files, read_log, write_log
+from bandit_envs.datasets.folders import list_visible
+from bandit_envs.logged.files import read_log, write_log
 from bandit_envs.logged.log import BanditLog, join_nests
 from bandit_envs.nests import Nest
 from bandit_envs.trajectories import Trajectory
@@ -49,7 +51,7 @@ class LogRecorder:
             log is to hold them.
 
     Raises:
-        ValueError: the folder holds a log, or there is an `env` though actions are real numbers;
+        ValueError: the folder has files, or there is an `env` though actions are real numbers;
             or, when called, rewards are delayed, or there are no exact log probabilities: the
             driver needs `emit_log_probability=True`.
 
@@ -79,8 +81,9 @@ class LogRecorder:
         self._env = env
         self._embed = embed
         self._folder = None if folder is None else Path(folder)
-        if self._folder is not None and find_log_files(self._folder):
-            raise ValueError(f"folder {self._folder} holds a log already")
+        found = [] if self._folder is None else list_visible(self._folder)
+        if found:
+            raise ValueError(f"folder {folder} has {found[0]}; expected a folder without files")
         self._recorded: list[Recorded] = []  # STEPS steps each, and the last single steps
         self._steps = 0
         self._written = 0  # steps in files
@@ -157,6 +160,10 @@ class LogRecorder:
 
 
 def remove_parts(folder: Path) -> None:
-    """Removes the files that a recorder wrote to a folder."""
-    for file in folder.glob("part-*.npz"):
-        file.unlink()
+    """Removes the files that a recorder wrote to a folder; ValueError if it has others."""
+    names = list_visible(folder)
+    for name in names:
+        if not re.fullmatch(r"part-[0-9]{5,}\.npz", name):
+            raise ValueError(f"folder {folder} has {name}; expected a folder without other files")
+    for name in names:
+        (folder / name).unlink()

@@ -10,20 +10,31 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bandit_envs.base.checks import as_list, check_integer
+from bandit_envs.datasets.folders import (
+    NAMED,
+    TABLE_SUFFIXES,
+    Part,
+    Parts,
+    find_parts,
+    is_parquet,
+    refuse_changes,
+)
 from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.logged.files import (
-    SUFFIXES,
+    LOG_SUFFIXES,
     check_suffix,
     csv_options,
+    is_archive,
     read_csv_layout,
-    read_log,
+    read_file,
     read_parquet_layout,
-    require_log_files,
 )
 from bandit_envs.logged.frame_batches import scan_csv, scan_frames, scan_parquet
 from bandit_envs.logged.frames import check_roles, check_smallest_action, from_frame, read_integers
-from bandit_envs.logged.layout import join_columns, split_log
+from bandit_envs.logged.layout import join_frame, split_log
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.missing import MissingValues
 from bandit_envs.logged.summary import LogRows
@@ -32,8 +43,6 @@ from bandit_envs.logged.times import TimesOfRows, count_rows_by_time
 BATCH_ROWS = 65_536
 MANY_ACTIONS = 1000
 """The most actions that a log can have of which it has no row."""
-
-TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +75,7 @@ def scan_log(
     drop_missing: bool = False,
     time: str | None = None,
     embedding: str | Sequence[str] = (),
+    only: str | None = None,
 ) -> WrittenScan | TableScan:
     """Returns an iterable over the batches of a log.
 
@@ -73,7 +83,9 @@ def scan_log(
 
     Args:
         path: a file that `write_log` wrote; or, with `features`, any CSV or Parquet file; or a
-            folder of such files, which are taken in the order of their names.
+            folder of such files, also in folders inside it, which are taken in the order of their
+            names. Names of folders such as day=2, as pandas and Hive write them, are columns of a
+            table; where they are numbers, these say the order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.
@@ -87,10 +99,13 @@ def scan_log(
         time: a column that no batch has. `earlier, later = scan.split("2024-12-31")` cuts the log
             there.
         embedding: the columns of the categories of the action, as for `from_frame`.
+        only: a pattern, such as "*.csv" or "day=2/*", of the files of a folder that are read. By
+            default, a file that is no log is an error, unless its name begins with "." or "_".
 
     Raises:
-        ValueError: there is no log; or, while batches are read, a file is damaged, or its columns
-            are not those of the first. The message names the file.
+        ValueError: there is no log, or a folder has other files; or, while batches are read, a file
+            is damaged or changes, or its columns are not those of the first. The message names the
+            file.
 
     >>> import tempfile
     >>> import numpy as np
@@ -103,14 +118,15 @@ def scan_log(
     """
     check_integer("batch_rows", batch_rows, minimum=1)
     if features is None:
-        files = _find_files(Path(path), is_table=False)
-        return WrittenScan(files, batch_rows, time)
+        if not Path(path).is_dir() and Path(path).exists():
+            check_suffix(Path(path))
+        return WrittenScan(find_parts(Path(path), LOG_SUFFIXES, only), batch_rows, time)
     check_roles([action, reward, propensity], as_list(features))
     if num_actions is not None:
         check_integer("num_actions", num_actions, minimum=1)
-    files = _find_files(Path(path), is_table=True)
+    parts = find_parts(Path(path), TABLE_SUFFIXES, only)
     columns = TableColumns(action, reward, propensity, as_list(features), time, as_list(embedding))
-    return TableScan(files, columns, batch_rows, num_actions, drop_missing)
+    return TableScan(parts, columns, batch_rows, num_actions, drop_missing)
 
 
 class Scan(abc.ABC):
@@ -121,7 +137,7 @@ class Scan(abc.ABC):
         """Yields the batches."""
 
     @abc.abstractmethod
-    def scan_file(self, file: Path) -> Iterator[BanditLog]:
+    def scan_part(self, part: Part) -> Iterator[BanditLog]:
         """Yields the batches of one of the files."""
 
     def split(self, limit: str) -> tuple[LogRows, LogRows]:
@@ -155,40 +171,43 @@ class WrittenScan(Scan):
     """A log in files that `write_log` wrote.
 
     Args:
-        files: in order.
+        parts: the files, in order.
         batch_rows: the most rows of a batch.
-        time: the column of times, named as `to_frame` names it, such as "step".
+        time: the column of times, named as `to_frame` names it, such as "step"; or a key of the
+            folders.
     """
 
-    files: Sequence[Path]
+    parts: Parts
     batch_rows: int = BATCH_ROWS
     time: str | None = None
 
     def __iter__(self) -> Iterator[BanditLog]:
         first: BanditLog | None = None
-        for file in self.files:
-            for batch in self.scan_file(file):
-                with errors_that_name(file):
+        for part in self.parts.found:
+            for batch in self.scan_part(part):
+                with errors_that_name(part.name):
                     first = batch[:0] if first is None else first
                     concatenate([first, batch[:0]])  # an error if their columns differ
                 yield batch
 
-    def scan_file(self, file: Path) -> Iterator[BanditLog]:
-        with errors_that_name(file):
-            yield from _scan_written(file, self.batch_rows)
+    def scan_part(self, part: Part) -> Iterator[BanditLog]:
+        with errors_that_name(part.name), refuse_changes(part):
+            yield from _scan_written(part.file, self.batch_rows)
 
     def _time_column(self) -> str | None:
         return self.time
 
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
-        for file in self.files:
+        for part in self.parts.found:
             first_row = 0
-            for batch in self.scan_file(file):
+            for batch in self.scan_part(part):
                 _, columns = split_log(batch)
+                for key, value in part.keys.items():
+                    columns[key] = np.array([value] * len(batch))
                 if name not in columns:
                     known = list(columns)[:20]
                     raise ValueError(f"the log has no column {name!r}; it has {known}")
-                place = functools.partial(_place_of_row, file, first_row)
+                place = functools.partial(_place_of_row, part.name, first_row)
                 yield TimesOfRows(columns[name], place)
                 first_row += len(batch)
 
@@ -198,14 +217,14 @@ class TableScan(Scan):
     """A log in users' tables.
 
     Args:
-        files: in order; CSV or Parquet.
+        parts: the files, in order; CSV or Parquet.
         columns: which columns are those of a log.
         batch_rows: the most rows of a batch.
         num_actions: by default, the files are read once to find the largest action.
         drop_missing: whether rows that miss values are left out; by default, they are an error.
     """
 
-    files: Sequence[Path]
+    parts: Parts
     columns: TableColumns
     batch_rows: int = BATCH_ROWS
     num_actions: int | None = None
@@ -217,17 +236,17 @@ class TableScan(Scan):
             object.__setattr__(self, "num_actions", self._count_actions())
 
     def __iter__(self) -> Iterator[BanditLog]:
-        for file in self.files:
-            yield from self.scan_file(file)
+        for part in self.parts.found:
+            yield from self.scan_part(part)
 
-    def scan_file(self, file: Path) -> Iterator[BanditLog]:
-        for frame in self._scan_frames(file, self.columns.names()):
-            yield self._make_batch(file, frame)
+    def scan_part(self, part: Part) -> Iterator[BanditLog]:
+        for frame in self._scan_frames(part, self.columns.names()):
+            yield self._make_batch(part, frame)
 
-    def _make_batch(self, file: Path, frame: Any) -> BanditLog:
+    def _make_batch(self, part: Part, frame: Any) -> BanditLog:
         """Returns the log of some rows of a file; ValueError if values are missing or wrong."""
         complete = self._drop_missing(frame)
-        with errors_that_name(file):
+        with errors_that_name(part.name):
             return from_frame(
                 complete,
                 action=self.columns.action,
@@ -249,9 +268,9 @@ class TableScan(Scan):
         """Returns which values the columns miss."""
         names = self.columns.names()
         found = MissingValues(size=0, rows=0, columns={})
-        for file in self.files:
-            for frame in self._scan_frames(file, names):
-                found = found.merge(MissingValues.from_frame(frame, names, file.name))
+        for part in self.parts.found:
+            for frame in self._scan_frames(part, names):
+                found = found.merge(MissingValues.from_frame(frame, names, part.name))
         return found
 
     def _time_column(self) -> str | None:
@@ -260,79 +279,74 @@ class TableScan(Scan):
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         # If rows are left out, all columns decide which.
         names = self.columns.names() if self.drop_missing else [name]
-        for file in self.files:
-            for frame in self._scan_frames(file, names):
+        for part in self.parts.found:
+            for frame in self._scan_frames(part, names):
                 complete = self._drop_missing(frame)
-                place = functools.partial(_place_in_frame, file, complete.index)
+                place = functools.partial(_place_in_frame, part.name, complete.index)
                 yield TimesOfRows(complete[name].to_numpy(), place)
 
     def _count_actions(self) -> int:
         """Returns the largest action plus 1.
 
-        Raises ValueError if the smallest action is 1: actions then probably count from 1; or if the
-        largest exceeds the number of rows: it then is no number of an action.
+        Raises ValueError if there are no rows; if the smallest action is 1: actions then probably
+        count from 1; or if the largest exceeds the number of rows: it then is no number of an
+        action.
         """
         name = self.columns.action
         smallest = []
         largest = [-1]
         rows = 0
-        for file in self.files:
-            for frame in self._scan_frames(file, [name]):
-                with errors_that_name(file):
+        for part in self.parts.found:
+            for frame in self._scan_frames(part, [name]):
+                with errors_that_name(part.name):
                     actions = read_integers(frame.dropna(), name)
                 rows += len(actions)
                 if actions.size:
                     smallest.append(int(actions.min()))
                     largest.append(int(actions.max()))
-        check_smallest_action(name, min(smallest, default=0))
+        if not rows:
+            names = ", ".join(part.name for part in self.parts.found[:NAMED])
+            raise ValueError(f"the log has no rows in {names}, or none with an action")
+        check_smallest_action(name, min(smallest))
         if max(largest) > max(rows, MANY_ACTIONS):
             problem = f"column {name!r} has the action {max(largest)}, and {rows} rows"
             raise ValueError(f"{problem}; number the actions from 0, or give num_actions")
         return max(largest) + 1
 
-    def _scan_frames(self, file: Path, names: Sequence[str]) -> Iterator[Any]:
+    def _scan_frames(self, part: Part, names: Sequence[str]) -> Iterator[Any]:
         """Yields some columns of a file as data frames."""
-        with errors_that_name(file):
-            yield from scan_frames(file, self.batch_rows, names)
+        with errors_that_name(part.name), refuse_changes(part):
+            yield from scan_frames(part, self.batch_rows, names)
 
 
-def _find_files(path: Path, is_table: bool) -> list[Path]:
-    """Returns the files of a log, at least one."""
-    if path.is_dir():
-        return require_log_files(path, TABLE_SUFFIXES if is_table else SUFFIXES)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
-    return [path if is_table else check_suffix(path)]
-
-
-def _place_of_row(file: Path, first_row: int, row: int) -> str:
+def _place_of_row(name: str, first_row: int, row: int) -> str:
     """Says where a row of a batch is in a file that `write_log` wrote."""
-    return f"row {first_row + row} of {file.name}"
+    return f"row {first_row + row} of {name}"
 
 
-def _place_in_frame(file: Path, index: Any, row: int) -> str:
+def _place_in_frame(name: str, index: Any, row: int) -> str:
     """Says where a row of a data frame is in a file."""
-    return f"{index.name} {index[row]} of {file.name}"
+    return f"{index.name} {index[row]} of {name}"
 
 
 def _scan_written(file: Path, batch_rows: int) -> Iterator[BanditLog]:
     """Yields the batches of a file that `write_log` wrote."""
-    if file.suffix == ".npz":
-        log = read_log(file)
+    if is_archive(file.name):
+        log = read_file(file)
         for start in range(0, len(log), batch_rows):
             yield log[start : start + batch_rows]
         return
-    if file.suffix == ".csv":
-        layout = read_csv_layout(file)
-        frames = scan_csv(file, batch_rows, **csv_options(layout))
-    else:
+    if is_parquet(file):
         layout = read_parquet_layout(file)
         frames = scan_parquet(file, batch_rows)
+    else:
+        layout = read_csv_layout(file)
+        frames = scan_csv(file, batch_rows, **csv_options(layout))
     rows = 0
     for frame in frames:
         rows += len(frame)
         layout_of_batch = layout.copy()
         layout_of_batch["rows"] = len(frame)
-        yield join_columns(layout_of_batch, {name: frame[name].to_numpy() for name in frame})
+        yield join_frame(layout_of_batch, frame)
     if rows != layout["rows"]:
         raise ValueError(f"it has {rows} rows; expected {layout['rows']}")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged import LogRecorder, scan_log, write_log
+from bandit_envs.logged.files import WRITTEN_SUFFIXES, check_suffix
 from bandit_envs.logged.recorder import remove_parts
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.specs import SlateSpec
@@ -35,6 +36,8 @@ def record(tasks: list[Task], path: Path) -> LogSummary:
     is_folder = path.suffix == ""
     if is_folder:
         remove_parts(path)
+    else:
+        check_suffix(path, WRITTEN_SUFFIXES)
     has_table = "regret" in task.metrics and policy.num_actions > 0
     known = env if has_table else None
     recorder = LogRecorder(policy.num_actions, known, path if is_folder else None)

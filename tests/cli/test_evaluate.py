@@ -313,6 +313,23 @@ def test_a_log_in_a_folder_has_the_estimates_of_one_file(
     check_same_estimates(found, expected, rel=1e-9)
 
 
+def test_what_is_left_out_of_a_folder_is_named(parts, tmp_path):
+    output = ("--output", tmp_path / "results", "--policy", "random", "--overwrite")
+    (parts / "notes.txt").write_text("")
+    code, _, err = run("evaluate", parts, *output)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "has notes.txt, which cannot be read" in err
+    code, out, _ = run("evaluate", parts, *output, "--only", "*.NPZ")
+    assert code == 0
+    assert "files left out: 1 (notes.txt)" in out
+    code, _, err = run("evaluate", *parts.glob("*.npz"), *output)
+    assert code == 2
+    assert "one log is read: a file, or a folder, of which --only selects files" in err
+    code, _, err = run("evaluate", parts / "*.npz", *output)
+    assert code == 2
+    assert '--only "*.csv"' in err
+
+
 def test_a_log_is_kept_in_memory_if_what_the_files_hold_is_small(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     size = 50_000

@@ -81,6 +81,24 @@ def test_a_run_that_cannot_become_a_log_does_not_start(tmp_path, command, polici
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_cannot_be_written_is_refused_before_the_run(tmp_path):
+    code, out, err = record(tmp_path, "--policy", "random", suffix=".txt")
+    assert (code, out) == (2, "")
+    assert "log.txt; expected a name that ends in .npz, .csv, .parquet" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_other_files_is_not_recorded_to_and_keeps_them(tmp_path):
+    assert record(tmp_path, "--policy", "random", suffix="").code == 0
+    before = {file.name: file.read_bytes() for file in (tmp_path / "log").iterdir()}
+    (tmp_path / "log" / "part-a.npz").write_text("mine")
+    code, _, err = record(tmp_path, "--policy", "random", "--overwrite", suffix="")
+    assert code == 2
+    assert "log has part-a.npz; expected a folder without other files" in err
+    after = {file.name: file.read_bytes() for file in (tmp_path / "log").iterdir()}
+    assert after == {**before, "part-a.npz": b"mine"}
+
+
 def test_a_log_is_replaced_only_on_demand(tmp_path):
     assert record(tmp_path, "--policy", "random").code == 0
     before = (tmp_path / "log.npz").read_bytes()

@@ -73,7 +73,6 @@ def test_a_folder_holds_the_rows_of_its_files_in_the_order_of_their_names(tmp_pa
     log = small_log()
     for name, rows in (("2.csv", [4, 5]), ("0.npz", [0, 1]), ("1.npz", [2, 3]), (".3.npz", [0])):
         write_log(tmp_path / name, log[rows])
-    (tmp_path / "notes.txt").write_text("not a log")
     assert read_log(tmp_path) == log
     assert read_log(tmp_path) == concatenate([log[:3], log[3:]])
 
@@ -155,7 +154,7 @@ def test_damaged_files_are_refused_by_name(suffix, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (",0.25", ",0.0", "propensity is 0.0 in row 1"),
+        (",0.25", ",0.0", "propensity is 0.0 in line 4"),
         (",0.25", ",nan", "propensity"),
         (",0.25", ",much", "propensity"),
         ('"propensity"', '"p"', "propensity"),

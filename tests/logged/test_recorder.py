@@ -37,7 +37,9 @@ def test_a_run_is_recorded(to_files, tmp_path):
     assert log.row.tolist() == list(range(4)) * 30
     if to_files:
         assert len(list(folder.iterdir())) > 1
-        with pytest.raises(ValueError, match="holds a log already"):
+        with pytest.raises(
+            ValueError, match=r"has part-00000\.npz; expected a folder without files"
+        ):
             LogRecorder(3, folder=folder)
 
 

@@ -116,13 +116,6 @@ def test_a_log_in_two_formats_is_refused(read, tmp_path):
         read(tmp_path)
 
 
-def test_a_folder_of_folders_is_refused(tmp_path):
-    (tmp_path / "day=1").mkdir()
-    (tmp_path / "day=1" / "a.csv").write_text(TABLE)
-    with pytest.raises(ValueError, match="those in folders inside it are not read"):
-        scan_log(tmp_path, **NAMES)
-
-
 def scan_of(folder):
     """A scan, where somebody may have meant a log."""
     write_log(folder / "log.npz", small_log())
