@@ -109,8 +109,14 @@ class StepDriver(Stateful):
         if not os.path.exists(checkpoint):
             save_state(checkpoint, (0, self.get_state()))
             return 0
-        done, state = load_state(checkpoint)
-        self.set_state(state)
+        saved = load_state(checkpoint)
+        if not (type(saved) is tuple and len(saved) == 2 and type(saved[0]) is int):
+            raise ValueError(f"{checkpoint} does not hold a driver's checkpoint")
+        done, state = saved
+        try:
+            self.set_state(state)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{checkpoint}: {error}") from error
         return int(done)
 
     def run_until_stopped(self) -> TimeStep:

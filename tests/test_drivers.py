@@ -17,6 +17,7 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
+from bandit_envs.base.saving import save_state
 from bandit_envs.base.state import Stateful
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import PolicyInfo
@@ -320,3 +321,12 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     policy = EpsilonGreedyPolicy(0.1, num_actions=4, batch_size=2)
     with pytest.raises(ValueError, match="batch_size"):
         StepDriver(env, policy, [policy, RegretMetric(env)]).run(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize("content", [None, 3, [1, 2], (1,), (1, {}), ("1", 2), np.zeros(2), {}])
+def test_a_file_that_holds_no_checkpoint_is_refused_by_name(content, tmp_path):
+    save_state(tmp_path / "run.npz", content)
+    env = KArmedTestbed(k=4)
+    policy = EpsilonGreedyPolicy(0.1, num_actions=4)
+    with pytest.raises(ValueError, match=r"run\.npz"):
+        StepDriver(env, policy, [policy], 3).run(tmp_path / "run.npz")

@@ -306,6 +306,9 @@ def test_a_file_that_cannot_be_read_is_an_os_error(tmp_path):
         load_state(tmp_path / "nothing.npz")
     with pytest.raises(OSError, match="directory"):
         load_state(tmp_path)
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(OSError, match=r"pipe\.npz is not a regular file"):
+        load_state(tmp_path / "pipe.npz")
 
 
 def test_a_file_that_cannot_be_written_is_an_os_error_and_leaves_nothing(tmp_path):

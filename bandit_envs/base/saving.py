@@ -50,9 +50,13 @@ def load_state(path: str | os.PathLike[str]) -> Any:
     """Reads what `save_state` wrote, for `set_state`.
 
     Nothing is unpickled or imported. So construct first the object that the state is for. A file
-    that is damaged, older than this version, or not a saved state raises ValueError.
+    that is damaged, older than this version, or not a saved state raises ValueError; a folder or a
+    pipe raises OSError.
     """
-    return decode_state(Path(path).read_bytes(), str(path))
+    file = Path(path)
+    if file.exists() and not (file.is_file() or file.is_dir()):  # a pipe would be waited for
+        raise OSError(f"{path} is not a regular file")
+    return decode_state(file.read_bytes(), str(path))
 
 
 def encode_state(state: Any) -> bytes:

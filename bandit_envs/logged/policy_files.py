@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import EncodedModel
 from bandit_envs.logged.log import BanditLog
@@ -27,6 +29,22 @@ KINDS: dict[str, type[Any]] = {
     "classifier_greedy": ClassifierGreedyPolicy,
     "regression_greedy": RegressionGreedyPolicy,
 }
+ARGUMENTS: dict[str, dict[str, type[Any]]] = {
+    "linear_greedy": {"weights": np.ndarray},
+    "linear_softmax": {"weights": np.ndarray},
+    "classifier_greedy": {"classifier": EncodedModel, "num_actions": int},
+    "regression_greedy": {"models": list},
+}
+"""What a file holds of each kind."""
+
+TYPES: dict[str, type[Any]] = {
+    "kind": str,
+    "arguments": dict,
+    "rows_learned": int,
+    "log": str,
+    "features": list,
+}
+"""What a file says of a policy: the fields of `SavedPolicy`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,17 +129,38 @@ def read_policy(path: str | os.PathLike[str], estimator: Any = None) -> SavedPol
     """
     state = load_state(path)
     given = [] if estimator is None else [estimator]
+    content = _check_content(path, state)
     try:
-        content = dict(state[KEY])
         arguments = {key: _decoded(part, given) for key, part in content["arguments"].items()}
-        saved = SavedPolicy(**{**content, "arguments": arguments})
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} does not hold a learned policy") from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}, or an estimator of that package") from error
-    if saved.kind not in KINDS:
-        raise ValueError(f"{path} holds a {saved.kind!r}; expected {' or '.join(KINDS)}")
-    return saved
+    return SavedPolicy(**{**content, "arguments": arguments})
+
+
+def _check_content(path: str | os.PathLike[str], state: Any) -> dict[str, Any]:
+    """Returns what a file says of a policy; ValueError if it holds something else."""
+    content = state.get(KEY) if isinstance(state, dict) else None
+    if not isinstance(content, dict) or content.keys() != TYPES.keys():
+        raise ValueError(f"{path} does not hold a learned policy")
+    for name, expected in TYPES.items():
+        if type(content[name]) is not expected:
+            found = f"{name} is a {type(content[name]).__name__}"
+            problem = f"{path} does not hold a learned policy: {found}"
+            raise ValueError(f"{problem}; expected a {expected.__name__}")
+    if content["rows_learned"] < 0:
+        raise ValueError(f"{path} holds a policy that has learned from fewer than 0 rows")
+    kind = content["kind"]
+    if kind not in KINDS:
+        raise ValueError(f"{path} holds a {kind!r}; expected {' or '.join(KINDS)}")
+    if content["arguments"].keys() != ARGUMENTS[kind].keys():
+        expected_names = ", ".join(ARGUMENTS[kind])
+        raise ValueError(f"{path} holds a {kind} of other arguments; expected {expected_names}")
+    for name, expected in ARGUMENTS[kind].items():
+        if not isinstance(content["arguments"][name], expected):
+            raise ValueError(f"{path} holds a {kind} whose {name} cannot be read")
+    if not all(isinstance(name, str) for name in content["features"]):
+        raise ValueError(f"{path} holds features that are no names")
+    return content
 
 
 def _arguments_of(policy: Policy) -> dict[str, Any]:

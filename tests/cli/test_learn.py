@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bandit_envs import ArraySpec, RandomPolicy, StepDriver
+from bandit_envs import ArraySpec, RandomPolicy, StepDriver, load_state, save_state
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.logged import (
     DirectMethodLearner,
@@ -215,6 +215,68 @@ def test_a_file_gives_back_the_policy_and_is_checked(folder):
         write_policy(file, RandomPolicy(3))
     with pytest.raises(ValueError, match="does not hold a learned policy"):
         read_policy(folder / "log.npz")
+
+
+KEY = "bandit_envs.policy"
+NOT_A_POLICY = {
+    "array": np.zeros(3),
+    "number": 3,
+    "nothing": None,
+    "text": "policy",
+    "list": [1, 2],
+    "other key": {"state": 1},
+    "no content": {KEY: None},
+    "empty content": {KEY: {}},
+}
+BAD_FIELDS = [
+    ("kind", "linear"),
+    ("kind", ["linear_greedy"]),
+    ("kind", "classifier_greedy"),
+    ("kind", "regression_greedy"),
+    ("arguments", {}),
+    ("arguments", [1]),
+    ("arguments", {"weights": "x"}),
+    ("arguments", {"weights": np.zeros((2, 9))}),
+    ("arguments", {"weights": np.full((2, 3), np.nan)}),
+    ("arguments", {"weights": np.zeros((2, 3)), "batch_size": 2}),
+    ("rows_learned", "many"),
+    ("rows_learned", -1),
+    ("rows_learned", np.zeros(3)),
+    ("log", 3),
+    ("features", 3),
+    ("features", [1]),
+]
+BYTES = [b"", b"PK\x03\x04", b"a,b\n1,2\n", b"{}", b"\x80\x04K\x01.", bytes(100)]
+
+
+def not_policies(folder):
+    """Writes files that hold no policy, and yields their paths."""
+    file = folder / "own.npz"
+    write_policy(file, LinearGreedyPolicy(np.zeros((2, 3)), observation_spec=SPEC))
+    content = load_state(file)[KEY]
+    contents = [*NOT_A_POLICY.values()]
+    contents += [{KEY: {**content, name: value}} for name, value in BAD_FIELDS]
+    for number, each in enumerate(contents):
+        save_state(folder / f"foreign-{number}.npz", each)
+        yield folder / f"foreign-{number}.npz"
+    for number, each in enumerate([*BYTES, file.read_bytes()[:-200]]):
+        (folder / f"bytes-{number}.npz").write_bytes(each)
+        yield folder / f"bytes-{number}.npz"
+    (folder / "folder.npz").mkdir()
+    yield folder / "folder.npz"
+    yield folder / "nothing.npz"
+
+
+def test_a_file_that_holds_no_policy_or_log_is_named_in_one_line(folder):
+    for path in not_policies(folder):
+        output = ("--output", folder / "out", "--overwrite")
+        for arguments in ((folder / "log.npz", "--policy", path), (path, "--policy", "random")):
+            code, out, err = run("evaluate", *arguments, *output)
+            assert (code, out, err.count("\n")) == (2, "", 1), (path, err)
+            assert path.name in err
+        code, _, err = run("learn", path, "--output", folder / "learned.npz")
+        assert (code, err.count("\n")) == (2, 1)
+        assert path.name in err
 
 
 def test_a_policy_is_evaluated_on_the_features_that_it_has_learned_from(folder, log):
