@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Array
+from bandit_envs.arrays import Array, Indices, as_numbers, check_array
 from bandit_envs.base.checks import short_repr
+from bandit_envs.datasets.dataset import one_hot
+from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.nests import Nest
 
 REQUIRED = {"n_rounds", "n_actions", "context", "action", "reward", "pscore"}
 OPTIONAL = {"pi_b", "expected_reward", "action_context", "position"}
@@ -41,44 +44,83 @@ def to_obp(log: BanditLog) -> dict[str, Any]:
 
 
 def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
-    """Returns the log in a feedback dict of the Open Bandit Pipeline.
+    """Returns the log in a feedback dict of the Open Bandit Pipeline, its real feedback included.
+
+    A `position` is a part of the context, as a row has one action: propensities, and `pi_b`, are
+    those of the row's position. If it varies, the observation has a feature for each position,
+    after those of `context`. If there is an `action_context` that is not one-hot, the observation
+    has the context as `global`, and the features of the actions as `per_arm`.
 
     `action_embed` becomes the log's `embedding`. What else is known of embeddings is not of single
     rows, and is left out: `p_e_a`, which `likelihoods_of_embeddings` takes, `q_x_e`, and with them
     `action_context`.
 
     Raises:
-        ValueError: the feedback lacks a key or has an unknown one, a `position` is not 0, or
-            `action_context` is not one-hot though there are no embeddings.
+        TypeError: feedback is no dict.
+        ValueError: the feedback lacks a key or has an unknown one, or the shapes do not fit.
     """
+    if not isinstance(feedback, Mapping):
+        found = type(feedback).__name__
+        hint = "with is_timeseries_split, OBP returns two of them"
+        raise TypeError(f"feedback is a {found}; expected a dict; {hint}")
     missing = REQUIRED - feedback.keys()
     unknown = feedback.keys() - REQUIRED - OPTIONAL - EMBEDDINGS
     if missing or unknown:
         raise ValueError(f"feedback has no {sorted(missing)} and unknown {sorted(unknown)}")
-    position = feedback.get("position")
-    if position is not None and np.any(position):
-        raise ValueError("position is not 0 everywhere; a log has one action a row")
-    _check_action_context(feedback)
+    size = len(feedback["action"])
+    positions = _read_positions(feedback.get("position"), size)
     table = feedback.get("pi_b")
+    if table is not None and feedback.get("position") is None and np.shape(table)[2:] != (1,):
+        raise ValueError(f"pi_b has shape {np.shape(table)}, and there is no position; expected 1")
     return BanditLog(
-        observation=feedback["context"],
+        observation=_observe(feedback, positions),
         action=feedback["action"],
         reward=feedback["reward"],
         propensity=feedback["pscore"],
         num_actions=feedback["n_actions"],
-        action_probabilities=None if table is None else np.squeeze(table, axis=2),
+        action_probabilities=None if table is None else _at_positions(table, positions),
         expected_rewards=feedback.get("expected_reward"),
         embedding=feedback.get("action_embed"),
     )
 
 
-def _check_action_context(feedback: Mapping[str, Any]) -> None:
-    """Refuses features of actions that would be lost."""
+def _read_positions(position: Any, size: int) -> Indices:
+    """Returns the positions of the rows, integers from 0: [n]; without any, all are 0."""
+    if position is None:
+        return np.zeros(size, np.intp)
+    positions = check_array("position has", as_numbers("position is", position, "iu"), (size,))
+    return check_each("position", positions.astype(np.intp), positions >= 0, "at least 0")
+
+
+def _at_positions(table: Any, positions: Indices) -> Array:
+    """Returns the probabilities [n, K] of a table [n, K, L] at the position of each row."""
+    probabilities = as_numbers("pi_b is", table)
+    if probabilities.ndim != 3 or probabilities.shape[0] != len(positions):
+        expected = f"({len(positions)}, K, L), for L positions"
+        raise ValueError(f"pi_b has shape {probabilities.shape}; expected {expected}")
+    largest = int(positions.max(initial=0))
+    if largest >= probabilities.shape[2]:
+        found = f"position is {largest} in a row"
+        raise ValueError(f"{found}; expected less than {probabilities.shape[2]}, as pi_b has")
+    return np.asarray(probabilities[np.arange(len(positions)), :, positions])
+
+
+def _observe(feedback: Mapping[str, Any], positions: Indices) -> Nest:
+    """Returns the observations: the context with the position, and the features of actions."""
+    context = feedback["context"]
+    if len(np.unique(positions)) > 1:
+        context = np.column_stack([context, one_hot(positions[:, np.newaxis])])
     features = feedback.get("action_context")
+    num_actions = feedback["n_actions"]
     if features is None or EMBEDDINGS & feedback.keys():
-        return
-    if not np.array_equal(features, np.eye(feedback["n_actions"])):
-        raise ValueError("action_context is not one-hot; put it into the observation")
+        return context
+    items = as_numbers("action_context is", features)
+    if items.ndim != 2 or len(items) != num_actions:
+        expected = f"({num_actions}, d), as n_actions says"
+        raise ValueError(f"action_context has shape {items.shape}; expected {expected}")
+    if np.array_equal(items, np.eye(num_actions)):
+        return context
+    return {"global": context, "per_arm": np.broadcast_to(items, (len(positions), *items.shape))}
 
 
 def refuse_columns(log: BanditLog, *names: str) -> None:

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from bandit_envs.datasets import load_open_bandit
 from bandit_envs.logged import (
     BanditLog,
+    InversePropensityScoring,
     RewardRegression,
     concatenate,
     from_obp,
@@ -94,6 +95,81 @@ def test_feedback_with_embeddings_of_actions_becomes_a_log_with_those_of_its_row
     log = dataclasses.replace(small_log(), embedding=np.ones((6, 2), int))
     assert from_obp({**to_obp(small_log()), **embeddings}) == log
     assert from_obp(to_obp(log)) == log
+
+
+def real_feedback(file):
+    """The feedback that OBP's OpenBanditDataset makes of a file."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(file, index_col=0).sort_values("timestamp")
+    users = frame.loc[:, frame.columns.str.contains("user_feature")]
+    items = pandas.read_csv(file.with_name("item_context.csv"), index_col=0)
+    codes = {
+        name: items[name].astype("category").cat.codes
+        for name in ("item_id", "item_feature_1", "item_feature_2", "item_feature_3")
+    }
+    item_context = pandas.DataFrame({**codes, "item_feature_0": items["item_feature_0"]})
+    return {
+        "n_rounds": len(frame),
+        "n_actions": int(frame["item_id"].max() + 1),
+        "action": frame["item_id"].to_numpy(),
+        "position": np.unique(frame["position"], return_inverse=True)[1],
+        "reward": frame["click"].to_numpy(),
+        "pscore": frame["propensity_score"].to_numpy(),
+        "context": pandas.get_dummies(users, drop_first=True).to_numpy(),
+        "action_context": item_context.to_numpy(),
+    }
+
+
+def write_decisions(folder, size):
+    """Writes decisions of the Open Bandit Dataset at three positions, and three items."""
+    rng = np.random.default_rng(0)
+    affinities = ",".join(f"user-item_affinity_{item}" for item in range(3))
+    header = f",timestamp,item_id,position,click,propensity_score,user_feature_0,{affinities}"
+    lines = [header]
+    for row in range(size):
+        place = rng.integers(3)
+        chances = np.array([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.1, 0.1, 0.8]])[place]
+        item = rng.choice(3, p=chances)
+        click = int(rng.random() < 0.2 + 0.2 * (item == place))
+        user = "abc"[rng.integers(3)]
+        lines.append(
+            f"{row},2019-11-24 00:{row:05},{item},{place + 1},{click},{chances[item]},{user},0,1,2"
+        )
+    (folder / "all.csv").write_text("\n".join(lines))
+    items = ["0,0,0.5,x,y,z", "1,1,0.7,x,w,z", "2,2,-1.5,v,y,z"]
+    header = ",item_id,item_feature_0,item_feature_1,item_feature_2,item_feature_3"
+    (folder / "item_context.csv").write_text("\n".join([header, *items]))
+    return folder / "all.csv"
+
+
+def test_real_feedback_of_obp_has_the_decisions_and_positions_of_the_file(tmp_path):
+    file = write_decisions(tmp_path, 3000)
+    feedback = real_feedback(file)
+    log = from_obp(feedback)
+    ours = BanditLog(**load_open_bandit(file))
+    for name in ("action", "reward", "propensity", "num_actions"):
+        assert np.array_equal(getattr(log, name), getattr(ours, name)), name
+    assert log.observation["per_arm"].shape == (3000, 3, 5)
+    position = log.observation["global"][:, -3:]
+    assert (position == ours.observation["global"][:, -3:]).all()
+    assert (position.argmax(axis=1) == feedback["position"]).all()
+    # A policy that shows each item at its own position earns 0.4.
+    for each in (log, ours):
+        estimate = InversePropensityScoring().estimate(each, each.observation["global"][:, -3:])
+        assert abs(estimate.value - 0.4) < 4 * estimate.standard_error
+        assert estimate.value == InversePropensityScoring().estimate(ours, position).value
+
+
+def test_probabilities_of_all_positions_are_those_of_the_position_of_the_row():
+    by_position = np.random.default_rng(0).dirichlet(np.ones(3), (6, 2)).transpose(0, 2, 1)
+    positions = np.array([0, 1, 1, 0, 1, 0])
+    feedback = {**to_obp(small_log()), "pi_b": by_position, "position": positions}
+    log = from_obp(feedback)
+    assert np.array_equal(log.action_probabilities[2], by_position[2, :, 1])
+    assert log.observation[:, 2:].tolist() == np.eye(2)[positions].tolist()
+    assert from_obp({**to_obp(small_log()), "position": np.ones(6, int)}) == small_log()
+    with pytest.raises(TypeError, match=r"feedback is a tuple; .* is_timeseries_split"):
+        from_obp((feedback, feedback))
 
 
 @given(log=logs(["array", "items"], ["action_probabilities"]))

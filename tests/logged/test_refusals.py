@@ -156,13 +156,26 @@ def test_estimators_refuse_what_they_cannot_weigh(call, error, message):
         (lambda: concatenate([small_log(), small_log(step=ACTION)]), "columns"),
         (lambda: concatenate([]), "logs is empty"),
         (lambda: ReplayEnvironment(small_log()[:0]), "log is"),
-        (lambda: from_obp({**to_obp(small_log()), "position": ACTION}), "position"),
+        (lambda: from_obp({**to_obp(small_log()), "position": ACTION[:5]}), "position has shape"),
         (
-            lambda: from_obp({**to_obp(small_log()), "action_context": np.ones((3, 2))}),
-            "action_context",
+            lambda: from_obp({**to_obp(small_log()), "position": [-1] * 6}),
+            "position is -1 in row 0",
         ),
-        (lambda: from_obp({**to_obp(small_log()), "pi_b": np.ones((6, 3))}), "axis"),
-        (lambda: from_obp({**to_obp(small_log()), "pi_b": np.full((6, 3, 2), 1 / 3)}), "axis"),
+        (
+            lambda: from_obp({**to_obp(small_log()), "action_context": np.ones((4, 2))}),
+            r"action_context has shape \(4, 2\); expected \(3, d\)",
+        ),
+        (lambda: from_obp({**to_obp(small_log()), "pi_b": np.ones((6, 3))}), "pi_b has shape"),
+        (
+            lambda: from_obp({**to_obp(small_log()), "pi_b": np.full((6, 3, 2), 1 / 3)}),
+            "there is no position",
+        ),
+        (
+            lambda: from_obp(
+                {**to_obp(small_log()), "pi_b": np.full((6, 3, 2), 1 / 3), "position": ACTION}
+            ),
+            "position is 2 in a row; expected less than 2, as pi_b has",
+        ),
         (lambda: from_obp({**to_obp(small_log()), "scores": 1}), "unknown .*'scores'"),
         (lambda: from_obp({"action": ACTION}), "no .*'pscore'"),
         (lambda: LogRecorder(3).log(), "nothing was recorded"),
