@@ -65,6 +65,7 @@ from bandit_envs.policies import (
 from bandit_envs.policies import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies import CharacteristicTime as CharacteristicTime
 from bandit_envs.policies import ConstantPolicy as ConstantPolicy
+from bandit_envs.policies import ContextualPolicy as ContextualPolicy
 from bandit_envs.policies import ContinuousPolicy as ContinuousPolicy
 from bandit_envs.policies import CTrackingPolicy as CTrackingPolicy
 from bandit_envs.policies import DecayingEpsilonGreedyPolicy as DecayingEpsilonGreedyPolicy
@@ -73,13 +74,6 @@ from bandit_envs.policies import (
     DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,
 )
 from bandit_envs.policies import DiscountedUCBPolicy as DiscountedUCBPolicy
-from bandit_envs.policies import (
-    DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
-)
-from bandit_envs.policies import (
-    DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
-)
-from bandit_envs.policies import DisjointLinUCBPolicy as DisjointLinUCBPolicy
 from bandit_envs.policies import EpsilonGreedyPolicy as EpsilonGreedyPolicy
 from bandit_envs.policies import Exp3Policy as Exp3Policy
 from bandit_envs.policies import Exp3SPolicy as Exp3SPolicy
@@ -92,11 +86,8 @@ from bandit_envs.policies import IMEDPolicy as IMEDPolicy
 from bandit_envs.policies import KLLUCBPolicy as KLLUCBPolicy
 from bandit_envs.policies import KLUCBPolicy as KLUCBPolicy
 from bandit_envs.policies import LikelihoodRatioTestPolicy as LikelihoodRatioTestPolicy
-from bandit_envs.policies import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
-from bandit_envs.policies import LinearFullPosteriorPolicy as LinearFullPosteriorPolicy
 from bandit_envs.policies import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
 from bandit_envs.policies import LinUCBPolicy as LinUCBPolicy
-from bandit_envs.policies import LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy
 from bandit_envs.policies import LUCBPolicy as LUCBPolicy
 from bandit_envs.policies import MOSSPolicy as MOSSPolicy
 from bandit_envs.policies import PBMUCBPolicy as PBMUCBPolicy
@@ -139,23 +130,3 @@ from bandit_envs.wrappers import TransformObservation as TransformObservation
 from bandit_envs.wrappers import Wrapper as Wrapper
 
 __version__ = "0.3.0"
-from bandit_envs.policies import (
-    DisjointLinearEliminationRegCBPolicy as DisjointLinearEliminationRegCBPolicy,
-)
-from bandit_envs.policies import (
-    DisjointLinearOptimisticRegCBPolicy as DisjointLinearOptimisticRegCBPolicy,
-)
-from bandit_envs.policies import DisjointLinearSquareCBPolicy as DisjointLinearSquareCBPolicy
-from bandit_envs.policies import (
-    DisjointLogisticEliminationRegCBPolicy as DisjointLogisticEliminationRegCBPolicy,
-)
-from bandit_envs.policies import (
-    DisjointLogisticOptimisticRegCBPolicy as DisjointLogisticOptimisticRegCBPolicy,
-)
-from bandit_envs.policies import DisjointLogisticSquareCBPolicy as DisjointLogisticSquareCBPolicy
-from bandit_envs.policies import LinearEliminationRegCBPolicy as LinearEliminationRegCBPolicy
-from bandit_envs.policies import LinearOptimisticRegCBPolicy as LinearOptimisticRegCBPolicy
-from bandit_envs.policies import LinearSquareCBPolicy as LinearSquareCBPolicy
-from bandit_envs.policies import LogisticEliminationRegCBPolicy as LogisticEliminationRegCBPolicy
-from bandit_envs.policies import LogisticOptimisticRegCBPolicy as LogisticOptimisticRegCBPolicy
-from bandit_envs.policies import LogisticSquareCBPolicy as LogisticSquareCBPolicy

@@ -79,7 +79,7 @@ class Stateful:
 
         It can be pickled, and written with `save_state`.
         """
-        return SavedState(type(self).__name__, self._state_key(), copy.deepcopy(self._state))
+        return SavedState(self._owner(), self._state_key(), copy.deepcopy(self._state))
 
     def set_state(self, state: Any) -> None:
         """Returns to a `state` of `get_state`: from there on, everything repeats bit for bit.
@@ -89,6 +89,10 @@ class Stateful:
         """
         self._state = self._restored(state)
 
+    def _owner(self) -> str:
+        """Returns what the object is: its saved states belong to others of the same kind only."""
+        return type(self).__name__
+
     def _state_key(self) -> dict[str, int | None]:
         """Returns the numbers that the object and its saved states must share."""
         return {}
@@ -97,7 +101,7 @@ class Stateful:
         """Returns a copy of the content of a saved state, or raises and changes nothing."""
         if not isinstance(state, SavedState):
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
-        expected = type(self).__name__, self._state_key()
+        expected = self._owner(), self._state_key()
         if (state.owner, state.sizes) != expected:
             found = f"state belongs to a {state.owner} with {state.sizes}"
             raise ValueError(f"{found}; expected a {expected[0]} with {expected[1]}")

@@ -9,7 +9,7 @@ import numpy as np
 from bandit_envs.arrays import Array, Floats
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.nests import Nest, flatten, map_structure
-from bandit_envs.policies.features import ContextReader
+from bandit_envs.policies.models.features import ContextReader
 from bandit_envs.specs import ArraySpec
 
 

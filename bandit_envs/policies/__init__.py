@@ -13,18 +13,11 @@ from bandit_envs.policies.boltzmann import BoltzmannPolicy as BoltzmannPolicy
 from bandit_envs.policies.confidence_bounds import KLLUCBPolicy as KLLUCBPolicy
 from bandit_envs.policies.confidence_bounds import LUCBPolicy as LUCBPolicy
 from bandit_envs.policies.constant import ConstantPolicy as ConstantPolicy
+from bandit_envs.policies.contextual import ContextualPolicy as ContextualPolicy
 from bandit_envs.policies.continuous import ContinuousPolicy as ContinuousPolicy
 from bandit_envs.policies.continuous import GaussianPolicy as GaussianPolicy
 from bandit_envs.policies.continuous import RandomNumberPolicy as RandomNumberPolicy
 from bandit_envs.policies.delayed import DelayedLearning as DelayedLearning
-from bandit_envs.policies.disjoint_linear import (
-    DisjointLinearEpsilonGreedyPolicy as DisjointLinearEpsilonGreedyPolicy,
-)
-from bandit_envs.policies.disjoint_linear import DisjointLinearPolicy as DisjointLinearPolicy
-from bandit_envs.policies.disjoint_linear import (
-    DisjointLinearThompsonSamplingPolicy as DisjointLinearThompsonSamplingPolicy,
-)
-from bandit_envs.policies.disjoint_linear import DisjointLinUCBPolicy as DisjointLinUCBPolicy
 from bandit_envs.policies.draws import argmax_random_ties as argmax_random_ties
 from bandit_envs.policies.elimination import ExploreThenCommitPolicy as ExploreThenCommitPolicy
 from bandit_envs.policies.elimination import (
@@ -40,9 +33,6 @@ from bandit_envs.policies.fixed_budget import UCBEPolicy as UCBEPolicy
 from bandit_envs.policies.fixed_budget import UniformAllocationPolicy as UniformAllocationPolicy
 from bandit_envs.policies.forgetting_ucb import DiscountedUCBPolicy as DiscountedUCBPolicy
 from bandit_envs.policies.forgetting_ucb import SlidingWindowUCBPolicy as SlidingWindowUCBPolicy
-from bandit_envs.policies.full_posterior import (
-    LinearFullPosteriorPolicy as LinearFullPosteriorPolicy,
-)
 from bandit_envs.policies.g_optimal import GOptimalPolicy as GOptimalPolicy
 from bandit_envs.policies.gradient import GradientBanditPolicy as GradientBanditPolicy
 from bandit_envs.policies.index_policy import IndexPolicy as IndexPolicy
@@ -54,59 +44,17 @@ from bandit_envs.policies.knapsacks import (
 )
 from bandit_envs.policies.knapsacks import KnapsackPolicy as KnapsackPolicy
 from bandit_envs.policies.knapsacks import PrimalDualPolicy as PrimalDualPolicy
-from bandit_envs.policies.linear import LinearEpsilonGreedyPolicy as LinearEpsilonGreedyPolicy
-from bandit_envs.policies.linear import LinearPolicy as LinearPolicy
 from bandit_envs.policies.linear import LinearThompsonSamplingPolicy as LinearThompsonSamplingPolicy
 from bandit_envs.policies.linear import LinUCBPolicy as LinUCBPolicy
-from bandit_envs.policies.linear_scores import LinearGreedyPolicy as LinearGreedyPolicy
-from bandit_envs.policies.linear_scores import LinearScoresPolicy as LinearScoresPolicy
-from bandit_envs.policies.linear_scores import LinearSoftmaxPolicy as LinearSoftmaxPolicy
-from bandit_envs.policies.logistic import DisjointLogisticPolicy as DisjointLogisticPolicy
-from bandit_envs.policies.logistic import LogisticPolicy as LogisticPolicy
-from bandit_envs.policies.logistic import (
-    LogisticThompsonSamplingPolicy as LogisticThompsonSamplingPolicy,
-)
 from bandit_envs.policies.optimal_proportions import CharacteristicTime as CharacteristicTime
 from bandit_envs.policies.optimal_proportions import characteristic_time as characteristic_time
 from bandit_envs.policies.policy import Policy as Policy
 from bandit_envs.policies.random import RandomPolicy as RandomPolicy
-from bandit_envs.policies.reg_cb import (
-    DisjointLinearEliminationRegCBPolicy as DisjointLinearEliminationRegCBPolicy,
-)
-from bandit_envs.policies.reg_cb import (
-    DisjointLinearOptimisticRegCBPolicy as DisjointLinearOptimisticRegCBPolicy,
-)
-from bandit_envs.policies.reg_cb import (
-    DisjointLogisticEliminationRegCBPolicy as DisjointLogisticEliminationRegCBPolicy,
-)
-from bandit_envs.policies.reg_cb import (
-    DisjointLogisticOptimisticRegCBPolicy as DisjointLogisticOptimisticRegCBPolicy,
-)
-from bandit_envs.policies.reg_cb import EliminationRegCBPolicy as EliminationRegCBPolicy
-from bandit_envs.policies.reg_cb import LinearEliminationRegCBPolicy as LinearEliminationRegCBPolicy
-from bandit_envs.policies.reg_cb import LinearOptimisticRegCBPolicy as LinearOptimisticRegCBPolicy
-from bandit_envs.policies.reg_cb import (
-    LogisticEliminationRegCBPolicy as LogisticEliminationRegCBPolicy,
-)
-from bandit_envs.policies.reg_cb import (
-    LogisticOptimisticRegCBPolicy as LogisticOptimisticRegCBPolicy,
-)
-from bandit_envs.policies.reg_cb import OptimisticRegCBPolicy as OptimisticRegCBPolicy
-from bandit_envs.policies.reg_cb import RegCBPolicy as RegCBPolicy
 from bandit_envs.policies.slates import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies.slates import PBMUCBPolicy as PBMUCBPolicy
 from bandit_envs.policies.slates import RandomSlatePolicy as RandomSlatePolicy
 from bandit_envs.policies.slates import SlatePolicy as SlatePolicy
 from bandit_envs.policies.slates import TopKLinUCBPolicy as TopKLinUCBPolicy
-from bandit_envs.policies.square_cb import (
-    DisjointLinearSquareCBPolicy as DisjointLinearSquareCBPolicy,
-)
-from bandit_envs.policies.square_cb import (
-    DisjointLogisticSquareCBPolicy as DisjointLogisticSquareCBPolicy,
-)
-from bandit_envs.policies.square_cb import LinearSquareCBPolicy as LinearSquareCBPolicy
-from bandit_envs.policies.square_cb import LogisticSquareCBPolicy as LogisticSquareCBPolicy
-from bandit_envs.policies.square_cb import SquareCBPolicy as SquareCBPolicy
 from bandit_envs.policies.thompson import BetaThompsonSamplingPolicy as BetaThompsonSamplingPolicy
 from bandit_envs.policies.thompson import (
     DiscountedThompsonSamplingPolicy as DiscountedThompsonSamplingPolicy,

@@ -95,6 +95,64 @@ def draw_indices(rng: Rng, weights: Array) -> Indices:
     return np.asarray((cumulative > drawn[:, np.newaxis]).argmax(axis=1))
 
 
+def available_only(weights: Floats, available: Mask | None) -> Floats:
+    """Returns probabilities [B, K], given that one of the available actions is chosen.
+
+    Where all of those are 0, they become equally likely.
+    """
+    if available is None:
+        return weights
+    found = np.where(available, weights, 0.0)
+    rounded_to_zero = ~found.any(axis=1)
+    found[rounded_to_zero] = available[rounded_to_zero]
+    return normalized(found)
+
+
+def explore(
+    rng: Rng, best: Actions, epsilon: float | Floats, available: Mask | None, num_actions: int
+) -> Actions:
+    """Returns the best actions [B], or with probability epsilon any available ones.
+
+    Args:
+        rng: draws.
+        best: [B].
+        epsilon: a number, or one for each row, [B].
+        available: [B, K]; None for all.
+        num_actions: K.
+    """
+    drawn = rng.random(len(best))
+    rows = (drawn < epsilon).nonzero()[0]
+    if rows.size == 0:
+        return best
+    actions = best.copy()
+    if available is not None:
+        actions[rows] = draw_indices(rng, available[rows])
+    else:  # of the numbers below epsilon, drawn / epsilon is uniform
+        below = epsilon[rows] if isinstance(epsilon, np.ndarray) else epsilon
+        actions[rows] = drawn[rows] / below * num_actions
+    return actions
+
+
+def index_probabilities(index: Floats, epsilon: float | Floats, available: Mask | None) -> Floats:
+    """Returns the probabilities of actions of which one with the largest index is chosen: [B, K].
+
+    Args:
+        index: [B, K].
+        epsilon: of choosing any available action: a number, or one for each row, [B].
+        available: [B, K]; None for all.
+    """
+    if available is not None:
+        index = np.where(available, index, -np.inf)
+    _, largest = largest_values(index)
+    table = uniform(index == largest)
+    if isinstance(epsilon, np.ndarray):
+        epsilon = epsilon[:, np.newaxis]
+    any_available = 1.0 / index.shape[1] if available is None else uniform(available)
+    table *= 1.0 - epsilon
+    table += epsilon * any_available
+    return table
+
+
 def softmax(values: Array, scale: float = 1.0) -> Floats:
     """Returns the softmax of `scale` times the values of each row: [B, K]."""
     weights = values - values.max(axis=1, keepdims=True)  # at most 0, so that exp is safe

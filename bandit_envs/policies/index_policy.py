@@ -5,10 +5,8 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-import numpy as np
-
 from bandit_envs.arrays import Floats, Mask, Rng
-from bandit_envs.policies.draws import argmax_random_ties, draw_indices, largest_values, uniform
+from bandit_envs.policies.draws import argmax_random_ties, explore, index_probabilities
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.trajectories import TimeStep
 
@@ -42,30 +40,10 @@ class IndexPolicy(Policy):
         epsilon = self._exploration(learned)
         if isinstance(epsilon, float) and epsilon == 0.0:
             return best
-        drawn = rng.random(self.batch_size)
-        rows = (drawn < epsilon).nonzero()[0]
-        if rows.size == 0:
-            return best
-        actions = best.copy()
-        if available is not None:
-            actions[rows] = draw_indices(rng, available[rows])
-        else:  # of the numbers below epsilon, drawn / epsilon is uniform
-            below = epsilon[rows] if isinstance(epsilon, np.ndarray) else epsilon
-            actions[rows] = drawn[rows] / below * self.num_actions
-        return actions
+        return explore(rng, best, epsilon, available, self.num_actions)
 
     def _probabilities(self, learned: Any, time_step: TimeStep) -> Floats:
         available = self._available(time_step.observation)
         scores = self._scores(learned, time_step)
         self._check_table("_scores", scores)
-        if available is not None:
-            scores = np.where(available, scores, -np.inf)
-        _, largest = largest_values(scores)
-        table = uniform(scores == largest)
-        epsilon = self._exploration(learned)
-        if isinstance(epsilon, np.ndarray):
-            epsilon = epsilon[:, np.newaxis]
-        any_available = 1.0 / self.num_actions if available is None else uniform(available)
-        table *= 1.0 - epsilon
-        table += epsilon * any_available
-        return table
+        return index_probabilities(scores, self._exploration(learned), available)

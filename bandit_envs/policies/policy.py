@@ -22,7 +22,7 @@ from bandit_envs.base.memo import Memo
 from bandit_envs.base.state import Stateful, decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
-from bandit_envs.policies.draws import draw_indices, normalized, row_sums
+from bandit_envs.policies.draws import available_only, draw_indices, row_sums
 from bandit_envs.policies.learned import check_layout, layout, merge_rows, repeat_rows, take_rows
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
@@ -80,24 +80,26 @@ class Policy(Stateful, abc.ABC):
     array([0], dtype=int32)
     """
 
-    learns_by_row: ClassVar[bool] = True
+    learns_by_row: bool = True
     """Whether the arrays of `learned` are [B, ...], and each row learns from its own rewards only.
 
     Set it to False if rows share a model. To learn from n rows only, `_learn` then gets a
     trajectory of these n rows.
     """
 
-    log_rows: ClassVar[int] = 1024
+    log_rows: int = 1024
     """How many decisions of a log it learns at a time, if its rows share a model."""
 
     reward_range: tuple[float, float] = (-MAX_REWARD, MAX_REWARD)
     """The smallest and the largest reward that it takes; subclasses inherit it, and may set it."""
 
-    can_learn: ClassVar[bool] = False
-    """Whether it learns from trajectories: whether the class, or one above it, defines `_learn`."""
+    can_learn: bool = False
+    """Whether it learns from trajectories. Of a class: whether it defines `_learn`, or inherits it;
+    an instance may say otherwise."""
 
-    knows_probabilities: ClassVar[bool] = False
-    """Whether the probabilities of actions have a closed form."""
+    knows_probabilities: bool = False
+    """Whether the probabilities of actions have a closed form. Of a class: whether it defines
+    `_probabilities`; an instance may say otherwise."""
 
     _action_dtype: ClassVar[np.dtype[Any]] = np.dtype(np.int32)
 
@@ -273,13 +275,7 @@ class Policy(Stateful, abc.ABC):
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""
-        available = self._available(observation)
-        if available is None:
-            return probabilities
-        weights = np.where(available, probabilities, 0.0)
-        rounded_to_zero = ~weights.any(axis=1)
-        weights[rounded_to_zero] = available[rounded_to_zero]
-        return normalized(weights)
+        return available_only(probabilities, self._available(observation))
 
     def _check_mask(self, observation: Nest) -> Mask | None:
         mask = available_actions(observation, self.num_actions)

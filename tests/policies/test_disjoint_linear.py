@@ -13,7 +13,7 @@ from bandit_envs import (
     StationaryStochasticPyEnvironment,
     StepDriver,
 )
-from bandit_envs.policies.ridge import add_rows
+from bandit_envs.policies.models.ridge_models import add_rows
 from bandit_envs.rewards import LinearActionReward
 from bandit_envs.sampling import Normal
 from bandit_envs.specs import ArraySpec

@@ -9,7 +9,7 @@ import pytest
 
 from bandit_envs import policies
 from bandit_envs.policies.counted import CountedModels
-from bandit_envs.policies.ridge import RidgeModels
+from bandit_envs.policies.models.ridge_models import RidgeModels
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory, restart, termination
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandit_envs.policies.ridge import LARGE, RidgeModels
+from bandit_envs.policies.models.ridge_models import LARGE, RidgeModels
 
 
 def fitted(x, rewards, gamma, tikhonov_weight, ages):

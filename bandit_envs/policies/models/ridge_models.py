@@ -14,9 +14,6 @@ from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_
 LARGE = 48
 """Features from which on a model is so large that models are updated one after the other."""
 
-SCRATCH = 2**21
-"""How many numbers W x may have of several models at a time."""
-
 SURPRISE = 1e8
 """The x . A^-1 x from which on a difference in W would lose more than four digits."""
 
@@ -51,23 +48,60 @@ class RidgeModels(NamedTuple):
         gigabytes = 8e-9 * num_models * dim**2  # of `whitening`, 8 bytes a number
         if gigabytes > 1.0:
             found = f"{num_models} linear models of {dim} features take {gigabytes:.1f} GB"
-            warnings.warn(f"{found}; for features of arms, lin_ucb has one model", stacklevel=2)
+            warnings.warn(f"{found}; features of actions would need one model", stacklevel=2)
         whitening = np.zeros((num_models, dim, dim))
         _set_diagonal(whitening, tikhonov_weight)
         return cls(np.zeros((num_models, dim)), whitening)
 
-    def means_and_deviations(self, context: Floats) -> tuple[Floats, Floats]:
-        """Returns theta . x and sqrt(x . A^-1 x) of every model and context [B, D]: [B, M] each."""
-        # x . A^-1 x is the squared length of W x.
+    def learn(
+        self,
+        model: Indices,
+        features: Floats,
+        rewards: Array,
+        gamma: float,
+        tikhonov_weight: float,
+        are_problems: bool,
+    ) -> Floats:
+        """Adds a batch, as `update`.
+
+        If rows are problems, row i of the batch is the only one of its problem. Then what a model
+        learns depends on no other row, not even by rounding.
+        """
+        if not are_problems:
+            return self.update(model, features, rewards, gamma, tikhonov_weight)
+        if gamma == 1.0:
+            growth = np.zeros(len(self.theta))
+            growth[model] = _add_row_each(self, model, features, rewards)
+            return growth
+        return self._learn_and_forget(model, features, rewards, gamma, tikhonov_weight)
+
+    def _learn_and_forget(
+        self,
+        model: Indices,
+        features: Floats,
+        rewards: Array,
+        gamma: float,
+        tikhonov_weight: float,
+    ) -> Floats:
+        """Lets all models forget, and adds rows to different ones, each by its own arithmetic."""
         num_models, dim = self.theta.shape
-        squares = np.empty((len(context), num_models))
-        size = max(1, SCRATCH // max(1, context.size))
-        for start in range(0, num_models, size):
-            several = self.whitening[start : start + size]
-            whitened = context @ several.reshape(len(several) * dim, dim).T
-            whitened = whitened.reshape(len(context), len(several), dim)
-            squares[:, start : start + size] = np.einsum("bmd,bmd->bm", whitened, whitened)
-        return context @ self.theta.T, np.sqrt(squares)
+        growth = np.zeros(num_models)
+        if gamma == 0.0:
+            self.theta[...] = 0.0
+            self.whitening[...] = 0.0
+            _set_diagonal(self.whitening, tikhonov_weight)
+            growth[model] = _add_row_each(self, model, features, rewards)
+            return growth
+        self.whitening[...] /= np.sqrt(gamma)
+        again = np.sqrt((1.0 - gamma) * tikhonov_weight) * np.eye(dim)
+        rows = np.zeros((num_models, dim + 1, dim))
+        rows[:, 1:] = again
+        rows[model, 0] = features
+        targets = np.zeros((num_models, dim + 1))
+        targets[model, 0] = rewards
+        errors = targets - _times(rows, self.theta)
+        white = rows @ _transposed(self.whitening)
+        return _add_many(self.theta, self.whitening, white, errors)
 
     def update(
         self,
@@ -178,6 +212,38 @@ def _add_row(theta: Floats, whitening: Floats, x: Floats, reward: float) -> floa
     white /= root * (root + 1.0)
     whitening -= np.multiply.outer(white, gain)
     return error * error / spread
+
+
+def _add_row_each(models: RidgeModels, model: Indices, features: Floats, rewards: Array) -> Floats:
+    """Adds row i to model `model[i]`, all different, in place; returns how the losses grew: [n]."""
+    theta = models.theta.take(model, axis=0)
+    whitening = models.whitening.take(model, axis=0)
+    white = _times(whitening, features)
+    errors = rewards - _dots(features, theta)
+    spreads = 1.0 + _dots(white, white)
+    roots = np.sqrt(spreads)
+    gains = (white[:, np.newaxis] @ whitening)[:, 0]
+    growth = errors * errors / spreads
+    surprising = np.flatnonzero(spreads > SURPRISE)
+    before = whitening[surprising]
+    whitening -= (white / (roots * (roots + 1.0))[:, np.newaxis])[:, :, np.newaxis] * gains[
+        :, np.newaxis
+    ]
+    after = theta + gains * (errors / spreads)[:, np.newaxis]
+    for index, root in zip(surprising.tolist(), before):
+        after[index] = theta[index]
+        whitening[index] = root
+        growth[index] = _add_row(
+            after[index], whitening[index], features[index], float(rewards[index])
+        )
+    models.theta[model] = after
+    models.whitening[model] = whitening
+    return np.asarray(growth)
+
+
+def _dots(left: Floats, right: Floats) -> Floats:
+    """Returns the products of vectors [n, D] and vectors [n, D]: [n]."""
+    return np.asarray((left[:, np.newaxis] @ right[:, :, np.newaxis])[:, 0, 0])
 
 
 def _add(theta: Floats, whitening: Floats, x: Floats, rewards: Array) -> Floats:

@@ -1,0 +1,191 @@
+"""Contextual policies: a model of rewards, and a rule that chooses by what it predicts."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Mask, Rng
+from bandit_envs.base.bandit_py_environment import available_actions
+from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.nests import Nest
+from bandit_envs.policies.models.inputs import InputReader
+from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.policy import Actions, Policy
+from bandit_envs.policies.rules.rule import Predictions, Rule
+from bandit_envs.seeding import Seed, generator
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+MAX_SEED = 2**63
+
+
+class Knowledge(NamedTuple):
+    """What a contextual policy knows.
+
+    Fields:
+        model: what its model has learned.
+        rule: what its rule keeps.
+        num_rewards: from how many rewards; [B], if rows are problems of their own.
+    """
+
+    model: Any
+    rule: Any
+    num_rewards: Any
+
+
+class ContextualPolicy(Policy):
+    """Chooses by a rule from what a model predicts. Any model of rewards goes with any rule.
+
+    An observation with the keys `global` [B, G] and `per_arm` [B, K, P] has features of actions:
+    one model predicts the reward of each action from x = [global, per_arm]. Any other observation
+    is a context [B, D], or has one in its entry `observation` beside a mask: each action has a
+    model of its own. Nests of arrays are flattened and joined in their order.
+
+    The rows are users of one problem, who share the models; or with `independent_rows`, problems of
+    their own, with models of their own. `arguments_for` asks the environment which of both it is.
+
+    Args:
+        model: of the rewards, such as `Ridge()`.
+        rule: how to choose, such as `UpperBound(alpha=1.0)`.
+        observation_spec: of the environment.
+        num_actions: the number of actions, K; None if the features of actions tell it.
+        batch_size: the number of rows, B.
+        seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+        independent_rows: whether each row is a problem of its own.
+
+    Raises:
+        TypeError: the rule needs what the model cannot do.
+        ValueError: the model is not for such observations, or its rows cannot be problems.
+
+    >>> from bandit_envs import ArraySpec, ContextualPolicy
+    >>> from bandit_envs.policies.models import Ridge
+    >>> from bandit_envs.policies.rules import UpperBound
+    >>> spec = ArraySpec((3,), np.float32)
+    >>> ContextualPolicy(Ridge(), UpperBound(alpha=2.0), observation_spec=spec, num_actions=4)
+    ContextualPolicy(Ridge(gamma=1.0, tikhonov_weight=1.0, initial_value=0.0), UpperBound(alpha=2.0))
+    """
+
+    def __init__(
+        self,
+        model: ValueModel,
+        rule: Rule,
+        *,
+        observation_spec: Nest,
+        num_actions: int | None = None,
+        batch_size: int = 1,
+        seed: Seed = None,
+        independent_rows: bool = False,
+    ) -> None:
+        self.model = _check_part("model", model, ValueModel)  #: of the rewards
+        self.rule = _check_part("rule", rule, Rule)  #: how to choose
+        rule.check(model)
+        if num_actions is not None:
+            num_actions = check_integer("num_actions", num_actions, minimum=1)
+        self._reader = InputReader(observation_spec, num_actions)
+        self.learns_by_row = _check_rows(model, independent_rows, batch_size)
+        self.log_rows = model.log_rows
+        self.reward_range = model.reward_range if rule.reward_range is None else rule.reward_range
+        self.can_learn = model.learns or rule.keeps_state
+        self.knows_probabilities = rule.knows_probabilities(model)
+        rng = generator(seed)
+        self._model_seed = int(rng.integers(MAX_SEED)) if model.is_random else 0
+        super().__init__(self._reader.num_actions, batch_size, rng)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, {self.rule!r})"
+
+    @classmethod
+    def arguments_for(cls, env: Any) -> dict[str, Any]:
+        return {
+            "observation_spec": env.observation_spec(),
+            "num_actions": env.num_actions,
+            "batch_size": env.batch_size,
+            "independent_rows": getattr(env, "independent_rows", False),
+        }
+
+    def _initial(self) -> Knowledge:
+        num_rows = self.batch_size if self.learns_by_row else 1
+        sizes = self._reader.sizes(num_rows)
+        learned = self.model.initial(sizes, np.random.default_rng(self._model_seed))
+        state = self.rule.initial(num_rows, self.num_actions)
+        return Knowledge(learned, state, np.zeros(num_rows) if self.learns_by_row else 0)
+
+    def _learn(self, learned: Knowledge, trajectory: Trajectory) -> Knowledge:
+        observation, action = trajectory.observation, trajectory.action
+        rows = self._reader.read_chosen(observation, action, trajectory.reward, self.learns_by_row)
+        state = learned.rule
+        if self.rule.keeps_state:
+            size = len(action)
+            available = self._mask_of(observation, size)
+            state = self.rule.after(self._seen(learned, observation, size), available, action)
+        added = 1.0 if self.learns_by_row else len(action)
+        after = self.model.learn(learned.model, rows)
+        return Knowledge(after, state, learned.num_rewards + added)
+
+    def _select(self, rng: Rng, learned: Knowledge, time_step: TimeStep) -> Actions:
+        available = self._available(time_step.observation)
+        seen = self._seen(learned, time_step.observation, self.batch_size)
+        return self.rule.select(rng, seen, available)
+
+    def _probabilities(self, learned: Knowledge, time_step: TimeStep) -> Floats:
+        if not self.knows_probabilities:
+            return super()._probabilities(learned, time_step)
+        available = self._available(time_step.observation)
+        seen = self._seen(learned, time_step.observation, self.batch_size)
+        return self.rule.probabilities(seen, available)
+
+    def _seen(self, learned: Knowledge, observation: Nest, size: int) -> Predictions:
+        """Returns what the model predicts for the rows of an observation."""
+        inputs = self._reader.read(observation, size, self.learns_by_row)
+        num_rewards = learned.num_rewards if self.learns_by_row else float(learned.num_rewards)
+        shape = (size, self.num_actions)
+        return Predictions(self.model, learned.model, inputs, num_rewards, learned.rule, shape)
+
+    def _mask_of(self, observation: Nest, size: int) -> Mask | None:
+        """Returns which actions are available in `size` rows, which may be some of the batch."""
+        if size == self.batch_size:
+            return self._available(observation)
+        return available_actions(observation, self.num_actions)
+
+    def _owner(self) -> str:
+        return f"{type(self).__name__}({_name_of(self.model)}, {_name_of(self.rule)})"
+
+    def _state_key(self) -> dict[str, int | None]:
+        sizes = self._reader.sizes(num_rows=1)
+        return {
+            **super()._state_key(),
+            "context_dim": sizes.context_dim,
+            "action_dim": sizes.action_dim,
+            "independent_rows": int(self.learns_by_row),
+        }
+
+
+def _check_part(name: str, part: Any, kind: type[Any]) -> Any:
+    """Returns a model or a rule; TypeError if it is something else."""
+    if not isinstance(part, kind):
+        expected = f"a {kind.__name__}, such as bandit_envs.policies.{name}s has"
+        raise TypeError(f"{name} is {short_repr(part)}; expected {expected}")
+    return part
+
+
+def _check_rows(model: ValueModel, independent_rows: bool, batch_size: int) -> bool:
+    """Returns whether each row has models of its own; ValueError if the model cannot have them."""
+    if not independent_rows or model.can_have_rows:
+        return independent_rows
+    if batch_size == 1:  # one problem: its models are those of its only row
+        return False
+    found = f"independent_rows is True, and batch_size {batch_size}"
+    name = type(model).__name__
+    raise ValueError(f"{found}; a {name} is one model for all rows: give each row its own policy")
+
+
+def _name_of(part: Any) -> str:
+    """Returns the class of a model or a rule, with those of its parts."""
+    parts = []
+    if dataclasses.is_dataclass(part):
+        values = [getattr(part, field.name) for field in dataclasses.fields(part)]
+        parts = [_name_of(each) for each in values if isinstance(each, (ValueModel, Rule))]
+    name = type(part).__name__
+    return f"{name}({', '.join(parts)})" if parts else name

@@ -1,0 +1,57 @@
+"""Fixed linear scores, such as a learner finds in a log."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Rng, as_numbers
+from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
+from bandit_envs.policies.models.value_model import ValueModel
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LinearScores(ValueModel):
+    """Linear scores with fixed weights; it does not learn.
+
+        score_a(x) = w_a . [1, x]    of a context x
+
+    Args:
+        weights: [K, 1 + d]; those of the constant come first.
+
+    >>> LinearScores([[0.0, 1.0], [0.5, 0.0]]).weights.shape
+    (2, 2)
+    """
+
+    weights: Any
+
+    learns: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        weights = np.array(as_numbers("weights is", self.weights), np.float64)
+        if weights.ndim != 2 or weights.size == 0:
+            raise ValueError(f"weights has shape {weights.shape}; expected (K, 1 + d)")
+        if not np.isfinite(weights).all():
+            raise ValueError("weights has NaN or infinite entries; expected finite numbers")
+        weights.setflags(write=False)
+        object.__setattr__(self, "weights", weights)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LinearScores) and np.array_equal(self.weights, other.weights)
+
+    def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
+        expected = (sizes.num_actions, 1 + sizes.num_features)
+        if sizes.action_dim is not None:
+            raise ValueError("observation_spec has features of actions; expected a context")
+        if self.weights.shape != expected:
+            found = f"weights has shape {self.weights.shape}"
+            raise ValueError(f"{found}; expected {expected}, for a constant and the features")
+        return self.weights.copy()  # so that a saved state has them
+
+    def learn(self, learned: Any, rows: LearnedRows) -> Any:
+        return learned
+
+    def means(self, learned: Any, inputs: Inputs) -> Floats:
+        return np.asarray(learned[:, 0] + inputs.context @ learned[:, 1:].T)

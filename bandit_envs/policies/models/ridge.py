@@ -1,0 +1,178 @@
+"""Ridge regression of rewards."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Rng
+from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
+from bandit_envs.policies.draws import draw_normal
+from bandit_envs.policies.models.inputs import Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.ridge_models import RidgeModels, check_ridge
+from bandit_envs.policies.models.value_model import ValueModel
+
+
+class Baselines(NamedTuple):
+    """What predicts how far a model still believes in the mean of all rewards.
+
+    Fields:
+        totals: [R, M, D], the sum of the features of each model's rows.
+        theta: [R, M, D], A^-1 times that: ridge regression of the number 1.
+        counts: [R], rewards.
+        rewards: [R], their sum.
+    """
+
+    totals: Floats
+    theta: Floats
+    counts: Floats
+    rewards: Floats
+
+
+class LinearModels(NamedTuple):
+    """What `Ridge` has learned.
+
+    Fields:
+        theta: [R, M, D], the weights of features.
+        whitening: [R, M, D, D], W of each model: W^T W = A^-1.
+        baselines: `Baselines` if models start at the mean of all rewards, and else ().
+    """
+
+    theta: Floats
+    whitening: Floats
+    baselines: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Ridge(ValueModel):
+    """Ridge regression of rewards on features: one of each action, or of features of actions.
+
+        r ~ v0 + theta . x,    theta = A^-1 sum gamma^t (r - v0) x
+        A = tikhonov_weight I + sum gamma^t x x^T
+
+    The sums are over the rows of the model, of t learned trajectories ago. The regularisation does
+    not decay. A prediction has the standard deviation sqrt(x . A^-1 x), in units of the noise of
+    rewards; a draw is theta' . x with theta' ~ N(theta, scale^2 A^-1).
+
+    Args:
+        gamma: forgetting factor, from 0 to 1: what was seen t steps ago has the weight gamma^t.
+        tikhonov_weight: the weight of the L2 regularisation, from 1e-37 to 1e37.
+        initial_value: v0, the reward that is predicted before anything was seen. "mean" is the mean
+            of all rewards so far, which may change: where little was seen, it is predicted.
+
+    Source: TF-Agents' `LinearBanditAgent`, whose parameter names are kept.
+
+    >>> Ridge(tikhonov_weight=0.5).abilities() >= {"interval", "draw"}
+    True
+    """
+
+    gamma: float = 1.0
+    tikhonov_weight: float = 1.0
+    initial_value: float | Literal["mean"] = 0.0
+
+    can_have_rows: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_ridge(self.gamma, self.tikhonov_weight)
+        if self.initial_value != "mean":
+            if isinstance(self.initial_value, str):
+                found = short_repr(self.initial_value)
+                raise ValueError(f'initial_value is {found}; expected a number or "mean"')
+            check_number("initial_value", self.initial_value, -MAX_REWARD, MAX_REWARD)
+
+    def initial(self, sizes: ModelSizes, rng: Rng) -> LinearModels:
+        num_rows, num_outputs, dim = sizes.num_rows, sizes.num_outputs, sizes.num_features
+        models = RidgeModels.initial(num_rows * num_outputs, dim, self.tikhonov_weight)
+        shape = (num_rows, num_outputs, dim)
+        baselines: Any = ()
+        if self.initial_value == "mean":
+            counts = np.zeros(num_rows)
+            baselines = Baselines(np.zeros(shape), np.zeros(shape), counts, counts.copy())
+        return LinearModels(
+            models.theta.reshape(shape), models.whitening.reshape(*shape, dim), baselines
+        )
+
+    def learn(self, learned: LinearModels, rows: LearnedRows) -> LinearModels:
+        theta, whitening, baselines = learned
+        num_rows, num_outputs, dim = theta.shape
+        models = RidgeModels(theta.reshape(-1, dim), whitening.reshape(-1, dim, dim))
+        of_row = rows.models(num_outputs)
+        models.learn(
+            model=of_row,
+            features=rows.features,
+            rewards=self._errors(rows.reward),
+            gamma=self.gamma,
+            tikhonov_weight=self.tikhonov_weight,
+            are_problems=rows.are_problems,
+        )
+        if baselines != ():
+            self._learn_baselines(baselines, rows, of_row, models.whitening)
+        return LinearModels(
+            models.theta.reshape(theta.shape), models.whitening.reshape(whitening.shape), baselines
+        )
+
+    def means(self, learned: LinearModels, inputs: Inputs) -> Floats:
+        predicted = inputs.products(learned.theta)
+        if self.initial_value == 0.0:
+            return predicted
+        return predicted + self._starts(learned, inputs)
+
+    def interval(self, learned: LinearModels, inputs: Inputs, radius: Any) -> tuple[Floats, Floats]:
+        means = self.means(learned, inputs)
+        widths = radius * inputs.lengths(learned.whitening)
+        return means - widths, means + widths
+
+    def draw(self, rng: Rng, learned: LinearModels, inputs: Inputs, scale: float) -> Floats:
+        if isinstance(inputs, Items):  # one draw of the only model for each row
+            return self._draw_weights(rng, learned, inputs, scale)
+        deviations = inputs.lengths(learned.whitening)
+        return draw_normal(rng, self.means(learned, inputs), scale * deviations)
+
+    def _draw_weights(self, rng: Rng, learned: LinearModels, inputs: Items, scale: float) -> Floats:
+        """Returns theta' . x of every action, with a theta' for each row: [B, K]."""
+        roots = learned.whitening[:, 0]
+        noise = rng.standard_normal((len(inputs.context), roots.shape[1]))
+        if inputs.are_problems:
+            weights = (noise[:, np.newaxis] @ roots)[:, 0]
+        else:
+            weights = noise @ roots[0]
+        values = inputs.products((learned.theta[:, 0] + scale * weights)[:, np.newaxis])
+        if self.initial_value == 0.0:
+            return values
+        return values + self._starts(learned, inputs)
+
+    def _errors(self, reward: Any) -> Any:
+        """Returns what the weights have to explain of rewards [n]."""
+        is_shifted = self.initial_value not in (0.0, "mean")
+        return reward - self.initial_value if is_shifted else reward
+
+    def _starts(self, learned: LinearModels, inputs: Inputs) -> float | Floats:
+        """Returns what predictions are beside theta . x: a number, or [B, K]."""
+        if isinstance(self.initial_value, str):
+            counts = learned.baselines.counts
+            means = learned.baselines.rewards / np.maximum(counts, 1.0)
+            return means[:, np.newaxis] * (1.0 - inputs.products(learned.baselines.theta))
+        return self.initial_value
+
+    def _learn_baselines(
+        self, baselines: Baselines, rows: LearnedRows, model: Any, whitening: Floats
+    ) -> None:
+        """Adds rows to the baselines, in place, after the models have learned from them."""
+        dim = whitening.shape[1]
+        totals = baselines.totals.reshape(-1, dim)
+        theta = baselines.theta.reshape(-1, dim)
+        if self.gamma < 1.0:
+            totals *= self.gamma
+        np.add.at(totals, model, rows.features)
+        changed = np.unique(model) if self.gamma == 1.0 else np.arange(len(totals))
+        roots = whitening[changed]
+        whitened = roots @ totals[changed][:, :, np.newaxis]
+        theta[changed] = (np.swapaxes(roots, 1, 2) @ whitened)[..., 0]
+        if rows.are_problems:
+            baselines.counts[:] += 1.0
+            baselines.rewards[:] += rows.reward
+        else:
+            baselines.counts[:] += len(rows.reward)
+            baselines.rewards[:] += rows.reward.sum()

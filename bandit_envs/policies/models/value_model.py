@@ -1,0 +1,126 @@
+"""The interface of models that predict the rewards of actions."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar
+
+from bandit_envs.arrays import Floats, Rng
+from bandit_envs.base.checks import MAX_REWARD
+from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
+
+ABILITIES = ("means", "interval", "quantile", "draw", "members")
+"""What a rule may need of a model. A model has an ability if its class defines the method."""
+
+
+class ValueModel(abc.ABC):
+    """Predicts the reward of every action; a rule of `bandit_envs.policies.rules` chooses by that.
+
+    A model holds its parameters only. What it has learned is passed in, as to the hooks of
+    `Policy`:
+
+        initial(sizes, rng)                -> learned     before the first reward
+        learn(learned, rows)               -> learned     new, or updated in place
+        means(learned, inputs)             -> [B, K]      predicted rewards
+        scores(learned, inputs)            -> [B, K]      order actions; default: the means
+        interval(learned, inputs, radius)  -> two [B, K]  if it knows how uncertain it is
+        quantile(learned, inputs, level)   -> [B, K]      if it knows the law of a mean
+        draw(rng, learned, inputs, scale)  -> [B, K]      if it has a posterior
+        members(learned, inputs)           -> [N, B, K]   if it is an ensemble of N models
+
+    Write a model as a frozen dataclass of its parameters: then it has a repr, can be compared, and
+    is written to files. `learned` is a nest of arrays and numbers; only `learn` may write into it.
+
+    >>> import dataclasses
+    >>> import numpy as np
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Averages(ValueModel):  # without features
+    ...     def initial(self, sizes, rng):
+    ...         return np.zeros((2, sizes.num_actions))
+    ...     def learn(self, learned, rows):
+    ...         np.add.at(learned, (0, rows.action), rows.reward)
+    ...         np.add.at(learned, (1, rows.action), 1.0)
+    ...         return learned
+    ...     def means(self, learned, inputs):
+    ...         return np.tile(learned[0] / np.maximum(learned[1], 1.0), (len(inputs.context), 1))
+    """
+
+    reward_range: tuple[float, float] = (-MAX_REWARD, MAX_REWARD)
+    """The smallest and the largest reward that it takes."""
+
+    log_rows: int = 1024
+    """How many decisions of a log it learns at a time."""
+
+    learns: ClassVar[bool] = True
+    """Whether it learns from rewards; else it is fixed."""
+
+    can_have_rows: ClassVar[bool] = False
+    """Whether `learned` may hold models for each of R rows, which are problems of their own."""
+
+    is_random: ClassVar[bool] = False
+    """Whether it draws in `initial` or `learn`: then `rng` is its own, and part of `learned`."""
+
+    draws_are_scaled: ClassVar[bool] = True
+    """Whether `draw` multiplies deviations from the mean by `scale`; else that must be 1."""
+
+    @abc.abstractmethod
+    def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
+        """Returns what the model knows before the first reward.
+
+        Raises:
+            ValueError: the model is not for inputs of these sizes.
+        """
+
+    @abc.abstractmethod
+    def learn(self, learned: Any, rows: LearnedRows) -> Any:
+        """Returns what the model knows after n more rewards: new, or `learned` updated in place."""
+
+    @abc.abstractmethod
+    def means(self, learned: Any, inputs: Inputs) -> Floats:
+        """Returns the predicted reward of every action: [B, K]."""
+
+    def scores(self, learned: Any, inputs: Inputs) -> Floats:
+        """Returns numbers that order actions as the means do, such as log-odds: [B, K]."""
+        return self.means(learned, inputs)
+
+    def interval(self, learned: Any, inputs: Inputs, radius: Any) -> tuple[Floats, Floats]:
+        """Returns bounds of the mean reward of every action: two [B, K].
+
+        Args:
+            learned: what the model knows.
+            inputs: of B rows.
+            radius: how many standard deviations they are from the prediction: a number, or [B, 1].
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not know how uncertain it is")
+
+    def quantile(self, learned: Any, inputs: Inputs, level: float) -> Floats:
+        """Returns the quantile of the mean reward of every action: [B, K].
+
+        Args:
+            learned: what the model knows.
+            inputs: of B rows.
+            level: from 0 to 1.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not know quantiles")
+
+    def draw(self, rng: Rng, learned: Any, inputs: Inputs, scale: float) -> Floats:
+        """Returns a draw of the mean reward of every action from the posterior: [B, K].
+
+        Args:
+            rng: draws.
+            learned: what the model knows.
+            inputs: of B rows.
+            scale: multiplies the standard deviations.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no posterior")
+
+    def members(self, learned: Any, inputs: Inputs) -> Floats:
+        """Returns what each of N equally likely models predicts: [N, B, K]."""
+        raise NotImplementedError(f"{type(self).__name__} is not an ensemble")
+
+    def abilities(self) -> frozenset[str]:
+        """Returns which of `ABILITIES` the model has."""
+        kind = type(self)
+        return frozenset(
+            name for name in ABILITIES if getattr(kind, name) is not getattr(ValueModel, name)
+        )

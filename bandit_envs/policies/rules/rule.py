@@ -1,0 +1,193 @@
+"""The interface of rules, which choose actions by what a model predicts."""
+
+from __future__ import annotations
+
+import abc
+import sys
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Mask, Rng, check_array
+from bandit_envs.policies.draws import (
+    argmax_random_ties,
+    available_only,
+    draw_indices,
+    explore,
+    index_probabilities,
+)
+from bandit_envs.policies.models.inputs import Inputs
+from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.policy import Actions
+
+
+class Predictions(NamedTuple):
+    """What a model predicts in a step. It computes only what a rule asks for.
+
+    Fields:
+        model: that predicts.
+        learned: what the model knows.
+        inputs: of B rows.
+        num_rewards: from how many rewards the model has learned: a number; or [B], if rows are
+            problems with models of their own.
+        state: of the rule, as its `initial` and `after` return it.
+        shape: (B, K).
+    """
+
+    model: ValueModel
+    learned: Any
+    inputs: Inputs
+    num_rewards: float | Floats
+    state: Any
+    shape: tuple[int, int]
+
+    def means(self) -> Floats:
+        """Returns the predicted reward of every action: [B, K]."""
+        return self.checked("means", self.model.means(self.learned, self.inputs))
+
+    def scores(self) -> Floats:
+        """Returns numbers that order the actions, at least as finely as means: [B, K]."""
+        return self.checked("scores", self.model.scores(self.learned, self.inputs))
+
+    def interval(self, radius: float | Floats) -> tuple[Floats, Floats]:
+        """Returns bounds, `radius` standard deviations from the prediction: two [B, K].
+
+        Args:
+            radius: a number, or one for each row, [B].
+        """
+        if isinstance(radius, np.ndarray):
+            radius = radius[:, np.newaxis]
+        lower, upper = self.model.interval(self.learned, self.inputs, radius)
+        return self.checked("interval", lower), self.checked("interval", upper)
+
+    def quantile(self, level: float) -> Floats:
+        """Returns a quantile of the mean reward of every action: [B, K]."""
+        return self.checked("quantile", self.model.quantile(self.learned, self.inputs, level))
+
+    def draw(self, rng: Rng, scale: float = 1.0) -> Floats:
+        """Returns a draw of the mean reward of every action: [B, K]."""
+        return self.checked("draw", self.model.draw(rng, self.learned, self.inputs, scale))
+
+    def members(self) -> Floats:
+        """Returns what each of N equally likely models predicts: [N, B, K]."""
+        return self.model.members(self.learned, self.inputs)
+
+    def checked(self, method: str, table: Floats) -> Floats:
+        """Returns a table; ValueError if a user's model or rule returned one of another shape."""
+        if table.shape == self.shape:
+            return table
+        raise ValueError(f"{method} returned shape {table.shape}; expected {self.shape}")
+
+
+class Rule(abc.ABC):
+    """Chooses actions by what a model predicts: it defines `probabilities`, or else `select`.
+
+        select(rng, seen, available)         -> [B]       default: drawn from the probabilities
+        probabilities(seen, available)       -> [B, K]    default: unknown
+        initial(num_rows, num_actions)       -> state     default: none
+        after(seen, available, action)       -> state     once for each row that is learned
+
+    `seen` is `Predictions`; `available` [B, K] says which actions may be chosen, None for all. Write
+    a rule as a frozen dataclass of its parameters, as a model.
+
+    >>> import dataclasses
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class ProbabilityMatching(Rule):
+    ...     def probabilities(self, seen, available):
+    ...         weights = np.maximum(seen.means(), 1e-6)
+    ...         return weights / weights.sum(axis=1, keepdims=True)
+    """
+
+    needs: ClassVar[str] = "means"
+    """The ability that it needs of a model: "means", "interval", "quantile" or "draw"."""
+
+    reward_range: tuple[float, float] | None = None
+    """The smallest and the largest reward that it takes, if that matters to the rule."""
+
+    def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
+        """Returns an available action for every row: [B]."""
+        table = seen.checked("probabilities", self.probabilities(seen, available))
+        check_array("probabilities returned", table, seen.shape)  # no NaN
+        return draw_indices(rng, available_only(table, available))
+
+    def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
+        """Returns the probability of every action: [B, K]. Those not available do not count."""
+        raise NotImplementedError(f"{type(self).__name__} has no closed form")
+
+    def initial(self, num_rows: int, num_actions: int) -> Any:
+        """Returns what the rule keeps, before the first reward: a nest of arrays [R, ...].
+
+        Args:
+            num_rows: R, the rows that are problems of their own; 1 if all rows share the models.
+            num_actions: K.
+        """
+        return ()
+
+    def after(self, seen: Predictions, available: Mask | None, action: Actions) -> Any:
+        """Returns what the rule keeps after n rows were paid, before the model learns from them.
+
+        Args:
+            seen: the predictions for these rows.
+            available: [n, K].
+            action: [n], what was chosen.
+        """
+        return seen.state
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether `after` does anything."""
+        return type(self).after is not Rule.after
+
+    def knows_probabilities(self, model: ValueModel) -> bool:
+        """Returns whether probabilities have a closed form, with this model."""
+        return type(self).probabilities is not Rule.probabilities
+
+    def check(self, model: ValueModel) -> None:
+        """Raises TypeError if the model cannot do what the rule needs."""
+        if self.needs in model.abilities():
+            return
+        others = _models_with(self.needs, model)
+        advice = f"; use {', '.join(others)}" if others else ""
+        abilities = ", ".join(sorted(model.abilities()))
+        problem = f"{type(self).__name__} needs {self.needs} of a model"
+        raise TypeError(f"{problem}; {type(model).__name__} has {abilities}{advice}")
+
+
+class IndexRule(Rule):
+    """Chooses an available action with the largest index; ties are broken uniformly at random.
+
+    A subclass implements `index`. If it overrides `exploration`, it chooses any available action,
+    all equally likely, with that probability.
+    """
+
+    @abc.abstractmethod
+    def index(self, seen: Predictions) -> Floats:
+        """Returns the index of every action, available or not: [B, K], above -inf."""
+
+    def exploration(self, seen: Predictions) -> float | Floats:
+        """Returns the probability of choosing any action: a number, or one for each row, [B]."""
+        return 0.0
+
+    def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
+        index = self.index(seen)
+        best = argmax_random_ties(rng, index, available)
+        epsilon = self.exploration(seen)
+        if isinstance(epsilon, float) and epsilon == 0.0:
+            return best
+        return explore(rng, best, epsilon, available, index.shape[1])
+
+    def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
+        index = self.index(seen)
+        return index_probabilities(index, self.exploration(seen), available)
+
+
+def _models_with(ability: str, model: ValueModel) -> list[str]:
+    """Returns the names of models with an ability: in the module of a model, or in the package."""
+    modules = (sys.modules[type(model).__module__], sys.modules["bandit_envs.policies.models"])
+    found = {}
+    for module in modules:
+        for name, member in vars(module).items():
+            is_model = isinstance(member, type) and issubclass(member, ValueModel)
+            if is_model and getattr(member, ability) is not getattr(ValueModel, ability):
+                found[name] = member
+    return list(found)
