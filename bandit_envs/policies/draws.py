@@ -153,17 +153,28 @@ def index_probabilities(index: Floats, epsilon: float | Floats, available: Mask 
     return table
 
 
-def softmax(values: Array, scale: float = 1.0) -> Floats:
-    """Returns the softmax of `scale` times the values of each row: [B, K]."""
+def softmax(values: Array, scale: float | Floats = 1.0) -> Floats:
+    """Returns the softmax of `scale` times the values of each row: [B, K].
+
+    Args:
+        values: [B, K].
+        scale: a number; or one for each row, [B]. Then rows do not depend on each other, not even
+            by rounding.
+    """
     weights = values - values.max(axis=1, keepdims=True)  # at most 0, so that exp is safe
-    weights *= scale
+    is_by_row = isinstance(scale, np.ndarray)
+    weights *= scale[:, np.newaxis] if isinstance(scale, np.ndarray) else scale
     np.exp(weights, out=weights)
-    weights /= row_sums(weights)[:, np.newaxis]
+    sums = weights.sum(axis=1) if is_by_row else row_sums(weights)
+    weights /= sums[:, np.newaxis]
     return np.asarray(weights)
 
 
 def row_sums(table: Array) -> Floats:
-    """Returns the sums of the rows of a table [B, K]: [B]. A product is faster than `sum`."""
+    """Returns the sums of the rows of a table [B, K]: [B].
+
+    A product is faster than `sum`, but its rounding depends on the number of rows.
+    """
     return np.asarray(table @ np.ones(table.shape[1]))
 
 

@@ -21,7 +21,8 @@ def inverse_gap_probabilities(
 
     Args:
         values: [B, K], the predicted rewards v.
-        gamma: at least 0: one number, or one for each row, [B].
+        gamma: at least 0: one number; or one for each row, [B]. Then rows do not depend on each other,
+            not even by rounding.
         available: [B, K], which actions may be chosen, at least one in each row; None for all.
             The others get 0, and their values do not count.
 
@@ -46,6 +47,7 @@ def inverse_gap_probabilities(
     numbers = row_sums(available)[rows]
     weights = np.broadcast_to(gamma, len(values))[rows]
     table[is_other] = 1.0 / (numbers + weights * gaps)
-    rest = 1.0 - row_sums(table)
+    sums = table.sum(axis=1) if isinstance(gamma, np.ndarray) else row_sums(table)
+    rest = 1.0 - sums
     table += is_best * (rest / row_sums(is_best))[:, np.newaxis]
     return table

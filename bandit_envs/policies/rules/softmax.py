@@ -47,11 +47,7 @@ class Softmax(Rule):
         scores = seen.scores()
         if available is not None:  # so that the largest available one does not become 0
             scores = np.where(available, scores, -np.inf)
-        if self.cooling == 1.0:
-            return softmax(scores, 1.0 / self.temperature)
         share = self.cooling**seen.num_rewards
         if isinstance(share, np.ndarray):
-            share = np.maximum(share, COLDEST)[:, np.newaxis]
-        else:
-            share = max(share, COLDEST)
-        return softmax(scores, 1.0 / (self.temperature * share))
+            return softmax(scores, 1.0 / (self.temperature * np.maximum(share, COLDEST)))
+        return softmax(scores, 1.0 / (self.temperature * max(share, COLDEST)))
