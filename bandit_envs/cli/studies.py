@@ -17,7 +17,8 @@ from bandit_envs.base.registry import near_miss
 from bandit_envs.cli.console import ERR, OUT, StepProgress
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
-from bandit_envs.studies.choice import EnvironmentChoice, parse_toml, printable
+from bandit_envs.base.notation import parse_toml
+from bandit_envs.studies.choice import EnvironmentChoice, printable
 from bandit_envs.studies.expected import compare
 from bandit_envs.studies.keys import explain_file
 from bandit_envs.studies.record import record

@@ -14,29 +14,35 @@ from typing import Any, Literal
 from bandit_envs import policies
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.registry import Entry, signature
+from bandit_envs.base.registry import Entry, Importable, signature
+from bandit_envs.policies import models, rules
+from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.models import ValueModel
+from bandit_envs.policies.parts import make_model, make_rule
+from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
 from bandit_envs.policies.slates import SlatePolicy
 from bandit_envs.seeding import Seed
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class PolicyEntry(Entry):
     """A policy under an id."""
 
     what = "policy"
     kinds = (policies.Policy,)
 
-    context: Literal["ignored", "any", "items"] | None
+    context: Literal["ignored", "any", "items"] | None = "ignored"
     """Which contexts it uses: none of them, whatever there is, or features of the actions, which it
     needs; None if unknown."""
 
-    slates: bool
-    """Whether its actions are slates."""
+    @property
+    def slates(self) -> bool:
+        """Whether its actions are slates."""
+        return isinstance(self.make, type) and issubclass(self.make, SlatePolicy)
 
     @classmethod
     def of_class(cls, name: str, found: type) -> "PolicyEntry":
-        slates = issubclass(found, SlatePolicy)
-        return cls(id=name, title=found.__name__, make=found, context=None, slates=slates)
+        return cls(id=name, title=found.__name__, make=found, context=None)
 
     @classmethod
     def of_users(cls, name: str, found: object) -> "PolicyEntry":
@@ -44,7 +50,7 @@ class PolicyEntry(Entry):
             return super().of_users(name, found)
         if not inspect.signature(found).parameters.keys() >= {"env", "seed"}:
             raise TypeError("it is a function; expected one that takes env and seed")
-        return cls(id=name, title=found.__name__, make=found, context=None, slates=False)
+        return cls(id=name, title=found.__name__, make=found, context=None)
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
         """Returns a new policy that fits `env`, with the arguments that users may give."""
@@ -78,541 +84,199 @@ class PolicyEntry(Entry):
         return found
 
 
+@dataclasses.dataclass(frozen=True)
+class ContextualEntry(PolicyEntry):
+    """A `ContextualPolicy` of a model and a rule. Its parameters are those of both."""
+
+    make: Any = ContextualPolicy
+    context: Literal["ignored", "any", "items"] | None = "any"
+    model: Importable = Importable()
+    """The class of the model, or a function of plain values that returns one."""
+    rule: Importable = Importable()
+    """The class of the rule, or a function of plain values that returns one."""
+
+    def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
+        """Returns a new policy that fits `env`, with the arguments that users may give."""
+        values = {**self.fixed, **arguments}
+        of_model = signature(self.model).parameters
+        model = self.model(**{name: values[name] for name in values if name in of_model})
+        rule = self.rule(**{name: values[name] for name in values if name not in of_model})
+        return _contextual(model, rule, env, seed)
+
+    @property
+    def summary(self) -> str:
+        model = (inspect.getdoc(self.model) or "").partition("\n")[0]
+        rule = (inspect.getdoc(self.rule) or "").partition("\n")[0]
+        return f"{rule} The model: {model}"
+
+    def _all_parameters(self) -> Mapping[str, inspect.Parameter]:
+        return {**signature(self.rule).parameters, **signature(self.model).parameters}
+
+
+def first_thompson(alpha: float = 1.0, initial_pulls: int = 2) -> Rule:
+    """Draws from the posterior, once each action was chosen `initial_pulls` times."""
+    return FirstPulls(ThompsonSampling(alpha), initial_pulls)
+
+
+def fourier_ridge(
+    tikhonov_weight: float = 1.0,
+    length_scale: float = 1.0,
+    num_features: int = 200,
+    initial_value: float = 0.0,
+) -> models.FourierFeatures:
+    """Ridge regression on random Fourier features, which is about a Gaussian process."""
+    model = models.Ridge(tikhonov_weight=tikhonov_weight, initial_value=initial_value)
+    return models.FourierFeatures(model, length_scale, num_features)
+
+
+def make_contextual(model: str, rule: str, *, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
+    """Chooses by any rule from what any model predicts.
+
+    Args:
+        model: with its parameters, such as "ridge:gamma=0.99" or "mine:Model".
+        rule: with its parameters, such as "square_cb:gamma_scale=10" or "mine:Rule".
+        env: whose observations it reads.
+        seed: of the policy.
+    """
+    return _contextual(make_model(model), make_rule(rule), env, seed)
+
+
+def _contextual(model: ValueModel, rule: Rule, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
+    """Returns a policy for an environment.
+
+    Where rows are problems and a model cannot have rows, the rows share it. A study runs such a
+    policy a row at a time.
+    """
+    found = ContextualPolicy.arguments_for(env)
+    found["independent_rows"] = found["independent_rows"] and model.can_have_rows
+    return ContextualPolicy(model, rule, **found, seed=seed)
+
+
 _ENTRIES = (
-    PolicyEntry(
-        id="random",
-        title="random",
-        make=policies.RandomPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="constant",
-        title="one action",
-        make=policies.ConstantPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="greedy",
-        title="greedy",
-        make=policies.EpsilonGreedyPolicy,
-        fixed={"epsilon": 0.0},
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="epsilon_greedy",
-        title="ε-greedy",
-        make=policies.EpsilonGreedyPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="ucb",
-        title="UCB",
-        make=policies.UCBPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="gradient",
-        title="gradient bandit",
-        make=policies.GradientBanditPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="thompson",
-        title="Thompson sampling",
-        make=policies.GaussianThompsonSamplingPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="beta_greedy",
-        title="Beta greedy",
-        make=policies.BetaGreedyPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="beta_thompson",
-        title="Beta Thompson sampling",
-        make=policies.BetaThompsonSamplingPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="kl_ucb",
-        title="KL-UCB",
-        make=policies.KLUCBPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="ucb1_tuned",
-        title="UCB1-tuned",
-        make=policies.UCB1TunedPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="moss",
-        title="MOSS",
-        make=policies.MOSSPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="explore_then_commit",
-        title="explore-then-commit",
-        make=policies.ExploreThenCommitPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="decaying_epsilon_greedy",
-        title="decaying ε-greedy",
-        make=policies.DecayingEpsilonGreedyPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="discounted_ucb",
-        title="discounted UCB",
-        make=policies.DiscountedUCBPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="sliding_window_ucb",
-        title="sliding-window UCB",
-        make=policies.SlidingWindowUCBPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="exp3",
-        title="Exp3",
-        make=policies.Exp3Policy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="exp3_s",
-        title="Exp3.S",
-        make=policies.Exp3SPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="tsallis_inf",
-        title="Tsallis-INF",
-        make=policies.TsallisINFPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="tsallis_inf_rv",
-        title="Tsallis-INF, reduced variance",
-        make=policies.ReducedVarianceTsallisINFPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="bayes_ucb",
-        title="Bayes-UCB",
-        make=policies.BayesUCBPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="imed",
-        title="IMED",
-        make=policies.IMEDPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="discounted_thompson",
-        title="discounted Thompson sampling",
-        make=policies.DiscountedThompsonSamplingPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="boltzmann",
-        title="Boltzmann",
-        make=policies.BoltzmannPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="successive_elimination",
-        title="successive elimination",
-        make=policies.SuccessiveEliminationPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="uniform_allocation",
-        title="uniform allocation",
-        make=policies.UniformAllocationPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="ucb_e",
-        title="UCB-E",
-        make=policies.UCBEPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="successive_rejects",
-        title="successive rejects",
-        make=policies.SuccessiveRejectsPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="sequential_halving",
-        title="sequential halving",
-        make=policies.SequentialHalvingPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="lucb",
-        title="LUCB",
-        make=policies.LUCBPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="kl_lucb",
-        title="KL-LUCB",
-        make=policies.KLLUCBPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="likelihood_ratio_test",
-        title="likelihood ratio test",
-        make=policies.LikelihoodRatioTestPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="track_and_stop",
-        title="Track-and-Stop",
-        make=policies.TrackAndStopPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="c_tracking",
-        title="Track-and-Stop, C-tracking",
-        make=policies.CTrackingPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="top_two_thompson",
-        title="top-two Thompson sampling",
-        make=policies.TopTwoThompsonSamplingPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="budgeted_thompson",
-        title="budgeted Thompson sampling",
-        make=policies.BudgetedThompsonSamplingPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="primal_dual",
-        title="primal-dual, with a budget",
-        make=policies.PrimalDualPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="g_optimal",
-        title="G-optimal design",
-        make=policies.GOptimalPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="lin_ucb",
-        title="LinUCB",
-        make=policies.LinUCBPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="linear_thompson",
-        title="linear Thompson sampling",
-        make=policies.LinearThompsonSamplingPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="linear_epsilon_greedy",
-        title="linear ε-greedy",
-        make=policies.LinearEpsilonGreedyPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_lin_ucb",
-        title="disjoint LinUCB",
-        make=policies.DisjointLinUCBPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_linear_thompson",
-        title="disjoint linear Thompson sampling",
-        make=policies.DisjointLinearThompsonSamplingPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_linear_epsilon_greedy",
-        title="disjoint linear ε-greedy",
-        make=policies.DisjointLinearEpsilonGreedyPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="lin_full_posterior",
-        title="linear full posterior",
-        make=policies.LinearFullPosteriorPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="logistic_thompson",
-        title="logistic Thompson sampling",
-        make=policies.LogisticThompsonSamplingPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="linear_square_cb",
-        title="linear SquareCB",
-        make=policies.LinearSquareCBPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_linear_square_cb",
-        title="disjoint linear SquareCB",
-        make=policies.DisjointLinearSquareCBPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="logistic_square_cb",
-        title="logistic SquareCB",
-        make=policies.LogisticSquareCBPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_logistic_square_cb",
-        title="disjoint logistic SquareCB",
-        make=policies.DisjointLogisticSquareCBPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="linear_optimistic_reg_cb",
-        title="linear optimistic RegCB",
-        make=policies.LinearOptimisticRegCBPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_linear_optimistic_reg_cb",
-        title="disjoint linear optimistic RegCB",
-        make=policies.DisjointLinearOptimisticRegCBPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="logistic_optimistic_reg_cb",
-        title="logistic optimistic RegCB",
-        make=policies.LogisticOptimisticRegCBPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_logistic_optimistic_reg_cb",
-        title="disjoint logistic optimistic RegCB",
-        make=policies.DisjointLogisticOptimisticRegCBPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="linear_elimination_reg_cb",
-        title="linear RegCB by elimination",
-        make=policies.LinearEliminationRegCBPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_linear_elimination_reg_cb",
-        title="disjoint linear RegCB by elimination",
-        make=policies.DisjointLinearEliminationRegCBPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="logistic_elimination_reg_cb",
-        title="logistic RegCB by elimination",
-        make=policies.LogisticEliminationRegCBPolicy,
-        context="items",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="disjoint_logistic_elimination_reg_cb",
-        title="disjoint logistic RegCB by elimination",
-        make=policies.DisjointLogisticEliminationRegCBPolicy,
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="neural_epsilon_greedy",
-        title="neural ε-greedy",
-        make="bandit_envs.adapters.torch:NeuralEpsilonGreedyPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="neural_linear",
-        title="neural linear",
-        make="bandit_envs.adapters.torch:NeuralLinearPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="neural_ucb",
-        title="NeuralUCB",
-        make="bandit_envs.adapters.torch:NeuralUCBPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="neural_thompson",
-        title="neural Thompson sampling",
-        make="bandit_envs.adapters.torch:NeuralThompsonSamplingPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="neural_ensemble",
-        title="ensemble of networks",
-        make="bandit_envs.adapters.torch:EnsemblePolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="neural_dropout",
-        title="dropout",
-        make="bandit_envs.adapters.torch:DropoutPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="sklearn_epsilon_greedy",
-        title="ε-greedy, scikit-learn",
-        make="bandit_envs.adapters.scikit_learn:SklearnEpsilonGreedyPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="sklearn_softmax",
-        title="softmax, scikit-learn",
-        make="bandit_envs.adapters.scikit_learn:SklearnSoftmaxPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="sklearn_adaptive_greedy",
-        title="adaptive greedy, scikit-learn",
-        make="bandit_envs.adapters.scikit_learn:SklearnAdaptiveGreedyPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="sklearn_square_cb",
-        title="SquareCB, scikit-learn",
-        make="bandit_envs.adapters.scikit_learn:SklearnSquareCBPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="sklearn_thompson",
-        title="Thompson sampling, scikit-learn",
-        make="bandit_envs.adapters.scikit_learn:SklearnThompsonSamplingPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="sklearn_ucb",
-        title="UCB, scikit-learn",
-        make="bandit_envs.adapters.scikit_learn:SklearnUCBPolicy",
-        context="any",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="random_slate",
-        title="random slates",
-        make=policies.RandomSlatePolicy,
-        context="ignored",
-        slates=True,
-    ),
-    PolicyEntry(
-        id="cascade_ucb",
-        title="CascadeUCB",
-        make=policies.CascadeUCBPolicy,
-        context="ignored",
-        slates=True,
-    ),
-    PolicyEntry(
-        id="pbm_ucb",
-        title="PBM-UCB",
-        make=policies.PBMUCBPolicy,
-        context="ignored",
-        slates=True,
-    ),
-    PolicyEntry(
-        id="top_k_lin_ucb",
-        title="top-k LinUCB",
-        make=policies.TopKLinUCBPolicy,
-        context="items",
-        slates=True,
-    ),
-    PolicyEntry(
-        id="random_number",
-        title="random numbers",
-        make=policies.RandomNumberPolicy,
-        context="ignored",
-        slates=False,
-    ),
-    PolicyEntry(
-        id="gaussian",
-        title="Gaussian",
-        make=policies.GaussianPolicy,
-        context="any",
-        slates=False,
-    ),
+    PolicyEntry("random", "random", policies.RandomPolicy),
+    PolicyEntry("constant", "one action", policies.ConstantPolicy),
+    PolicyEntry("greedy", "greedy", policies.EpsilonGreedyPolicy, fixed={"epsilon": 0.0}),
+    PolicyEntry("epsilon_greedy", "ε-greedy", policies.EpsilonGreedyPolicy),
+    PolicyEntry("ucb", "UCB", policies.UCBPolicy),
+    PolicyEntry("gradient", "gradient bandit", policies.GradientBanditPolicy),
+    PolicyEntry("thompson", "Thompson sampling", policies.GaussianThompsonSamplingPolicy),
+    PolicyEntry("beta_greedy", "Beta greedy", policies.BetaGreedyPolicy),
+    PolicyEntry("beta_thompson", "Beta Thompson sampling", policies.BetaThompsonSamplingPolicy),
+    PolicyEntry("kl_ucb", "KL-UCB", policies.KLUCBPolicy),
+    PolicyEntry("ucb1_tuned", "UCB1-tuned", policies.UCB1TunedPolicy),
+    PolicyEntry("moss", "MOSS", policies.MOSSPolicy),
+    PolicyEntry("explore_then_commit", "explore-then-commit", policies.ExploreThenCommitPolicy),
+    PolicyEntry(
+        "decaying_epsilon_greedy", "decaying ε-greedy", policies.DecayingEpsilonGreedyPolicy
+    ),
+    PolicyEntry("discounted_ucb", "discounted UCB", policies.DiscountedUCBPolicy),
+    PolicyEntry("sliding_window_ucb", "sliding-window UCB", policies.SlidingWindowUCBPolicy),
+    PolicyEntry("exp3", "Exp3", policies.Exp3Policy),
+    PolicyEntry("exp3_s", "Exp3.S", policies.Exp3SPolicy),
+    PolicyEntry("tsallis_inf", "Tsallis-INF", policies.TsallisINFPolicy),
+    PolicyEntry(
+        "tsallis_inf_rv", "Tsallis-INF, reduced variance", policies.ReducedVarianceTsallisINFPolicy
+    ),
+    PolicyEntry("bayes_ucb", "Bayes-UCB", policies.BayesUCBPolicy),
+    PolicyEntry("imed", "IMED", policies.IMEDPolicy),
+    PolicyEntry(
+        "discounted_thompson",
+        "discounted Thompson sampling",
+        policies.DiscountedThompsonSamplingPolicy,
+    ),
+    PolicyEntry("boltzmann", "Boltzmann", policies.BoltzmannPolicy),
+    PolicyEntry(
+        "successive_elimination", "successive elimination", policies.SuccessiveEliminationPolicy
+    ),
+    PolicyEntry("uniform_allocation", "uniform allocation", policies.UniformAllocationPolicy),
+    PolicyEntry("ucb_e", "UCB-E", policies.UCBEPolicy),
+    PolicyEntry("successive_rejects", "successive rejects", policies.SuccessiveRejectsPolicy),
+    PolicyEntry("sequential_halving", "sequential halving", policies.SequentialHalvingPolicy),
+    PolicyEntry("lucb", "LUCB", policies.LUCBPolicy),
+    PolicyEntry("kl_lucb", "KL-LUCB", policies.KLLUCBPolicy),
+    PolicyEntry(
+        "likelihood_ratio_test", "likelihood ratio test", policies.LikelihoodRatioTestPolicy
+    ),
+    PolicyEntry("track_and_stop", "Track-and-Stop", policies.TrackAndStopPolicy),
+    PolicyEntry("c_tracking", "Track-and-Stop, C-tracking", policies.CTrackingPolicy),
+    PolicyEntry(
+        "top_two_thompson", "top-two Thompson sampling", policies.TopTwoThompsonSamplingPolicy
+    ),
+    PolicyEntry(
+        "budgeted_thompson", "budgeted Thompson sampling", policies.BudgetedThompsonSamplingPolicy
+    ),
+    PolicyEntry("primal_dual", "primal-dual, with a budget", policies.PrimalDualPolicy),
+    PolicyEntry("g_optimal", "G-optimal design", policies.GOptimalPolicy),
+    ContextualEntry("lin_ucb", "LinUCB", model=models.Ridge, rule=rules.UpperBound),
+    ContextualEntry(
+        "linear_thompson",
+        "linear Thompson sampling",
+        model=models.Ridge,
+        rule=rules.ThompsonSampling,
+    ),
+    ContextualEntry(
+        "linear_epsilon_greedy", "linear ε-greedy", model=models.Ridge, rule=rules.EpsilonGreedy
+    ),
+    ContextualEntry("linear_square_cb", "linear SquareCB", model=models.Ridge, rule=rules.SquareCB),
+    ContextualEntry(
+        "linear_optimistic_reg_cb",
+        "linear optimistic RegCB",
+        model=models.Ridge,
+        rule=rules.OptimisticRegCB,
+    ),
+    ContextualEntry(
+        "linear_elimination_reg_cb",
+        "linear RegCB by elimination",
+        model=models.Ridge,
+        rule=rules.EliminationRegCB,
+    ),
+    ContextualEntry(
+        "hybrid_lin_ucb", "hybrid LinUCB", model=models.HybridRidge, rule=rules.UpperBound
+    ),
+    ContextualEntry(
+        "gp_ucb", "GP-UCB by Fourier features", model=fourier_ridge, rule=rules.UpperBound
+    ),
+    ContextualEntry(
+        "gp_thompson",
+        "GP Thompson sampling by Fourier features",
+        model=fourier_ridge,
+        rule=rules.ThompsonSampling,
+    ),
+    ContextualEntry(
+        "lin_full_posterior",
+        "linear full posterior",
+        model=models.BayesianRidge,
+        rule=first_thompson,
+    ),
+    ContextualEntry(
+        "logistic_thompson",
+        "logistic Thompson sampling",
+        model=models.Logistic,
+        rule=rules.ThompsonSampling,
+    ),
+    ContextualEntry(
+        "logistic_square_cb", "logistic SquareCB", model=models.Logistic, rule=rules.SquareCB
+    ),
+    ContextualEntry(
+        "logistic_optimistic_reg_cb",
+        "logistic optimistic RegCB",
+        model=models.Logistic,
+        rule=rules.OptimisticRegCB,
+    ),
+    ContextualEntry(
+        "logistic_elimination_reg_cb",
+        "logistic RegCB by elimination",
+        model=models.Logistic,
+        rule=rules.EliminationRegCB,
+    ),
+    PolicyEntry("contextual", "contextual", make_contextual, context="any"),
+    PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy),
+    PolicyEntry("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy),
+    PolicyEntry("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy),
+    PolicyEntry("top_k_lin_ucb", "top-k LinUCB", policies.TopKLinUCBPolicy, context="items"),
+    PolicyEntry("random_number", "random numbers", policies.RandomNumberPolicy),
+    PolicyEntry("gaussian", "Gaussian", policies.GaussianPolicy, context="any"),
 )
 
-POLICIES = {entry.id: entry for entry in _ENTRIES}
+POLICIES: dict[str, PolicyEntry] = {entry.id: entry for entry in _ENTRIES}
 """All policies of the package, by id."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import itertools
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
@@ -15,6 +13,7 @@ import numpy as np
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import Entry, raised_at
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
@@ -39,12 +38,6 @@ SYMBOLS = {
 ALL_DIGITS = 17
 """So many digits tell any two floats apart."""
 
-LAST_KEY = "_last"
-"""Follows the values that a user has written. If it is lost, a brace in them ended the table."""
-
-WORD = re.compile(r'"[^"]*"|(?<==)[A-Za-z_]\w*(?=,|$)')
-"""A string of TOML, or a word that is a value of its own."""
-
 LONG_LIST = 12
 """Legends shorten lists of more items."""
 
@@ -53,12 +46,6 @@ Environment: TypeAlias = BanditPyEnvironment[Any] | Wrapper
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 AnyChoice = TypeVar("AnyChoice", bound="Choice[Any]")
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    """Returns what TOML says; Python 3.10 needs a package for it."""
-    module = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    return dict(module.loads(text))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +86,7 @@ class Choice(Generic[AnyEntry]):
         """Yields the choices of `name:key=value`, or of a table with lists for "each of these"."""
         what = cls.entry_class.what
         if isinstance(item, str):
-            yield cls.make_choice(*_parse(what, item, cls.table))
+            yield cls.make_choice(*parse_choice(what, item, cls.table))
         elif isinstance(item, dict) and isinstance(item.get("name"), str):
             lists = [value if isinstance(value, list) else [value] for value in item.values()]
             if [] in lists:
@@ -119,7 +106,7 @@ class Choice(Generic[AnyEntry]):
             text: `name:key=value`.
             folder: where a user's module is.
         """
-        name, parameters = _parse(cls.entry_class.what, text, cls.table)
+        name, parameters = parse_choice(cls.entry_class.what, text, cls.table)
         return cls(find_entry(cls, name, folder), parameters, folder)
 
     @property
@@ -193,51 +180,6 @@ def _unpickle(
 ) -> AnyChoice:
     """Returns the choice that was pickled, in the process of any worker."""
     return choice_class(find_entry(choice_class, name, folder), parameters, folder, digits)
-
-
-def _parse(what: str, text: str, table: Mapping[str, Entry]) -> tuple[str, dict[str, object]]:
-    """Returns the name and the parameters in `name:key=value,key=value`."""
-    name, _, values = text.partition(":")
-    path, _, rest = values.partition(":")
-    if name not in table and path and "=" not in path:  # module:Class
-        name = f"{name}:{path}"
-        values = rest
-    try:
-        parameters = _parse_values(values)
-    except (ValueError, RecursionError) as error:
-        expected = 'name:key=value,key=value with values such as 0.1, true, "text" or [1, 2]'
-        problem = str(error).partition(" (at")[0]
-        raise ValueError(f"{what} is {short_repr(text)}; expected {expected}: {problem}") from error
-    return name, parameters
-
-
-def _parse_values(values: str) -> dict[str, object]:
-    """Returns the parameters in `key=value,key=value`. A word that is no value is a string."""
-    try:
-        table = _parse_table(values)
-    except ValueError:
-        quoted = WORD.sub(_quote_word, values)
-        if quoted == values:
-            raise
-        table = _parse_table(quoted)
-    if LAST_KEY not in table:
-        raise ValueError("a brace ends it too early")
-    del table[LAST_KEY]
-    return table
-
-
-def _parse_table(values: str) -> dict[str, object]:
-    """Returns the table of TOML with some values, and with `LAST_KEY`."""
-    separator = ", " if values else ""
-    table: dict[str, object] = parse_toml(f"table = {{{values}{separator}{LAST_KEY} = 0}}")["table"]
-    return table
-
-
-def _quote_word(match: re.Match[str]) -> str:
-    """Returns a word as a string of TOML; what is a value of TOML stays as it is."""
-    text = match.group()
-    is_value = text.startswith('"') or text in ("true", "false", "inf", "nan")
-    return text if is_value else f'"{text}"'
 
 
 def _check_parameter(name: str, value: object, default: object) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import near_miss
@@ -23,7 +24,6 @@ from bandit_envs.studies.choice import (
     Choice,
     EnvironmentChoice,
     PolicyChoice,
-    parse_toml,
     printable,
     to_toml,
 )

@@ -15,7 +15,7 @@ from bandit_envs.base.registry import Entry
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import SlateSpec, is_continuous
-from bandit_envs.studies.choice import parse_toml
+from bandit_envs.base.notation import parse_toml
 
 CONTEXTS = {"ignored": "no", "any": "yes", "items": "features of the actions"}
 

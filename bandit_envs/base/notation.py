@@ -1,0 +1,77 @@
+"""Names with parameters, as users write them: `ucb:c=2`."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Container
+from typing import Any
+
+from bandit_envs.base.checks import short_repr
+
+LAST_KEY = "_last"
+"""Follows the values that a user has written. If it is lost, a brace in them ended the table."""
+
+WORD = re.compile(r'"[^"]*"|(?<==)[A-Za-z_]\w*(?=,|$)')
+"""A string of TOML, or a word that is a value of its own."""
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Returns what TOML says; Python 3.10 needs a package for it."""
+    module = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    return dict(module.loads(text))
+
+
+def parse_choice(what: str, text: str, table: Container[str]) -> tuple[str, dict[str, object]]:
+    """Returns the name and the parameters in `name:key=value,key=value`.
+
+    Args:
+        what: is named, such as "policy", for messages.
+        text: by a user.
+        table: of known names; others are those of users' classes, `module:Class`.
+
+    Raises:
+        ValueError: the text is not of this form.
+    """
+    name, _, values = text.partition(":")
+    path, _, rest = values.partition(":")
+    if name not in table and path and "=" not in path:  # module:Class
+        name = f"{name}:{path}"
+        values = rest
+    try:
+        parameters = _parse_values(values)
+    except (ValueError, RecursionError) as error:
+        expected = 'name:key=value,key=value with values such as 0.1, true, "text" or [1, 2]'
+        problem = str(error).partition(" (at")[0]
+        raise ValueError(f"{what} is {short_repr(text)}; expected {expected}: {problem}") from error
+    return name, parameters
+
+
+def _parse_values(values: str) -> dict[str, object]:
+    """Returns the parameters in `key=value,key=value`. A word that is no value is a string."""
+    try:
+        table = _parse_table(values)
+    except ValueError:
+        quoted = WORD.sub(_quote_word, values)
+        if quoted == values:
+            raise
+        table = _parse_table(quoted)
+    if LAST_KEY not in table:
+        raise ValueError("a brace ends it too early")
+    del table[LAST_KEY]
+    return table
+
+
+def _parse_table(values: str) -> dict[str, object]:
+    """Returns the table of TOML with some values, and with `LAST_KEY`."""
+    separator = ", " if values else ""
+    table: dict[str, object] = parse_toml(f"table = {{{values}{separator}{LAST_KEY} = 0}}")["table"]
+    return table
+
+
+def _quote_word(match: re.Match[str]) -> str:
+    """Returns a word as a string of TOML; what is a value of TOML stays as it is."""
+    text = match.group()
+    is_value = text.startswith('"') or text in ("true", "false", "inf", "nan")
+    return text if is_value else f'"{text}"'

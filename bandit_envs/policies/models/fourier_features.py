@@ -1,0 +1,163 @@
+"""Models of random Fourier features: Gaussian processes in linear time."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Rng
+from bandit_envs.base.checks import (
+    MAX_PARAMETER,
+    MIN_STD,
+    check_integer,
+    check_positive,
+    short_repr,
+)
+from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.ridge import Ridge
+from bandit_envs.policies.models.value_model import ValueModel
+
+
+@dataclasses.dataclass(frozen=True)
+class FourierFeatures(ValueModel):
+    """A model of random Fourier features phi(x) in place of the features x.
+
+        phi(x) = sqrt(2 / D) [cos(W x), sin(W x)],    W [D / 2, d] ~ N(0, 1 / length_scale^2)
+
+    so that phi(x) . phi(y) is about exp(-|x - y|^2 / (2 length_scale^2)). With `Ridge`, the policy
+    is that of a Gaussian process with this kernel: with signals of the standard deviation s and
+    noise of the standard deviation n,
+
+        Ridge(tikhonov_weight=n^2 / s^2),    alpha = n kappa    of UpperBound and ThompsonSampling
+
+    are GP-UCB with kappa standard deviations, and Thompson sampling with kappa = 1. Far from what
+    was seen, the deviations are too small if there are more rewards than features: half of those of
+    the Gaussian process with D = 50 features and 500 rewards. Take D of at least half the rewards.
+    Scale the features first: the kernel has one length for all of them.
+
+    Args:
+        model: learns from phi(x).
+        length_scale: over which distance of x rewards are alike, above 0.
+        num_features: D, even.
+        smoothness: nu of a Matern kernel in place of the squared exponential; None for that.
+        seed: of W. It is the same for all rows and actions.
+
+    Source: Rahimi & Recht, Random Features for Large-Scale Kernel Machines (2007); Srinivas,
+    Krause, Kakade & Seeger, Gaussian Process Optimization in the Bandit Setting (2010), for GP-UCB.
+
+    >>> FourierFeatures(Ridge(0.99), length_scale=0.5).num_features
+    200
+    """
+
+    model: ValueModel = Ridge()  # noqa: RUF009  # it is frozen
+    length_scale: float = 1.0
+    num_features: int = 200
+    smoothness: float | None = None
+    seed: int = 0
+
+    is_random: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, ValueModel):
+            raise TypeError(f"model is {short_repr(self.model)}; expected a ValueModel")
+        check_positive("length_scale", self.length_scale, MIN_STD, MAX_PARAMETER)
+        if check_integer("num_features", self.num_features, minimum=2) % 2:
+            raise ValueError(f"num_features is {self.num_features}; expected an even number")
+        if self.smoothness is not None:
+            check_positive("smoothness", self.smoothness, MIN_STD, MAX_PARAMETER)
+        check_integer("seed", self.seed, minimum=0)
+
+    @property
+    def reward_range(self) -> tuple[float, float]:  # type: ignore[override]
+        """The rewards that the model takes."""
+        return self.model.reward_range
+
+    @property
+    def log_rows(self) -> int:  # type: ignore[override]
+        """How many decisions of a log the model learns at a time."""
+        return self.model.log_rows
+
+    @property
+    def can_have_rows(self) -> bool:  # type: ignore[override]
+        """Whether the model may have rows of its own."""
+        return self.model.can_have_rows
+
+    @property
+    def draws_are_scaled(self) -> bool:  # type: ignore[override]
+        """Whether those of the model are."""
+        return self.model.draws_are_scaled
+
+    def abilities(self) -> frozenset[str]:
+        return self.model.abilities()
+
+    def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
+        if sizes.action_dim is None:
+            mapped = sizes._replace(context_dim=self.num_features)
+        else:
+            mapped = sizes._replace(context_dim=0, action_dim=self.num_features)
+        return self.model.initial(mapped, rng)
+
+    def learn(self, learned: Any, rows: LearnedRows) -> Any:
+        has_actions = rows.context_dim < rows.features.shape[1]
+        features = self._map(rows.features, rows.are_problems)
+        context_dim = 0 if has_actions else self.num_features
+        return self.model.learn(learned, rows._replace(features=features, context_dim=context_dim))
+
+    def means(self, learned: Any, inputs: Inputs) -> Floats:
+        return self.model.means(learned, self._mapped(inputs))
+
+    def scores(self, learned: Any, inputs: Inputs) -> Floats:
+        return self.model.scores(learned, self._mapped(inputs))
+
+    def interval(self, learned: Any, inputs: Inputs, radius: Any) -> tuple[Floats, Floats]:
+        return self.model.interval(learned, self._mapped(inputs), radius)
+
+    def quantile(self, learned: Any, inputs: Inputs, level: float) -> Floats:
+        return self.model.quantile(learned, self._mapped(inputs), level)
+
+    def draw(self, rng: Rng, learned: Any, inputs: Inputs, scale: float) -> Floats:
+        return self.model.draw(rng, learned, self._mapped(inputs), scale)
+
+    def members(self, learned: Any, inputs: Inputs) -> Floats:
+        return self.model.members(learned, self._mapped(inputs))
+
+    def _mapped(self, inputs: Inputs) -> Inputs:
+        """Returns inputs with phi(x) in place of x."""
+        if isinstance(inputs, Contexts):
+            return inputs._replace(context=self._map(inputs.context, inputs.are_problems))
+        features = inputs.features()
+        flat = features.reshape(-1, features.shape[2])
+        mapped = self._map(flat, inputs.are_problems)
+        actions = mapped.reshape(*features.shape[:2], self.num_features)
+        return Items(inputs.context[:, :0], actions, inputs.are_problems)
+
+    def _map(self, features: Floats, are_problems: bool) -> Floats:
+        """Returns phi of features [n, d]: [n, D]."""
+        weights = _frequencies(
+            self.seed, self.num_features // 2, features.shape[1], self.length_scale, self.smoothness
+        )
+        if are_problems:  # no row depends on the others, not even by rounding
+            angles = (weights @ features[:, :, np.newaxis])[..., 0]
+        else:
+            angles = features @ weights.T
+        joined = np.concatenate((np.cos(angles), np.sin(angles)), axis=1)
+        joined *= math.sqrt(2.0 / self.num_features)
+        return joined
+
+
+@functools.lru_cache(maxsize=64)
+def _frequencies(
+    seed: int, num_waves: int, dim: int, length_scale: float, smoothness: float | None
+) -> Floats:
+    """Returns W, which is the same for the same numbers: [D / 2, d]."""
+    rng = np.random.default_rng(seed)
+    weights = rng.standard_normal((num_waves, dim)) / length_scale
+    if smoothness is not None:  # Student's distribution is the spectrum of a Matern kernel
+        degrees = 2.0 * smoothness
+        weights /= np.sqrt(rng.chisquare(degrees, (num_waves, 1)) / degrees)
+    weights.setflags(write=False)
+    return weights

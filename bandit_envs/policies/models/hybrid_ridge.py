@@ -1,0 +1,193 @@
+"""Hybrid ridge regression: weights that all actions share, and weights of each action."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Rng
+from bandit_envs.base.checks import (
+    MAX_PARAMETER,
+    MAX_REWARD,
+    MIN_STD,
+    check_number,
+    check_positive,
+)
+from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.ridge_models import RidgeModels
+from bandit_envs.policies.models.value_model import ValueModel
+
+
+class HybridModels(NamedTuple):
+    """What `HybridRidge` has learned.
+
+    Fields:
+        shared: beta, [R, P], and the root of its covariance, [R, P, P].
+        own: A_a^-1 b_a, [R K, G], and the roots of A_a^-1, [R K, G, G].
+        crossed: A_a^-1 B_a, [R, K, G, P].
+    """
+
+    shared: RidgeModels
+    own: RidgeModels
+    crossed: Floats
+
+
+@dataclasses.dataclass(frozen=True)
+class HybridRidge(ValueModel):
+    """Ridge regression with weights that all actions share, and weights of each action.
+
+        r ~ v0 + beta . z_a + theta_a . x,    x = global, z_a = per_arm of the action
+
+    It is one ridge regression on z_a and on x in the place of action a. Two updates of the square
+    roots of small matrices learn a row: of A_a^-1, and of the covariance of beta, which gets
+    w = z - B_a^T A_a^-1 x. Observations must have features of actions. A constant in x gives each
+    action a mean of its own.
+
+    Args:
+        shared_weight: the L2 regularisation of beta, from 1e-37 to 1e37.
+        own_weight: that of theta_a.
+        initial_value: v0, the reward that is predicted before anything was seen.
+
+    Source: Li et al., A Contextual-Bandit Approach to Personalized News Article Recommendation
+    (2010), algorithm 2.
+
+    >>> HybridRidge(shared_weight=2.0).own_weight
+    1.0
+    """
+
+    shared_weight: float = 1.0
+    own_weight: float = 1.0
+    initial_value: float = 0.0
+
+    can_have_rows: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_positive("shared_weight", self.shared_weight, MIN_STD, MAX_PARAMETER)
+        check_positive("own_weight", self.own_weight, MIN_STD, MAX_PARAMETER)
+        check_number("initial_value", self.initial_value, -MAX_REWARD, MAX_REWARD)
+
+    def initial(self, sizes: ModelSizes, rng: Rng) -> HybridModels:
+        if sizes.action_dim is None:
+            found = "observation_spec has no features of actions"
+            raise ValueError(f"{found}; HybridRidge expects global (G,) and per_arm (K, P)")
+        num_models = sizes.num_rows * sizes.num_actions
+        shape = (sizes.num_rows, sizes.num_actions, sizes.context_dim, sizes.action_dim)
+        return HybridModels(
+            shared=RidgeModels.initial(sizes.num_rows, sizes.action_dim, self.shared_weight),
+            own=_by_row(
+                RidgeModels.initial(num_models, sizes.context_dim, self.own_weight),
+                sizes.num_rows,
+            ),
+            crossed=np.zeros(shape),
+        )
+
+    def learn(self, learned: HybridModels, rows: LearnedRows) -> HybridModels:
+        num_rows, num_actions = learned.crossed.shape[:2]
+        flat = HybridModels(
+            shared=learned.shared,
+            own=RidgeModels(*(each.reshape(-1, *each.shape[2:]) for each in learned.own)),
+            crossed=learned.crossed.reshape(num_rows * num_actions, *learned.crossed.shape[2:]),
+        )
+        size = len(rows.action)
+        if rows.are_problems:
+            problem = np.arange(size)
+            self._add(flat, rows, problem, problem * num_actions + rows.action)
+        else:  # each row meets what the rows before it have taught
+            for row in range(size):
+                places = np.arange(row, row + 1)
+                self._add(flat, rows, np.zeros(1, np.intp), rows.action[places], places)
+        return HybridModels(
+            flat.shared, _by_row(flat.own, num_rows), flat.crossed.reshape(learned.crossed.shape)
+        )
+
+    def means(self, learned: HybridModels, inputs: Inputs) -> Floats:
+        context, differences = self._divided(learned, inputs)
+        return self._means(learned, context, differences)
+
+    def interval(self, learned: HybridModels, inputs: Inputs, radius: Any) -> tuple[Floats, Floats]:
+        context, differences = self._divided(learned, inputs)
+        of_own = context.lengths(learned.own.whitening)
+        of_shared = differences.lengths(learned.shared.whitening[:, np.newaxis])
+        means = self._means(learned, context, differences)
+        widths = radius * np.hypot(of_own, of_shared)
+        return means - widths, means + widths
+
+    def draw(self, rng: Rng, learned: HybridModels, inputs: Inputs, scale: float) -> Floats:
+        context, differences = self._divided(learned, inputs)
+        size = len(context.context)
+        roots = learned.shared.whitening
+        noise = rng.standard_normal((size, 1, roots.shape[1])) @ roots
+        beta = learned.shared.theta + scale * noise[:, 0]
+        values = self.initial_value + context.products(learned.own.theta)
+        values += differences.products(beta[:, np.newaxis])
+        deviations = context.lengths(learned.own.whitening)
+        values += scale * deviations * rng.standard_normal(values.shape)
+        return values
+
+    def _add(
+        self, flat: HybridModels, rows: LearnedRows, problem: Any, model: Any, places: Any = None
+    ) -> None:
+        """Adds rows to different models, in place.
+
+        Args:
+            flat: models with the actions of all problems below each other.
+            rows: to learn from.
+            problem: [m], the number of each row's problem.
+            model: [m], the number of each row's own model.
+            places: [m], which of the rows; None for all.
+        """
+        chosen = slice(None) if places is None else places
+        x = rows.context[chosen]
+        z = rows.actions[chosen]
+        reward = rows.reward[chosen] - self.initial_value
+        whitening = flat.own.whitening[model]
+        white = (whitening @ x[:, :, np.newaxis])[..., 0]
+        gains = (white[:, np.newaxis] @ whitening)[:, 0]
+        spreads = 1.0 + np.square(white).sum(axis=1)
+        scales = np.sqrt(spreads)
+        errors = reward - (flat.own.theta[model] * x).sum(axis=1)
+        differences = z - (x[:, np.newaxis] @ flat.crossed[model])[:, 0]
+        flat.shared.learn(
+            model=problem,
+            features=differences / scales[:, np.newaxis],
+            rewards=errors / scales,
+            gamma=1.0,
+            tikhonov_weight=self.shared_weight,
+            are_problems=True,
+        )
+        steps = gains / spreads[:, np.newaxis]
+        flat.crossed[model] += steps[:, :, np.newaxis] * differences[:, np.newaxis]
+        flat.own.learn(
+            model=model,
+            features=x,
+            rewards=reward,
+            gamma=1.0,
+            tikhonov_weight=self.own_weight,
+            are_problems=True,
+        )
+
+    def _means(self, learned: HybridModels, context: Contexts, differences: Items) -> Floats:
+        """Returns the predicted reward of every action: [B, K]."""
+        of_own = context.products(learned.own.theta)
+        return (
+            self.initial_value + of_own + differences.products(learned.shared.theta[:, np.newaxis])
+        )
+
+    def _divided(self, learned: HybridModels, inputs: Inputs) -> tuple[Contexts, Items]:
+        """Returns x, and w = z - B_a^T A_a^-1 x of every action."""
+        assert isinstance(inputs, Items)
+        context, actions, are_problems = inputs
+        predicted = (context[:, np.newaxis, np.newaxis] @ learned.crossed)[:, :, 0]
+        nothing = context[:, :0]
+        return Contexts(context, are_problems), Items(nothing, actions - predicted, are_problems)
+
+
+def _by_row(models: RidgeModels, num_rows: int) -> RidgeModels:
+    """Returns flat models [R M, ...] with the rows first: [R, M, ...]."""
+    theta, whitening = models
+    shape = (num_rows, len(theta) // num_rows)
+    return RidgeModels(
+        theta.reshape(*shape, *theta.shape[1:]), whitening.reshape(*shape, *whitening.shape[1:])
+    )
