@@ -90,6 +90,7 @@ class ContextualEntry(PolicyEntry):
 
     make: Any = ContextualPolicy
     context: Literal["ignored", "any", "items"] | None = "any"
+    _: dataclasses.KW_ONLY
     model: Importable = Importable()
     """The class of the model, or a function of plain values that returns one."""
     rule: Importable = Importable()
