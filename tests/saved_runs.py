@@ -8,11 +8,11 @@ import numpy as np
 
 from bandit_envs import (
     AverageRewardMetric,
+    ContextualPolicy,
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
     GradientBanditPolicy,
     KArmedTestbed,
-    LinearEpsilonGreedyPolicy,
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
     OptimalActionMetric,
@@ -25,6 +25,8 @@ from bandit_envs import (
     save_state,
     wrappers,
 )
+from bandit_envs.policies.models import Ridge
+from bandit_envs.policies.rules import EpsilonGreedy
 from bandit_envs.rewards import LinearReward, LogisticReward
 from bandit_envs.sampling import Catalog, Integers, Normal, Uniform
 from tests.wrappers.examples import RewardSoFar
@@ -77,7 +79,7 @@ POLICIES = {
     "thompson": GaussianThompsonSamplingPolicy,
     "lin-ucb": LinUCBPolicy,
     "linear thompson": functools.partial(LinearThompsonSamplingPolicy, gamma=0.9),
-    "linear epsilon-greedy": functools.partial(LinearEpsilonGreedyPolicy, 0.3),
+    "linear epsilon-greedy": functools.partial(ContextualPolicy, Ridge(), EpsilonGreedy(0.3)),
 }
 RUNS = [(environment, "random") for environment in ENVIRONMENTS]
 RUNS += [

@@ -50,11 +50,10 @@ def test_the_workflow_has_every_job_with_the_python_that_it_needs():
     assert dict(found) == needed
 
 
-def test_policies_and_their_base_classes_are_imported_from_where_version_0_1_had_them():
+def test_the_policies_of_version_0_1_that_stay_are_imported_from_where_it_had_them():
     names = """
     EpsilonGreedyPolicy GaussianThompsonSamplingPolicy GradientBanditPolicy LinUCBPolicy
-    LinearEpsilonGreedyPolicy LinearPolicy LinearThompsonSamplingPolicy Policy RandomPolicy
-    UCBPolicy argmax_random_ties
+    LinearThompsonSamplingPolicy Policy RandomPolicy UCBPolicy argmax_random_ties
     """
     assert [name for name in names.split() if not hasattr(bandit_envs.policies, name)] == []
 

@@ -16,7 +16,6 @@ from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import check_integer, check_number, check_numbers, short_repr
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.nests import Nest
-from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.seeding import generator
 from bandit_envs.trajectories import Trajectory

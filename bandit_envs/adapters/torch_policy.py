@@ -14,7 +14,6 @@ from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer, check_number, check_positive
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.nests import Nest
-from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.named_models import ModelEntry, find_users
 from bandit_envs.policies.policy import Policy, PolicyOptions
 from bandit_envs.seeding import generator

@@ -13,11 +13,11 @@ from typing import Any
 
 from bandit_envs import studies
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.registry import near_miss
 from bandit_envs.cli.console import ERR, OUT, StepProgress
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
-from bandit_envs.base.notation import parse_toml
 from bandit_envs.studies.choice import EnvironmentChoice, printable
 from bandit_envs.studies.expected import compare
 from bandit_envs.studies.keys import explain_file
@@ -28,8 +28,7 @@ from bandit_envs.studies.study import Task
 
 GALLERY = Path(studies.__file__).with_name("gallery")
 
-ITEM_POLICIES = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
-DISJOINT_POLICIES = [f"disjoint_{policy}" for policy in ITEM_POLICIES]
+LINEAR_POLICIES = ["lin_ucb", "linear_thompson", "linear_epsilon_greedy:epsilon=0.1"]
 SLATE_POLICIES = ["random_slate", "cascade_ucb", "top_k_lin_ucb"]
 CONTINUOUS_POLICIES = ["random_number", "gaussian"]
 CONTEXT_FREE_POLICIES = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
@@ -175,7 +174,7 @@ def _default_policies(values: Mapping[str, Any], has_context: bool) -> list[str]
     """Returns the first default policies of which some can act in the environment of a study."""
     groups = [SLATE_POLICIES, CONTINUOUS_POLICIES, CONTEXT_FREE_POLICIES]
     if has_context:
-        groups = [ITEM_POLICIES, DISJOINT_POLICIES, *groups]
+        groups = [LINEAR_POLICIES, *groups]
     for group in groups:
         usable = [policy for policy in group if _find_metrics(values, policy)]
         if usable:

@@ -12,8 +12,8 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_REWARD, check_integer, check_number, short_repr
 from bandit_envs.nests import Nest
-from bandit_envs.policies.models.features import ContextReader
 from bandit_envs.policies.index_policy import IndexPolicy
+from bandit_envs.policies.models.features import ContextReader
 from bandit_envs.policies.policy import BatchOptions
 from bandit_envs.policies.scikit_learn_model import (
     ScikitLearnModel,

@@ -98,11 +98,15 @@ class ContextualEntry(PolicyEntry):
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:
         """Returns a new policy that fits `env`, with the arguments that users may give."""
+        return _contextual(*self.make_parts(arguments), env, seed)
+
+    def make_parts(self, arguments: Mapping[str, Any]) -> tuple[ValueModel, Rule]:
+        """Returns the model and the rule with arguments that users may give."""
         values = {**self.fixed, **arguments}
         of_model = signature(self.model).parameters
         model = self.model(**{name: values[name] for name in values if name in of_model})
         rule = self.rule(**{name: values[name] for name in values if name not in of_model})
-        return _contextual(model, rule, env, seed)
+        return model, rule
 
     @property
     def summary(self) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.checks import check_number, short_repr
+from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import near_miss
 from bandit_envs.drivers import StepDriver

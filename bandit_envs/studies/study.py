@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from bandit_envs.base.checks import check_integer
+from bandit_envs.base.notation import parse_toml
 from bandit_envs.metrics import QUANTITIES, Quantity
 from bandit_envs.studies.appearance import check_colors, check_labels, split_appearance
-from bandit_envs.base.notation import parse_toml
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.keys import (
     DEFAULT_PANELS,

@@ -11,8 +11,8 @@ from tf_agents.trajectories import time_step as ts
 
 from bandit_envs import (
     AverageRewardMetric,
-    DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
+    LinUCBPolicy,
     StepDriver,
 )
 from bandit_envs.adapters.tf_agents import BanditPyEnvironment, as_tf_agents, from_tf_agents
@@ -86,7 +86,7 @@ def test_rewards_and_observations_are_those_of_the_environment(make, rows):
 
 def test_a_policy_learns_in_it():
     env = from_tf_agents(BatchOfSigns())
-    policy = DisjointLinUCBPolicy(
+    policy = LinUCBPolicy(
         observation_spec=env.observation_spec(), num_actions=3, batch_size=4, seed=1
     )
     reward = AverageRewardMetric()

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bandit_envs import BestArmPolicy, CascadeUCBPolicy, DisjointLinUCBPolicy
+from bandit_envs import BestArmPolicy, CascadeUCBPolicy, LinUCBPolicy
 from bandit_envs.policies import KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import ArraySpec
@@ -77,9 +77,7 @@ def test_choosing_and_learning_beside_ucb(compare, name):
 
 def teaching(dim):
     """Returns a function that teaches a disjoint LinUCB of 10 actions one row."""
-    policy = DisjointLinUCBPolicy(
-        observation_spec=ArraySpec((dim,), np.float64), num_actions=K, seed=0
-    )
+    policy = LinUCBPolicy(observation_spec=ArraySpec((dim,), np.float64), num_actions=K, seed=0)
     rng = np.random.default_rng(1)
     seen = []
     for action in range(K):
@@ -114,7 +112,7 @@ def test_learning_a_row_beside_a_bare_rank_one_update(compare, dim):
 
 @pytest.mark.parametrize("dim", [50, 200, 768])
 def test_choosing_for_1000_rows_beside_bare_products(compare, dim):
-    policy = DisjointLinUCBPolicy(
+    policy = LinUCBPolicy(
         observation_spec=ArraySpec((dim,), np.float64), num_actions=K, batch_size=1000, seed=0
     )
     before = restart(np.random.default_rng(1).normal(size=(1000, dim)), 1000)

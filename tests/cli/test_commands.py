@@ -231,8 +231,8 @@ def test_an_environment_with_contexts_is_run_with_policies_that_see_them(tmp_pat
     output = tmp_path / "results"
     run("run", name, "--runs", "1", "--steps", "4", "--workers", "1", "--output", output)
     assert study(output)["policy"] == [
-        *("disjoint_lin_ucb", "disjoint_linear_thompson"),
-        "disjoint_linear_epsilon_greedy:epsilon=0.1",
+        *("lin_ucb", "linear_thompson"),
+        "linear_epsilon_greedy:epsilon=0.1",
     ]
     assert study(output)["panels"] == ["regret", "cumulative_regret"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from bandit_envs import (
     ArraySpec,
-    DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
+    LinUCBPolicy,
     RandomPolicy,
     StepDriver,
     Trajectory,
@@ -138,14 +138,14 @@ def test_an_interval_below_a_bound_fails(recorded, tmp_path):
 
 
 def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded):
-    specs = ["--policy", "ucb:c=1", "--policy", "disjoint_lin_ucb", "--policy", "random"]
+    specs = ["--policy", "ucb:c=1", "--policy", "lin_ucb", "--policy", "random"]
     outcome, found = evaluate(recorded, *specs, "--estimator", "ips")
     first = recorded[:600]
     rest = recorded[600:]
     spec = ArraySpec((2,), np.float64)
     learners = (
         UCBPolicy(1.0, num_actions=3, batch_size=20),
-        DisjointLinUCBPolicy(num_actions=3, observation_spec=spec, batch_size=20),
+        LinUCBPolicy(num_actions=3, observation_spec=spec, batch_size=20),
     )
     expected = [(rest, teach(policy, first)) for policy in learners]
     expected.append((recorded, RandomPolicy(3, 20)))  # it cannot learn, so it has seen no row
@@ -181,8 +181,8 @@ def test_predictions_are_made_for_the_rows_that_are_evaluated(evaluate, recorded
     [
         ("ucb:c=1", UCBPolicy(1.0, num_actions=3)),
         (
-            "disjoint_lin_ucb",
-            DisjointLinUCBPolicy(num_actions=3, observation_spec=ArraySpec((2,), np.float64)),
+            "lin_ucb",
+            LinUCBPolicy(num_actions=3, observation_spec=ArraySpec((2,), np.float64)),
         ),
         ("epsilon_greedy:epsilon=0.2", EpsilonGreedyPolicy(0.2, num_actions=3)),
     ],
@@ -248,7 +248,7 @@ def test_options_name_the_columns_of_any_table(evaluate, table, tmp_path, name):
     frame = as_users_frame(table)
     file = tmp_path / name
     frame.to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
-    options = ("--policy", "disjoint_lin_ucb", "--estimator", "dr")
+    options = ("--policy", "lin_ucb", "--estimator", "dr")
     _, (row,) = evaluate(file, *NAMES, *FEATURES, *options)
     _, (expected,) = evaluate(table, *options)
     assert float(row["value"]) == pytest.approx(float(expected["value"]))
@@ -279,7 +279,7 @@ def test_rows_that_miss_values_are_counted_and_left_out_on_demand(evaluate, tabl
     assert (int(row["rows"]), float(row["value"])) == (1197, pytest.approx(estimate.value))
 
 
-SPECS = ["random", "ucb:c=1", "disjoint_lin_ucb", f"{MINE}:Always:action=1"]
+SPECS = ["random", "ucb:c=1", "lin_ucb", f"{MINE}:Always:action=1"]
 POLICIES = [item for spec in SPECS for item in ("--policy", spec)]
 
 

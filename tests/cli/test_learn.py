@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from bandit_envs.policies.linear_scores import LinearGreedyPolicy
 
 from bandit_envs import ArraySpec, RandomPolicy, StepDriver, load_state, save_state
 from bandit_envs.environments.logistic_context import LogisticContextBandit
@@ -20,7 +21,6 @@ from bandit_envs.logged import (
     write_log,
 )
 from bandit_envs.logged.policy_files import read_policy, write_policy
-from bandit_envs.policies.linear_scores import LinearGreedyPolicy
 from bandit_envs.policies.named_estimators import make_estimator
 from tests.command_line import rows, run
 

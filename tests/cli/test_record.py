@@ -25,7 +25,7 @@ def record(folder, *arguments, suffix=".npz", command=RUN):
 def test_a_run_becomes_a_log(tmp_path, suffix):
     if suffix == ".csv":
         pytest.importorskip("pandas")
-    policy = ("--policy", "disjoint_linear_epsilon_greedy:epsilon=0.3")
+    policy = ("--policy", "linear_epsilon_greedy:epsilon=0.3")
     assert record(tmp_path, *policy, suffix=suffix).code == 0
     log = read_log(tmp_path / f"log{suffix}")
     assert (len(log), log.num_actions) == (40, 3)
@@ -65,7 +65,7 @@ CASCADE = ["run", "cascade", "--steps", "5"]
 @pytest.mark.parametrize(
     ("command", "policies", "message"),
     [
-        (RUN, ["disjoint_linear_thompson"], "probabilities"),
+        (RUN, ["linear_thompson"], "probabilities"),
         (RUN, ["random", "greedy"], "one policy"),
         (RUN, [], "one policy"),
         (CASCADE, [], "slates.*cascade"),

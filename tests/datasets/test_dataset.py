@@ -116,7 +116,7 @@ def test_the_command_runs_digits_without_a_network(tmp_path, monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", no_network)
     monkeypatch.setattr(socket.socket, "connect", no_network)
-    policies = "--policy", "disjoint_lin_ucb", "--policy", "random"
+    policies = "--policy", "lin_ucb", "--policy", "random"
     size = "--runs", 2, "--steps", 60, "--workers", 1
     assert run("run", "digits", *policies, *size, "--output", tmp_path).code == 0
     lin_ucb, uniform = (float(row["mean_reward"]) for row in rows(tmp_path / "summary.csv"))

@@ -7,8 +7,8 @@ import pytest
 
 from bandit_envs import (
     ArraySpec,
-    DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
+    LinUCBPolicy,
     Policy,
     UCBPolicy,
 )
@@ -36,7 +36,7 @@ def teach_one_by_one(policy, log):
 @pytest.mark.parametrize("cuts", [[], [1, 50], [10, 10, 99]])
 @pytest.mark.parametrize(
     "policy",
-    [UCBPolicy(1.0, num_actions=3), DisjointLinUCBPolicy(num_actions=3, **FEATURES)],
+    [UCBPolicy(1.0, num_actions=3), LinUCBPolicy(num_actions=3, **FEATURES)],
     ids=lambda policy: type(policy).__name__,
 )
 def test_a_policy_of_one_row_learns_all_decisions_in_any_batches(policy, cuts):

@@ -8,9 +8,9 @@ import pytest
 from bandit_envs import (
     ArraySpec,
     BetaThompsonSamplingPolicy,
-    DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
     KArmedTestbed,
+    LinUCBPolicy,
     Policy,
     RandomPolicy,
     StepDriver,
@@ -40,7 +40,7 @@ def drawn_log(size):
         RandomPolicy(3),
         EpsilonGreedyPolicy(0.3, num_actions=3),
         UCBPolicy(1.0, num_actions=3),
-        DisjointLinUCBPolicy(num_actions=3, **FEATURES),
+        LinUCBPolicy(num_actions=3, **FEATURES),
     ],
     ids=lambda policy: type(policy).__name__,
 )
@@ -97,7 +97,7 @@ def test_a_replica_has_what_the_rows_know_and_learns_for_itself():
     "policy",
     [
         UCBPolicy(1.0, num_actions=3, batch_size=4),
-        DisjointLinUCBPolicy(num_actions=3, batch_size=4, **FEATURES),
+        LinUCBPolicy(num_actions=3, batch_size=4, **FEATURES),
         Counting(num_actions=3, batch_size=4),
     ],
     ids=lambda policy: type(policy).__name__,

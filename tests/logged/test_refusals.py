@@ -9,9 +9,9 @@ from bandit_envs import (
     ArraySpec,
     CascadeBandit,
     DelayedRewards,
-    DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
     KArmedTestbed,
+    LinUCBPolicy,
     RandomPolicy,
     RandomSlatePolicy,
     StepDriver,
@@ -286,6 +286,6 @@ def test_runs_that_cannot_be_logged_are_refused(env, policy, emit_log_probabilit
 
 def test_rows_that_share_a_model_cannot_learn_from_matches():
     spec = ArraySpec((2,), np.float32)
-    policy = DisjointLinUCBPolicy(num_actions=3, batch_size=3, observation_spec=spec)
+    policy = LinUCBPolicy(num_actions=3, batch_size=3, observation_spec=spec)
     with pytest.raises(ValueError, match="policy has batch_size 3; expected 1"):
         MatchedRows(ReplayEnvironment(small_log(), 3), policy)

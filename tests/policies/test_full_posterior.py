@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from bandit_envs.policies.full_posterior import LinearPosteriors
 
 from bandit_envs import LinearFullPosteriorPolicy, RegretMetric, StepDriver, WheelPyEnvironment
-from bandit_envs.policies.full_posterior import LinearPosteriors
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory, restart, termination
 

@@ -6,9 +6,9 @@ is paid 0 or 1, with the mean 0.5 + 0.4 x . theta_a. Ridge regressions on (x, 1)
 
 import numpy as np
 import pytest
+from bandit_envs.policies.counted import CountedModels
 
 from bandit_envs import policies
-from bandit_envs.policies.counted import CountedModels
 from bandit_envs.policies.models.ridge_models import RidgeModels
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory, restart, termination

@@ -10,8 +10,8 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-from bandit_envs.metrics import MetricResult, Statistics
 from bandit_envs.base.notation import parse_toml
+from bandit_envs.metrics import MetricResult, Statistics
 from bandit_envs.studies.expected import compare
 from bandit_envs.studies.results import PairResult
 from bandit_envs.studies.study import Study

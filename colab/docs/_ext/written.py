@@ -10,12 +10,37 @@ from typing import Any
 
 from matplotlib.image import imsave
 
-from bandit_envs import Policy, RandomNumberPolicy, RandomPolicy, RandomSlatePolicy, StepDriver
+from bandit_envs import (
+    ArraySpec,
+    ContextualPolicy,
+    Policy,
+    RandomNumberPolicy,
+    RandomPolicy,
+    RandomSlatePolicy,
+    StepDriver,
+)
+from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.registry import Entry
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
-from bandit_envs.policies.registry import POLICIES
+from bandit_envs.policies.models import ValueModel
+from bandit_envs.policies.parts import MODELS, RULES, make_model, make_rule
+from bandit_envs.policies.registry import POLICIES, ContextualEntry, PolicyEntry
+from bandit_envs.policies.rules import Rule
 from bandit_envs.specs import SlateSpec, is_continuous
-from bandit_envs.base.notation import parse_toml
+
+EXAMPLES = {"epsilon": 0.1, "estimator": "LogisticRegression"}
+"""Values of parameters without a default."""
+
+TEXTS = {
+    "linear_scores": "linear_scores:weights=[[0.0, 1.0], [1.0, 0.0]]",
+    "estimators": 'estimators:estimator="LogisticRegression",num_replicas=2',
+    "epsilon_greedy": "epsilon_greedy:epsilon=0.1",
+    "first_pulls": "first_pulls:rule=greedy",
+    "mixed": "mixed:rule=softmax",
+}
+"""How to write models and rules that have parameters without a default."""
+
+ITEMS = {"global": ArraySpec((2,), "float32"), "per_arm": ArraySpec((4, 3), "float32")}
 
 CONTEXTS = {"ignored": "no", "any": "yes", "items": "features of the actions"}
 
@@ -26,6 +51,7 @@ def write(folder: Path, root: Path) -> None:
     parts = {
         "environments": environments(folder),
         "gallery": gallery(root / "bandit_envs/studies/gallery", root / "colab/images/gallery"),
+        "models_and_rules": models_and_rules(),
         "policies": policies(),
         "presets": presets(),
     }
@@ -65,17 +91,77 @@ def policies() -> str:
     lines = []
     sections = []
     for entry in POLICIES.values():
-        probabilities = "exact" if entry.make.knows_probabilities else "estimated"
-        rewards = "0 to 1" if entry.make.reward_range == (0.0, 1.0) else "any"
         link = f"[`{entry.id}`](#{entry.id})"
         context = CONTEXTS[str(entry.context)]
-        lines.append([link, entry.summary, context, rewards, probabilities])
-        source = re.search(
-            r"^Source: .*?(?=\n\n|\Z)", document(entry.make), re.DOTALL | re.MULTILINE
-        )
-        text = source[0] if source else ""
+        lines.append([link, entry.summary, context, *facts_of(entry)])
+        if isinstance(entry, ContextualEntry):
+            sections.append(section_of_pair(entry))
+            continue
+        text = source_of(entry.make)
         sections.append(section(entry, "policies", entry.make, law_of(entry.make), text))
     return "\n\n".join([table(heads, lines), *sections])
+
+
+def facts_of(entry: PolicyEntry) -> tuple[str, str]:
+    """Returns which rewards a policy takes, and whether it knows the probabilities of actions."""
+    made: Any = entry.make
+    if isinstance(entry, ContextualEntry):
+        needed = {key: value for key, value in EXAMPLES.items() if key in entry.parameters()}
+        made = policy_of(*entry.make_parts(needed))
+    if not hasattr(made, "knows_probabilities"):
+        return "as its parts", "as its parts"
+    rewards = "0 to 1" if made.reward_range == (0.0, 1.0) else "any"
+    return rewards, "exact" if made.knows_probabilities else "estimated"
+
+
+def policy_of(model: ValueModel, rule: Rule) -> ContextualPolicy:
+    """Returns a policy of a model and a rule, for features of actions."""
+    return ContextualPolicy(model, rule, observation_spec=ITEMS)
+
+
+def models_and_rules() -> str:
+    """Returns a table of all pairs of the package: what is known of each."""
+    made = {name: make_model(TEXTS.get(name, name)) for name in MODELS}
+    heads = ["rule", *(f"`{name}`" for name in MODELS)]
+    lines = []
+    for name in RULES:
+        rule = make_rule(TEXTS.get(name, name))
+        lines.append([f"`{name}`", *(known_of(model, rule) for model in made.values())])
+    lines.append(["independent rows", *("yes" if m.can_have_rows else "" for m in made.values())])
+    needs = {"hybrid_ridge": "needed", "linear_scores": "no"}
+    lines.append(["features of actions", *(needs.get(name, "yes") for name in made)])
+    return table(heads, lines)
+
+
+def known_of(model: ValueModel, rule: Rule) -> str:
+    """Returns whether a pair works, and whether its probabilities have a closed form."""
+    try:
+        rule.check(model)
+    except (TypeError, ValueError):
+        return ""
+    return "exact" if rule.knows_probabilities(model) else "estimated"
+
+
+def section_of_pair(entry: ContextualEntry) -> str:
+    """Returns the section of a contextual policy, which refers to its two parts."""
+    parameters = ", ".join(f"`{name}`" for name in entry.parameters())
+    law = "\n\n".join(filter(None, (law_of(entry.rule), law_of(entry.model))))
+    paragraphs = [
+        f"## {entry.id}",
+        f"`ContextualPolicy` of `{entry.model.__name__}` and `{entry.rule.__name__}`: "
+        f"{entry.summary}",
+        f"```text\n{law}\n```" if law else "",
+        f"Parameters: {parameters}.",
+        source_of(entry.rule),
+        source_of(entry.model),
+    ]
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def source_of(documented: Any) -> str:
+    """Returns the sentence of a docstring that names its source, or ""."""
+    found = re.search(r"^Source: .*?(?=\n\n|\Z)", document(documented), re.DOTALL | re.MULTILINE)
+    return found[0] if found else ""
 
 
 def presets() -> str:
