@@ -60,11 +60,11 @@ class ContextualPolicy(Policy):
         ValueError: the model is not for such observations, or its rows cannot be problems.
 
     >>> from bandit_envs import ArraySpec, ContextualPolicy
-    >>> from bandit_envs.policies.models import Ridge
+    >>> from bandit_envs.policies.models import Logistic
     >>> from bandit_envs.policies.rules import UpperBound
     >>> spec = ArraySpec((3,), np.float32)
-    >>> ContextualPolicy(Ridge(), UpperBound(alpha=2.0), observation_spec=spec, num_actions=4)
-    ContextualPolicy(Ridge(gamma=1.0, tikhonov_weight=1.0, initial_value=0.0), UpperBound(alpha=2.0))
+    >>> ContextualPolicy(Logistic(), UpperBound(2.0), observation_spec=spec, num_actions=4)
+    ContextualPolicy(Logistic(tikhonov_weight=1.0, initial_value=0.5), UpperBound(alpha=2.0))
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class ContextualPolicy(Policy):
         seed: Seed = None,
         independent_rows: bool = False,
     ) -> None:
-        self.model = _check_part("model", model, ValueModel)  #: of the rewards
-        self.rule = _check_part("rule", rule, Rule)  #: how to choose
+        self.model: ValueModel = _check_part("model", model, ValueModel)  #: of the rewards
+        self.rule: Rule = _check_part("rule", rule, Rule)  #: how to choose
         rule.check(model)
         if num_actions is not None:
             num_actions = check_integer("num_actions", num_actions, minimum=1)

@@ -109,8 +109,8 @@ def available_only(weights: Floats, available: Mask | None) -> Floats:
 
 
 def explore(
-    rng: Rng, best: Actions, epsilon: float | Floats, available: Mask | None, num_actions: int
-) -> Actions:
+    rng: Rng, best: Array, epsilon: float | Floats, available: Mask | None, num_actions: int
+) -> Array:
     """Returns the best actions [B], or with probability epsilon any available ones.
 
     Args:

@@ -21,8 +21,8 @@ def inverse_gap_probabilities(
 
     Args:
         values: [B, K], the predicted rewards v.
-        gamma: at least 0: one number; or one for each row, [B]. Then rows do not depend on each other,
-            not even by rounding.
+        gamma: at least 0: one number; or one for each row, [B]. Then rows do not depend on each
+            other, not even by rounding.
         available: [B, K], which actions may be chosen, at least one in each row; None for all.
             The others get 0, and their values do not count.
 

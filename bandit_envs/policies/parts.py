@@ -1,4 +1,4 @@
-"""Models and rules of contextual policies by name, as users write them: `square_cb:gamma_scale=2`."""
+"""Models and rules of contextual policies by name, as users write them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def make_model(text: str) -> ValueModel:
     Raises:
         ValueError: there is no such model, or it does not take these parameters.
     """
-    return _make(ModelPart, text, MODELS)
+    model: ValueModel = _make(ModelPart, text, MODELS)
+    return model
 
 
 def make_rule(text: str) -> Rule:
@@ -79,7 +80,8 @@ def make_rule(text: str) -> Rule:
     Raises:
         ValueError: there is no such rule, or it does not take these parameters.
     """
-    return _make(RulePart, text, RULES)
+    rule: Rule = _make(RulePart, text, RULES)
+    return rule
 
 
 def _make(kind: type[Any], text: str, table: Mapping[str, Any]) -> Any:

@@ -91,9 +91,9 @@ class ContextualEntry(PolicyEntry):
     make: Any = ContextualPolicy
     context: Literal["ignored", "any", "items"] | None = "any"
     _: dataclasses.KW_ONLY
-    model: Importable = Importable()
+    model: Importable = Importable()  # noqa: RUF009  # a field without a default
     """The class of the model, or a function of plain values that returns one."""
-    rule: Importable = Importable()
+    rule: Importable = Importable()  # noqa: RUF009
     """The class of the rule, or a function of plain values that returns one."""
 
     def make_for(self, env: PyEnvironment, arguments: Mapping[str, Any], seed: Seed) -> Any:

@@ -16,7 +16,7 @@ from bandit_envs.base.checks import (
     check_positive,
 )
 from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, LearnedRows, ModelSizes
-from bandit_envs.policies.models.ridge_models import RidgeModels
+from bandit_envs.policies.models.ridge_models import RidgeModels, draw_errors
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -99,13 +99,8 @@ class LinearPosteriors(NamedTuple):
             return values
         size = len(inputs.context)
         stds = scale * np.sqrt(b[:, 0] / rng.standard_gamma(a[:, 0], size))
-        roots = self.whitening[:, 0]
-        noise = rng.standard_normal((size, roots.shape[1]))
-        if inputs.are_problems:
-            weights = (noise[:, np.newaxis] @ roots)[:, 0]
-        else:
-            weights = noise @ roots[0]
-        beta = self.theta[:, 0] + stds[:, np.newaxis] * weights
+        errors = draw_errors(rng, self.whitening[:, 0], size, inputs.are_problems)
+        beta = self.theta[:, 0] + stds[:, np.newaxis] * errors
         return inputs.products(beta[:, np.newaxis])
 
 

@@ -75,7 +75,7 @@ class Contexts(NamedTuple):
         if self.are_problems:
             stacked = roots.reshape(size, -1, dim)  # faster than a product for each model
             found = (stacked @ self.context[:, :, np.newaxis]).reshape(size, -1, dim)
-            return np.sqrt(np.einsum("bkd,bkd->bk", found, found))
+            return np.asarray(np.sqrt(np.einsum("bkd,bkd->bk", found, found)))
         (matrices,) = roots
         squares = np.empty((size, len(matrices)))
         step = max(1, SCRATCH // max(1, self.context.size))
@@ -127,7 +127,7 @@ class Items(NamedTuple):
             found = (flat @ matrix[:, dim:].T).reshape(size, num_actions, len(matrix))
             of_context = self.context @ matrix[:, :dim].T
         found += of_context[:, np.newaxis]
-        return np.sqrt(np.einsum("bkd,bkd->bk", found, found))
+        return np.asarray(np.sqrt(np.einsum("bkd,bkd->bk", found, found)))
 
 
 Inputs = Contexts | Items

@@ -63,8 +63,8 @@ class LogisticModels(NamedTuple):
 def _add_row(mean: Floats, precision: Floats, x: Floats, reward: float, start: float) -> None:
     """Adds one row to one model [D], in place.
 
-    The mode is at m + c x / q, where c solves c = r - sigma(s0 + m . x + c sum x^2 / q). It is found
-    by Newton's method, with bisection where a step would leave the interval that holds it.
+    The mode is at m + c x / q, where c solves c = r - sigma(s0 + m . x + c sum x^2 / q). Newton's
+    method finds c, with bisection where a step would leave the interval that holds it.
     """
     direction = x / precision
     score = start + float(mean @ x)

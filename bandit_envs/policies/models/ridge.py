@@ -11,7 +11,7 @@ from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.policies.draws import draw_normal
 from bandit_envs.policies.models.inputs import Inputs, Items, LearnedRows, ModelSizes
-from bandit_envs.policies.models.ridge_models import RidgeModels, check_ridge
+from bandit_envs.policies.models.ridge_models import RidgeModels, check_ridge, draw_errors
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -96,7 +96,7 @@ class Ridge(ValueModel):
 
     def learn(self, learned: LinearModels, rows: LearnedRows) -> LinearModels:
         theta, whitening, baselines = learned
-        num_rows, num_outputs, dim = theta.shape
+        num_outputs, dim = theta.shape[1:]
         models = RidgeModels(theta.reshape(-1, dim), whitening.reshape(-1, dim, dim))
         of_row = rows.models(num_outputs)
         models.learn(
@@ -132,13 +132,10 @@ class Ridge(ValueModel):
 
     def _draw_weights(self, rng: Rng, learned: LinearModels, inputs: Items, scale: float) -> Floats:
         """Returns theta' . x of every action, with a theta' for each row: [B, K]."""
-        roots = learned.whitening[:, 0]
-        noise = rng.standard_normal((len(inputs.context), roots.shape[1]))
-        if inputs.are_problems:
-            weights = (noise[:, np.newaxis] @ roots)[:, 0]
-        else:
-            weights = noise @ roots[0]
-        values = inputs.products((learned.theta[:, 0] + scale * weights)[:, np.newaxis])
+        size = len(inputs.context)
+        errors = draw_errors(rng, learned.whitening[:, 0], size, inputs.are_problems)
+        theta = learned.theta[:, 0] + scale * errors
+        values = inputs.products(theta[:, np.newaxis])
         if self.initial_value == 0.0:
             return values
         return values + self._starts(learned, inputs)
@@ -153,7 +150,9 @@ class Ridge(ValueModel):
         if isinstance(self.initial_value, str):
             counts = learned.baselines.counts
             means = learned.baselines.rewards / np.maximum(counts, 1.0)
-            return means[:, np.newaxis] * (1.0 - inputs.products(learned.baselines.theta))
+            return np.asarray(
+                means[:, np.newaxis] * (1.0 - inputs.products(learned.baselines.theta))
+            )
         return self.initial_value
 
     def _learn_baselines(

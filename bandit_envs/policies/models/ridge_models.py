@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Indices
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 
 LARGE = 48
@@ -58,6 +58,7 @@ class RidgeModels(NamedTuple):
         model: Indices,
         features: Floats,
         rewards: Array,
+        *,
         gamma: float,
         tikhonov_weight: float,
         are_problems: bool,
@@ -73,13 +74,16 @@ class RidgeModels(NamedTuple):
             growth = np.zeros(len(self.theta))
             growth[model] = _add_row_each(self, model, features, rewards)
             return growth
-        return self._learn_and_forget(model, features, rewards, gamma, tikhonov_weight)
+        return self._learn_and_forget(
+            model, features, rewards, gamma=gamma, tikhonov_weight=tikhonov_weight
+        )
 
     def _learn_and_forget(
         self,
         model: Indices,
         features: Floats,
         rewards: Array,
+        *,
         gamma: float,
         tikhonov_weight: float,
     ) -> Floats:
@@ -146,6 +150,21 @@ class RidgeModels(NamedTuple):
                 theta[models] = part.theta
                 whitening[models] = part.whitening
         return growth
+
+
+def draw_errors(rng: Rng, roots: Floats, size: int, are_problems: bool) -> Floats:
+    """Draws theta' - theta of one model for each of `size` rows, from N(0, A^-1): [size, D].
+
+    Args:
+        rng: draws.
+        roots: W of the model of each row [size, D, D], or of the only one, [1, D, D].
+        size: the number of rows.
+        are_problems: whether each row has a model of its own.
+    """
+    noise = rng.standard_normal((size, roots.shape[1]))
+    if are_problems:
+        return np.asarray((noise[:, np.newaxis] @ roots)[:, 0])
+    return np.asarray(noise @ roots[0])
 
 
 def check_ridge(gamma: float, tikhonov_weight: float) -> tuple[float, float]:

@@ -63,5 +63,5 @@ class EpsilonGreedy(IndexRule):
             return float(self.epsilon)
         decayed = self.epsilon * self.decay**seen.num_rewards
         if isinstance(decayed, np.ndarray):
-            return np.maximum(decayed, self.smallest_epsilon)
-        return max(decayed, self.smallest_epsilon)
+            return np.asarray(np.maximum(decayed, self.smallest_epsilon))
+        return float(max(decayed, self.smallest_epsilon))

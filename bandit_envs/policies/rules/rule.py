@@ -79,7 +79,7 @@ class Predictions(NamedTuple):
         raise ValueError(f"{method} returned shape {table.shape}; expected {self.shape}")
 
 
-class Rule(abc.ABC):
+class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
     """Chooses actions by what a model predicts: it defines `probabilities`, or else `select`.
 
         select(rng, seen, available)         -> [B]       default: drawn from the probabilities
@@ -87,8 +87,8 @@ class Rule(abc.ABC):
         initial(num_rows, num_actions)       -> state     default: none
         after(seen, available, action)       -> state     once for each row that is learned
 
-    `seen` is `Predictions`; `available` [B, K] says which actions may be chosen, None for all. Write
-    a rule as a frozen dataclass of its parameters, as a model.
+    `seen` is `Predictions`; `available` [B, K] says which actions may be chosen, None for all.
+    Write a rule as a frozen dataclass of its parameters, as a model.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass(frozen=True)
