@@ -10,6 +10,7 @@ import numpy as np
 
 from bandit_envs.arrays import read_only
 from bandit_envs.base.checks import check_integer
+from bandit_envs.base.made_with import made_with
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
 from bandit_envs.rendering import Knowledge
@@ -66,6 +67,9 @@ class PyEnvironment(Stateful, abc.ABC):
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         self._name = type(self).__name__ if name is None else str(name)
         self._state = EnvironmentState(generator(seed), None, None)
+
+    def __repr__(self) -> str:
+        return made_with(self)
 
     @property
     def batched(self) -> bool:

@@ -18,6 +18,7 @@ from bandit_envs.base.checks import (
     check_rewards,
     short_repr,
 )
+from bandit_envs.base.made_with import made_with
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.state import Stateful, decode_models
 from bandit_envs.nests import Nest
@@ -124,6 +125,9 @@ class Policy(Stateful, abc.ABC):
         self.num_actions = check_integer("num_actions", num_actions, smallest)  #: K
         self._set_batch_size(batch_size)
         self._state = PolicyState(generator(seed), self._initial(), False)
+
+    def __repr__(self) -> str:
+        return made_with(self)
 
     @property
     def is_untrained(self) -> bool:

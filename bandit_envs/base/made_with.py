@@ -1,0 +1,61 @@
+"""How objects were made, in one line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+LEFT_OUT = ("seed", "observation_spec", "action_spec", "name", "dtype")
+"""What a line does not show: it is long, or says nothing of what the object is."""
+
+SIZES = ("num_actions", "batch_size")
+"""What it shows of every object that has it."""
+
+LONGEST = 60
+"""Values of more letters are shortened."""
+
+
+def made_with(instance: Any) -> str:
+    """Returns the class of an object with the arguments of its constructor: `UCBPolicy(c=2.0)`.
+
+    It shows those that are not the defaults and that the object keeps, as an attribute of the same
+    name or of one with a leading underscore.
+    """
+    values = [f"{name}={_show(value)}" for name, value in _kept(instance)]
+    return f"{type(instance).__name__}({', '.join(values)})"
+
+
+def _kept(instance: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the arguments of the constructor that an object keeps, and its sizes."""
+    attributes = vars(instance)
+    for name, parameter in inspect.signature(type(instance)).parameters.items():
+        if name in LEFT_OUT or name in SIZES:
+            continue
+        value = attributes.get(name, attributes.get(f"_{name}", parameter.default))
+        if not _is_default(value, parameter.default):
+            yield name, value
+    for name in SIZES:
+        value = getattr(instance, name, None)
+        if value is not None:
+            yield name, value
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Returns whether a value is the default of its parameter."""
+    return value is default or (type(value) is type(default) and value == default)
+
+
+def _show(value: Any) -> str:
+    """Returns a value as one writes it; arrays as lists, and what is long shortened."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        text = str(value.tolist()) if value.size <= LONGEST else f"array of shape {value.shape}"
+    elif callable(value) and hasattr(value, "__name__"):
+        text = value.__name__
+    else:
+        text = repr(value)
+        if text.startswith("<"):
+            text = f"{type(value).__name__}(...)"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -1,0 +1,40 @@
+"""Objects say in one line how they were made."""
+
+import numpy as np
+
+from bandit_envs import (
+    AffineReward,
+    BernoulliPyEnvironment,
+    ContextualPolicy,
+    KArmedTestbed,
+    UCBPolicy,
+)
+from bandit_envs.policies.models import Ridge
+from bandit_envs.policies.rules import SquareCB
+
+
+def test_a_policy_shows_its_parameters_and_its_sizes():
+    policy = UCBPolicy(c=2.0, num_actions=10, batch_size=3, seed=0)
+    assert repr(policy) == "UCBPolicy(c=2.0, num_actions=10, batch_size=3)"
+
+
+def test_a_contextual_policy_shows_its_model_and_its_rule():
+    env = KArmedTestbed(k=3)
+    policy = ContextualPolicy(Ridge(0.9), SquareCB(), **ContextualPolicy.arguments_for(env))
+    assert repr(policy) == f"ContextualPolicy({Ridge(0.9)!r}, {SquareCB()!r})"
+
+
+def test_an_environment_shows_what_is_not_a_default():
+    env = BernoulliPyEnvironment([0.25, 0.5], batch_size=2, horizon=9, seed=0)
+    expected = "means=[[0.25, 0.5], [0.25, 0.5]], horizon=9, num_actions=2, batch_size=2"
+    assert repr(env) == f"BernoulliPyEnvironment({expected})"
+
+
+def test_a_wrapper_shows_what_it_wraps():
+    text = repr(AffineReward(KArmedTestbed(k=3), 2.0))
+    assert "KArmedTestbed(num_actions=3" in text
+
+
+def test_long_arrays_are_not_written_out():
+    env = BernoulliPyEnvironment(np.full((100, 10), 0.5), batch_size=100)
+    assert "array of shape (100, 10)" in repr(env)
