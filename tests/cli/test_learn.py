@@ -298,3 +298,10 @@ def test_a_policy_is_evaluated_on_the_features_that_it_has_learned_from(folder, 
     outcome = run("evaluate", table, "--features", "y,x", *options)
     assert outcome.code == 2
     assert "--features is y,x; expected x,y" in outcome.err
+
+
+def test_the_name_of_a_policy_is_no_formula_of_a_spreadsheet(folder, log, monkeypatch):
+    monkeypatch.chdir(folder)
+    write_policy("=1+2.npz", DirectMethodLearner().fit(log[:600]), log[:600])
+    _, (row,) = evaluate(folder, "--policy", "=1+2.npz")
+    assert row["policy"] == "'=1+2.npz"
