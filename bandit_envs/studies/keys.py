@@ -27,6 +27,7 @@ from bandit_envs.studies.choice import (
     printable,
     to_toml,
 )
+from bandit_envs.studies.formulas import check_formulas
 
 DEFAULT_PANELS = ("reward", "percent_optimal")
 
@@ -141,7 +142,8 @@ def check_over(over: object, length: int) -> dict[str, list[float]]:
             raise ValueError(problem)
         if len(numbers) != length:
             raise _wrong_length(name, len(numbers))
-        checked[printable(name)] = [check_number("over", number) for number in numbers]
+        label = check_formulas("over", printable(name))
+        checked[label] = [check_number("over", number) for number in numbers]
     return checked
 
 

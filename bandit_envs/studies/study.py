@@ -16,6 +16,7 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.metrics import QUANTITIES, Quantity
 from bandit_envs.studies.appearance import check_colors, check_labels, split_appearance
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice, parse_toml
+from bandit_envs.studies.formulas import check_formulas
 from bandit_envs.studies.keys import (
     DEFAULT_PANELS,
     check_choices,
@@ -145,17 +146,19 @@ class Study:
         """
         check_keys("the study", values, cls)
         given = {**defaults(cls), **values}
+        title = check_title(given["title"])
         places = split_appearance(EnvironmentChoice, given["environment"])
         rules = split_appearance(PolicyChoice, given["policy"])
         environments = check_choices(EnvironmentChoice, places.items)
         policies = check_choices(PolicyChoice, rules.items)
+        labels = check_labels({**places.labels, **rules.labels, **given["labels"]})
         quantiles = check_quantiles(given["quantiles"])
         over = check_over(given["over"], len(environments))
         paired = check_paired(given["paired"], len(policies), len(environments))
         reasons = find_unknown_metrics(environments, policies)
         metrics = resolve_metrics(given["metrics"], reasons)
-        return cls(
-            title=check_title(given["title"]),
+        study = cls(
+            title=title,
             environment=environments,
             policy=policies,
             runs=check_integer("runs", given["runs"], 1),
@@ -167,10 +170,11 @@ class Study:
             over=over,
             log_axes=check_names("log_axes", given["log_axes"], ("x", "y")),
             quantiles=quantiles,
-            labels=check_labels({**places.labels, **rules.labels, **given["labels"]}),
+            labels=labels,
             colors=check_colors({**places.colors, **rules.colors, **given["colors"]}),
             expected=check_expected(given["expected"]),
         )
+        return study._with_legends_checked()
 
     @classmethod
     def from_toml(cls, file: str | Path) -> Study:
@@ -216,7 +220,17 @@ class Study:
             changes["labels"] = {**self.labels, **check_labels(view["labels"])}
         if "colors" in view:
             changes["colors"] = {**self.colors, **check_colors(view["colors"])}
-        return dataclasses.replace(self, **changes)
+        return dataclasses.replace(self, **changes)._with_legends_checked()
+
+    def _with_legends_checked(self) -> Study:
+        """Returns the study; ValueError if a legend has a formula that cannot be drawn.
+
+        Parameters are in it, too; and what is no formula in two parts may be one in the whole.
+        """
+        for environment, policy in self.pairs():
+            check_formulas("a label", self.label(environment, policy))
+            check_formulas("a label", self.environment_label(environment))
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Returns a dict that `from_dict` accepts and JSON can hold."""
