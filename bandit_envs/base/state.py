@@ -34,7 +34,7 @@ class ForeignModel(abc.ABC):
 
     `copy.deepcopy` copies it, and the copy shares nothing that changes. It can be pickled.
     `save_state` writes what `encode` returns. `set_state` takes the leaf in the same place of the
-    object's initial state, and calls its `decode`. So a file never says which class to make.
+    object's initial state, and calls its `decode`. So this leaf decides what a file may hold.
     """
 
     @abc.abstractmethod
