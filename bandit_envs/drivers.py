@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bandit_envs.base.checks import check_integer, short_repr
@@ -72,7 +72,10 @@ class StepDriver(Stateful):
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 
     def run(
-        self, checkpoint: str | os.PathLike[str] | None = None, every: int = 10_000
+        self,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 10_000,
+        trusted: Sequence[str] = (),
     ) -> TimeStep:
         """Takes the next `num_steps` steps; returns the environment's last time step.
 
@@ -84,6 +87,7 @@ class StepDriver(Stateful):
                 steps it has taken: before the first one, after every `every` steps and at the end.
                 Observers without `get_state`, such as functions, are not in it.
             every: steps from one checkpoint to the next.
+            trusted: names of classes that models in the checkpoint may hold, as in `load_state`.
 
         Raises:
             TypeError: a state cannot be written, as `save_state` says; no step has been taken.
@@ -92,7 +96,7 @@ class StepDriver(Stateful):
         if checkpoint is None:
             return self._run(None, self._num_steps)
         check_integer("every", every, minimum=1)
-        done = self._resume(checkpoint)
+        done = self._resume(checkpoint, trusted)
         while done < self._num_steps:
             steps = min(every, self._num_steps - done)
             self._run(None, steps)
@@ -100,7 +104,7 @@ class StepDriver(Stateful):
             save_state(checkpoint, (done, self.get_state()))
         return self._env.current_time_step()
 
-    def _resume(self, checkpoint: str | os.PathLike[str]) -> int:
+    def _resume(self, checkpoint: str | os.PathLike[str], trusted: Sequence[str]) -> int:
         """Returns to what a checkpoint holds, and returns how many steps had been taken.
 
         If there is none, it is written: before the first step, an error of a state that cannot be
@@ -109,7 +113,7 @@ class StepDriver(Stateful):
         if not os.path.exists(checkpoint):
             save_state(checkpoint, (0, self.get_state()))
             return 0
-        saved = load_state(checkpoint)
+        saved = load_state(checkpoint, trusted)
         if not (type(saved) is tuple and len(saved) == 2 and type(saved[0]) is int):
             raise ValueError(f"{checkpoint} does not hold a driver's checkpoint")
         done, state = saved

@@ -207,7 +207,7 @@ class Networks(ForeignModel):
         }
         return map_structure(_as_array, written)
 
-    def decode(self, content: Any) -> Networks:
+    def decode(self, content: Any, trusted: Sequence[str] = ()) -> Networks:
         decoded = copy.deepcopy(self)
         read = map_structure(_as_tensor, content)
         decoded.modules.load_state_dict(read["networks"])

@@ -124,6 +124,11 @@ class Entry:
         return cls(name, found.__name__, found)
 
     @classmethod
+    def of_name(cls: type[EntryType], name: str) -> EntryType:
+        """Returns the entry of a user's `module:name`, which is imported when `make` is read."""
+        return cls(name, name.rpartition(":")[2].rpartition(".")[2], name)
+
+    @classmethod
     def of_users(cls: type[EntryType], name: str, found: object) -> EntryType:
         """Returns the entry of what a user's `module:name` is, or raises TypeError."""
         if isinstance(found, type) and issubclass(found, cls.kinds):

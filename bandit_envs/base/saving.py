@@ -1,4 +1,4 @@
-"""States on disk, written without pickle and read without running code."""
+"""States on disk, written without pickle, as arrays and plain values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import sys
 import uuid
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -46,17 +46,27 @@ def save_state(path: str | os.PathLike[str], state: Any) -> None:
     atomic_write(Path(path), [encode_state(state)])
 
 
-def load_state(path: str | os.PathLike[str]) -> Any:
+def load_state(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
     """Reads what `save_state` wrote, for `set_state`.
 
-    Nothing is unpickled or imported. So construct first the object that the state is for. A file
+    The file is arrays and plain values: nothing in it is unpickled, imported, evaluated or called.
+    So construct first the object that the state is for: its class says what becomes of models of
+    other libraries, and `set_state` refuses all parts of them that it does not know. A file
     that is damaged, older than this version, or not a saved state raises ValueError; a folder or a
     pipe raises OSError.
+
+    Args:
+        path: of the file.
+        trusted: names such as "lightgbm.basic.Booster", of classes and functions that a model in
+            the file may hold, too. They may be called with what the file says: give names only for
+            a file that you wrote yourself. An error of `set_state` says which names are missing.
     """
+    if isinstance(trusted, str):
+        raise TypeError(f"trusted is {trusted!r}; expected a list of names")
     file = Path(path)
     if file.exists() and not (file.is_file() or file.is_dir()):  # a pipe would be waited for
         raise OSError(f"{path} is not a regular file")
-    return decode_state(file.read_bytes(), str(path))
+    return decode_state(file.read_bytes(), str(path), trusted)
 
 
 def encode_state(state: Any) -> bytes:
@@ -69,18 +79,19 @@ def encode_state(state: Any) -> bytes:
     return encode_archive({"format": FORMAT, "state": tree}, dict(arrays.values()))
 
 
-def decode_state(content: bytes, source: str) -> Any:
+def decode_state(content: bytes, source: str, trusted: Sequence[str] = ()) -> Any:
     """Returns the state that `encode_state` was given, and raises as `load_state` does.
 
     Args:
         content: what `encode_state` returned.
         source: where the content is from, for messages.
+        trusted: as `load_state` takes it.
     """
     header, arrays = decode_archive(content, source)
     try:
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}; expected {FORMAT!r}")
-        return _decode(header["state"], arrays)
+        return _decode(header["state"], arrays, tuple(trusted))
     except Exception as error:  # hostile content can make NumPy raise almost anything
         raise ValueError(f"{source} does not hold a state: {error}") from error
 
@@ -155,8 +166,6 @@ def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:
 
     Arrays go into `arrays`, each once; the JSON holds their names.
     """
-    if isinstance(value, ForeignModel):
-        value = EncodedModel(value.encode())
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
@@ -171,6 +180,10 @@ def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:
         tag, sequence = "generator", value.bit_generator._seed_seq
         known = isinstance(sequence, np.random.SeedSequence)
         parts = [value.bit_generator.state, sequence.state if known else None]
+    elif isinstance(value, ForeignModel):
+        tag, parts = "model", [value.encode()]
+    elif kind is EncodedModel:
+        tag, parts = "model", [value.content]
     elif kind in (list, tuple):
         tag, parts = kind.__name__, value
     elif _imported(kind.__module__, kind.__qualname__) is kind and hasattr(kind, "_fields"):
@@ -183,12 +196,12 @@ def _encode(value: Any, arrays: dict[int, tuple[str, Any]]) -> Any:
     return [tag, *(_encode(part, arrays) for part in parts)]
 
 
-def _decode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+def _decode(value: Any, arrays: dict[str, NDArray[Any]], trusted: tuple[str, ...]) -> Any:
     if isinstance(value, dict):
-        return {key: _decode(item, arrays) for key, item in value.items()}
+        return {key: _decode(item, arrays, trusted) for key, item in value.items()}
     if not isinstance(value, list):
         return value
-    tag, *parts = (_decode(part, arrays) for part in value)
+    tag, *parts = (_decode(part, arrays, trusted) for part in value)
     if tag == "list":
         return parts
     if tag == "tuple":
@@ -199,10 +212,13 @@ def _decode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return arrays[parts[0]][()]
     if tag == "generator":
         return _generator(*parts)
+    if tag == "model":
+        return EncodedModel(parts[0], trusted)
     named_tuple, fields = _imported(*tag.split(":")), parts[0]
-    if getattr(named_tuple, "_fields", None) != tuple(fields):
+    is_tuple = isinstance(named_tuple, type) and issubclass(named_tuple, tuple)
+    if not is_tuple or getattr(named_tuple, "_fields", None) != tuple(fields):
         raise ValueError(f"{tag} is not a named tuple of {', '.join(fields)}")
-    return named_tuple._make(fields.values())
+    return tuple.__new__(named_tuple, fields.values())
 
 
 def _imported(module: str, name: str) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import abc
 import copy
+import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bandit_envs.nests import Nest, flatten, map_structure
@@ -17,10 +19,14 @@ class SavedState(NamedTuple):
     content: Any
 
 
-class EncodedModel(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class EncodedModel:
     """What a file says of a `ForeignModel`, until `set_state` makes a model of it."""
 
     content: Nest
+
+    trusted: tuple[str, ...] = ()
+    """What the reader of the file trusts, beside what the model does. No file says it."""
 
 
 class ForeignModel(abc.ABC):
@@ -28,7 +34,7 @@ class ForeignModel(abc.ABC):
 
     `copy.deepcopy` copies it, and the copy shares nothing that changes. It can be pickled.
     `save_state` writes what `encode` returns. `set_state` takes the leaf in the same place of the
-    object's initial state, and calls its `decode`. So a file never says which class to make.
+    object's initial state, and calls its `decode`. So this leaf decides what a file may hold.
     """
 
     @abc.abstractmethod
@@ -40,8 +46,13 @@ class ForeignModel(abc.ABC):
         """
 
     @abc.abstractmethod
-    def decode(self, content: Nest) -> ForeignModel:
+    def decode(self, content: Nest, trusted: Sequence[str] = ()) -> ForeignModel:
         """Returns a new model, like this one, of what `encode` of another one returned.
+
+        Args:
+            content: may be from a file. It must not say what is called.
+            trusted: names of classes and functions that `content` may hold all the same, as the
+                user says who reads the file.
 
         Raises:
             TypeError, ValueError: `content` does not fit.
@@ -60,7 +71,7 @@ def decode_models(found: Nest, initial: Nest) -> Nest:
 
     def decode(like: Any, leaf: Any) -> Any:
         is_encoded = isinstance(like, ForeignModel) and isinstance(leaf, EncodedModel)
-        return like.decode(leaf.content) if is_encoded else leaf
+        return like.decode(leaf.content, leaf.trusted) if is_encoded else leaf
 
     return map_structure(decode, initial, found)
 

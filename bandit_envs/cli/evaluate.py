@@ -29,7 +29,7 @@ from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.studies.choice import Choice
 from bandit_envs.studies.estimate_figures import estimates_figure, weights_figure
-from bandit_envs.studies.tables import csv_rows
+from bandit_envs.studies.tables import csv_rows, text_cell
 
 DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
 
@@ -177,7 +177,8 @@ def _write(
     values = {(row.policy, row.estimator): (row.value, row.low, row.high) for row in found}
     mean = float(summary.rewards.mean)
     folder.mkdir(parents=True, exist_ok=True)
-    atomic_write(folder / "estimates.csv", [csv_rows([Row._fields, *found])])
+    rows = [row._replace(policy=text_cell(row.policy)) for row in found]
+    atomic_write(folder / "estimates.csv", [csv_rows([Row._fields, *rows])])
     atomic_write(folder / "estimates.png", [estimates_figure(values, mean)])
     atomic_write(folder / "weights.png", [weights_figure(weights)])
 

@@ -289,7 +289,7 @@ def _join_turns(prompt: str) -> str:
     """Returns the text of a prompt that may be written as a list of turns."""
     try:
         turns = ast.literal_eval(prompt)
-    except (SyntaxError, ValueError):
+    except (MemoryError, RecursionError, SyntaxError, ValueError):  # as ast says of long texts
         return prompt
     return "\n".join(map(str, turns)) if isinstance(turns, list) else prompt
 

@@ -99,6 +99,20 @@ class EnvironmentEntry(Entry):
             gymnasium_id=None,
         )
 
+    @classmethod
+    def of_name(cls, name: str) -> "EnvironmentEntry":
+        return cls(
+            id=name,
+            title=name.rpartition(":")[2].rpartition(".")[2],
+            make=name,
+            environment=BanditPyEnvironment,
+            independent_rows=False,
+            has_context=False,
+            stationary=None,
+            upstream=None,
+            gymnasium_id=None,
+        )
+
     @property
     def supplied(self) -> frozenset[str]:
         names = frozenset({"seed", "horizon", "name"})

@@ -49,7 +49,8 @@ NOT_WRITTEN = (
 def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
     """Writes a log to a file whose suffix says the format: .npz, .csv, or .parquet.
 
-    The last two need pandas and pyarrow.
+    The last two need pandas and pyarrow. Texts are written as they are, to be read again: a
+    spreadsheet takes one that begins with "=" in a CSV file for a formula.
 
     Raises:
         TypeError: the format cannot hold a column, which the message names; .npz holds them all.

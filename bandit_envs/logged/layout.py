@@ -19,6 +19,9 @@ from bandit_envs.logged.columns import BadValueError, parse_number
 from bandit_envs.logged.log import COLUMNS, BanditLog
 from bandit_envs.nests import Nest, flatten, map_structure
 
+MAX_COLUMNS = 2**20
+"""A table has at most so many columns of an array."""
+
 
 class Layout(TypedDict):
     """What the columns of a table form."""
@@ -114,7 +117,11 @@ def _as_native(name: str, array: Array) -> Array:
 
 def _column_names(name: str, shape: Sequence[int]) -> Iterator[str]:
     """Yields the name of the column of every number in a row of an array, in order."""
-    for index in np.ndindex(*shape):
+    size = math.prod(shape)
+    if size > MAX_COLUMNS:  # of a forged layout
+        raise ValueError(f"{name} has {size} columns; expected at most {MAX_COLUMNS}")
+    for place in range(size):
+        index = np.unravel_index(place, tuple(shape))
         yield f"{name}[{','.join(map(str, index))}]" if index else name
 
 

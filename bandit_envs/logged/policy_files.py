@@ -117,23 +117,33 @@ def write_policy(
     save_state(_check_suffix(Path(path)), {KEY: content})
 
 
-def read_policy(path: str | os.PathLike[str], estimator: Any = None) -> SavedPolicy:
-    """Reads what `write_policy` wrote. It runs no code of the file.
+def read_policy(
+    path: str | os.PathLike[str], estimator: Any = None, trusted: Sequence[str] = ()
+) -> SavedPolicy:
+    """Reads what `write_policy` wrote.
+
+    The file is arrays and plain values, and estimators of scikit-learn as skops writes them.
+    Nothing in it is unpickled or evaluated. Classes and functions are those that skops trusts,
+    those of `policies.scikit_learn_model.TRUSTED`, and those that you give; all else is refused by
+    name.
 
     Args:
         path: of the file.
-        estimator: if the policy's estimators are not of scikit-learn, one of their package.
+        estimator: if the policy's estimators are of a class of your own, one of that class. The
+            classes and functions among its parameters may be in the file, too.
+        trusted: names of other classes and functions, as in `load_state`: only for a file that you
+            wrote yourself.
 
     Raises:
-        ValueError: the file holds something else, or an estimator of another package.
+        ValueError: the file holds something else, or a class that is not trusted.
     """
-    state = load_state(path)
+    state = load_state(path, trusted)
     given = [] if estimator is None else [estimator]
     content = _check_content(path, state)
     try:
         arguments = {key: _decoded(part, given) for key, part in content["arguments"].items()}
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}, or an estimator of that package") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
     return SavedPolicy(**{**content, "arguments": arguments})
 
 
@@ -178,7 +188,9 @@ def _decoded(part: Any, given: Sequence[Any]) -> Any:
     """Returns a part of the arguments with estimators in place of what a file says of them."""
     if isinstance(part, list):
         return [_decoded(each, given) for each in part]
-    return read_estimator(part.content, given) if isinstance(part, EncodedModel) else part
+    if isinstance(part, EncodedModel):
+        return read_estimator(part.content, given, part.trusted)
+    return part
 
 
 def _check_suffix(file: Path) -> Path:

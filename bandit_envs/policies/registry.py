@@ -45,6 +45,11 @@ class PolicyEntry(Entry):
         return cls(id=name, title=found.__name__, make=found, context=None)
 
     @classmethod
+    def of_name(cls, name: str) -> "PolicyEntry":
+        title = name.rpartition(":")[2].rpartition(".")[2]
+        return cls(id=name, title=title, make=name, context=None, slates=False)
+
+    @classmethod
     def of_users(cls, name: str, found: object) -> "PolicyEntry":
         if not isinstance(found, types.FunctionType):
             return super().of_users(name, found)

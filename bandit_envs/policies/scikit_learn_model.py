@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import io
 import itertools
+import json
 import sys
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,16 +19,45 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.base.state import ForeignModel
 from bandit_envs.datasets.tables import import_extra
 
-PACKAGES = {"sklearn", "numpy", "scipy"}
-"""Their classes may be in the file of any estimator."""
+TRUSTED = {
+    # The nodes of trees, as arrays of numbers. A forged one may stop the process, as skops warns.
+    "sklearn.tree._tree.Tree",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    # The rows of nearest neighbours, as arrays of numbers, and their distance, which has none.
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    # The kernels of Gaussian processes by default, which are numbers or two kernels.
+    "sklearn.gaussian_process.kernels.ConstantKernel",
+    "sklearn.gaussian_process.kernels.Product",
+    "sklearn.gaussian_process.kernels.RBF",
+    # Fitted parts of other estimators, which are estimators themselves.
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    "sklearn.multiclass._ConstantPredictor",
+    # The optimizer of networks: numbers and arrays.
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    # Losses, which have numbers only; the last two are of scikit-learn 1.3.
+    "sklearn._loss.loss.HalfTweedieLossIdentity",
+    "sklearn.ensemble._gb_losses.BinomialDeviance",
+    "sklearn.ensemble._gb_losses.LeastSquaresError",
+}
+"""Classes of scikit-learn that skops does not trust, and that files may hold all the same.
+
+None of them imports, evaluates or calls anything when it is made of what a file says.
+"""
+
+LOADERS = {"ObjectNode", "FunctionNode", "TypeNode"}
+"""How skops makes the classes and functions of users: none of them is called."""
 
 
 class ScikitLearnModel(ForeignModel):
     """An estimator of scikit-learn, fitted or not, as a leaf of a state.
 
     A file holds it as skops writes it, without pickle. Reading it makes an estimator of the same
-    class. Parts of it may be of the classes of scikit-learn, NumPy, SciPy, and of the packages of
-    the estimator itself and of those in its parameters; all else is refused.
+    class. The file may hold what skops trusts, the classes in `TRUSTED`, and the class of the
+    estimator itself with the classes and functions among its parameters. All else is refused,
+    before anything of it is made.
 
     Args:
         estimator: has `fit` and `predict`, as those of scikit-learn.
@@ -46,27 +78,33 @@ class ScikitLearnModel(ForeignModel):
         name = type(self.estimator).__name__
         skops = import_extra("skops.io", "scikit-learn")
         try:
-            content = skops.dumps(self.estimator)
-            _trusted_types(content, [self.estimator])
+            content: bytes = skops.dumps(self.estimator)
+            for each in skops.get_untrusted_types(data=content):
+                if _find_imported(each) is None:
+                    raise ValueError(f"it holds a {each}, which no name leads to")
+            _refuse_memory(self.estimator)
         except Exception as error:  # users' estimators may hold anything
             raise TypeError(f"a {name} cannot be written without pickle: {error}") from error
         return np.frombuffer(content, np.uint8)
 
-    def decode(self, content: Any) -> ScikitLearnModel:
-        estimator = read_estimator(content, [self.estimator])
+    def decode(self, content: Any, trusted: Sequence[str] = ()) -> ScikitLearnModel:
+        estimator = read_estimator(content, [self.estimator], trusted)
         if type(estimator) is not type(self.estimator):
             expected = type(self.estimator).__name__
             raise TypeError(f"found a {type(estimator).__name__}; expected a {expected}")
         return ScikitLearnModel(estimator)
 
 
-def read_estimator(content: Any, given: Sequence[Any]) -> Any:
+def read_estimator(content: Any, given: Sequence[Any], trusted: Sequence[str] = ()) -> Any:
     """Returns the estimator of what `ScikitLearnModel.encode` returned.
 
     Args:
         content: of a file, for example.
-        given: estimators whose classes, and those of their packages, may be in it beside those of
-            scikit-learn, NumPy and SciPy.
+        given: estimators whose classes may be in it, with the classes and functions among their
+            parameters. None of them is called: an object is made as pickle makes it, by
+            `__setstate__` or its attributes.
+        trusted: names of other classes and functions that may be in it. skops may call them with
+            what `content` says.
 
     Raises:
         TypeError, ValueError: `content` is something else, or a class in it is refused.
@@ -75,22 +113,90 @@ def read_estimator(content: Any, given: Sequence[Any]) -> Any:
         raise TypeError(f"found {short_repr(content)}; expected what a model is written as")
     skops = import_extra("skops.io", "scikit-learn")
     written = content.tobytes()
-    return skops.loads(written, trusted=_trusted_types(written, given))
+    try:
+        estimator = skops.loads(written, trusted=_trusted_types(written, given, trusted))
+        _refuse_memory(estimator)
+    except Exception as error:  # hostile content can make skops raise almost anything
+        raise ValueError(f"the estimator cannot be read: {error}") from error
+    return estimator
 
 
-def _trusted_types(content: bytes, given: Sequence[Any]) -> list[str]:
-    """Returns the types in a file that skops does not know; ValueError if one is refused."""
+def _trusted_types(content: bytes, given: Sequence[Any], trusted: Sequence[str]) -> list[str]:
+    """Returns the types in a file that skops does not trust; ValueError if one is refused."""
     skops = import_extra("skops.io", "scikit-learn")
-    known = [*given, *itertools.chain.from_iterable(map(_parameters_of, given))]
-    packages = PACKAGES | {_package_of(each) for each in known if _is_estimator(each)}
     unknown: list[str] = skops.get_untrusted_types(data=content)
-    for name in unknown:
-        found = _find_imported(name)
-        is_class = isinstance(found, type) and name.partition(".")[0] in packages
-        if not is_class and not any(each is found for each in known):
-            expected = f"classes of {', '.join(sorted(packages))}"
-            raise ValueError(f"it holds a {name}; expected {expected}")
+    called = {
+        f"{node.get('__module__')}.{node.get('__class__')}"
+        for node in _nodes(content)
+        if node["__loader__"] not in LOADERS
+    }
+    known = TRUSTED.union(trusted, _names_of(given) - called)
+    refused = [name for name in unknown if name not in known]
+    if refused:
+        found = f"it holds {', '.join(refused)}, which may run code"
+        advice = f"if you wrote the file yourself, read it in Python with trusted={refused}"
+        raise ValueError(f"{found}; {advice}, or with an estimator of that class of yours")
     return unknown
+
+
+def _names_of(given: Sequence[Any]) -> set[str]:
+    """Returns the names of the classes of estimators, and those among their parameters.
+
+    Distributions of SciPy are none of them: their `__setstate__` executes text.
+    """
+    names = set()
+    for value in [*given, *itertools.chain.from_iterable(map(_parameters_of, given))]:
+        has_name = hasattr(value, "__name__")  # it is a class or a function
+        named = value if has_name else type(value)
+        names.add(f"{getattr(named, '__module__', None)}.{named.__name__}")
+    return {name for name in names if not name.startswith("scipy.stats.")}
+
+
+def _nodes(content: bytes) -> Iterator[dict[str, Any]]:
+    """Yields what a file of skops says of each object in it."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        pending = [json.loads(archive.read("schema.json"))]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            if "__loader__" in part:
+                yield part
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
+
+
+def _has_text(value: Any) -> bool:
+    """Returns whether a value is a text, or a list or an array with one."""
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(items, (list, tuple, set)):
+        return any(map(_has_text, items))
+    return isinstance(items, str)
+
+
+def _refuse_memory(estimator: Any) -> None:
+    """Raises ValueError if an estimator would read pickles from a folder when it is fitted.
+
+    `memory` of a pipeline is such a folder.
+    """
+    pending: list[Any] = [estimator]
+    seen: dict[int, Any] = {}
+    while pending:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part
+        if isinstance(part, dict):
+            for name, value in part.items():
+                if str(name).rpartition("__")[2] == "memory" and _has_text(value):
+                    raise ValueError(f"{name} is {short_repr(value)}; expected None")
+            pending.extend(part.values())
+        elif isinstance(part, (list, tuple, set)):
+            pending.extend(part)
+        elif isinstance(part, np.ndarray):
+            pending.extend(part.flat if part.dtype.hasobject else ())
+        elif hasattr(part, "__dict__"):
+            pending.append(vars(part))
 
 
 def check_estimator(name: str, estimator: Any) -> Any:
@@ -173,15 +279,6 @@ def _parameters_of(estimator: Any) -> list[Any]:
         return []
     values = estimator.get_params(deep=True).values()
     return [value for value in values if value is not None]
-
-
-def _is_estimator(value: object) -> bool:
-    """Returns whether a value is an estimator, or a part of one such as a kernel."""
-    return hasattr(value, "fit") or hasattr(value, "get_params")
-
-
-def _package_of(value: object) -> str:
-    return type(value).__module__.partition(".")[0]
 
 
 def _find_imported(name: str) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from bandit_envs.base.checks import short_repr
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.studies.choice import AnyChoice, Choice, find_entry, printable, to_toml
+from bandit_envs.studies.formulas import check_formulas, split_formulas
 
 KEYS = ("label", "color")
 """The keys of a table in a study file that are no parameters."""
@@ -51,7 +52,9 @@ def check_labels(labels: object) -> dict[str, str]:
         isinstance(text, str) for text in labels.values()
     ):
         raise TypeError(f"labels is {short_repr(labels)}; expected texts by environment or policy")
-    return {str(key): printable(text) for key, text in labels.items()}
+    return {
+        str(key): check_formulas(f"label of {key}", printable(text)) for key, text in labels.items()
+    }
 
 
 def check_colors(colors: object) -> dict[str, str]:
@@ -72,9 +75,7 @@ def plain_text(label: str) -> str:
     >>> plain_text(r"$\epsilon$-greedy, $c_{1}=2$")
     'ε-greedy, c_1=2'
     """
-    parts = label.split("$")
-    if len(parts) % 2 == 0:  # a lonely dollar begins no formula
-        return label
+    parts = split_formulas(label)
     for place in range(1, len(parts), 2):
         letters = re.sub(r"\\([A-Za-z]+) ?", _letter, parts[place])
         parts[place] = letters.replace("{", "").replace("}", "")

@@ -48,9 +48,12 @@ AnyEntry = TypeVar("AnyEntry", bound=Entry)
 AnyChoice = TypeVar("AnyChoice", bound="Choice[Any]")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Choice(Generic[AnyEntry]):
-    """An entry of a registry, or of a user's class, with values of its parameters."""
+    """An entry of a registry, or of a user's class, with values of its parameters.
+
+    Two are equal if their names and parameters are.
+    """
 
     entry_class: ClassVar[type[Entry]]
     """The class of its entry."""
@@ -61,10 +64,10 @@ class Choice(Generic[AnyEntry]):
     entry: AnyEntry
     parameters: Mapping[str, object]
 
-    folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
+    folder: str = dataclasses.field(default_factory=os.getcwd)
     """Where a user's module is."""
 
-    digits: int = dataclasses.field(default=4, compare=False)
+    digits: int = 4
     """How many digits labels have."""
 
     @classmethod
@@ -109,6 +112,23 @@ class Choice(Generic[AnyEntry]):
         name, parameters = parse_choice(cls.entry_class.what, text, cls.table)
         return cls(find_entry(cls, name, folder), parameters, folder)
 
+    @classmethod
+    def read(cls: type[AnyChoice], text: str) -> AnyChoice:
+        """Returns the choice whose `str` is a text of a file. No user's class is imported.
+
+        Raises:
+            ValueError: there is no such id.
+        """
+        name, parameters = parse_choice(cls.entry_class.what, text, cls.table)
+        is_users = ":" in name and name not in cls.table
+        entry: Any = cls.entry_class.of_name(name) if is_users else find_entry(cls, name, "")
+        return cls(entry, parameters)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return (self.name, self.parameters) == (other.name, other.parameters)
+
     @property
     def name(self) -> str:
         """The id, or a user's `module:Class`."""
@@ -142,6 +162,13 @@ class EnvironmentChoice(Choice[EnvironmentEntry]):
 
     entry_class = EnvironmentEntry
     table = ENVIRONMENTS
+
+    def with_rows(self, independent: bool) -> EnvironmentChoice:
+        """Returns the choice of a user's class, of which a file says what its rows are."""
+        named = EnvironmentEntry.of_name(self.name)
+        # `make` is given, as `replace` would read it, and so import the module.
+        entry = dataclasses.replace(named, make=self.name, independent_rows=independent)
+        return EnvironmentChoice(entry, self.parameters, self.folder, self.digits)
 
     def make(self, runs: int, seed: np.random.SeedSequence) -> Environment:
         """Returns an environment with a row for each run; if rows share a problem, for one run."""

@@ -139,7 +139,7 @@ class Expected:
     def _find_policies(self, study: Study) -> list[PolicyChoice]:
         """Returns its policies, with the labels that they have in the study."""
         names = [self.policy] if isinstance(self.policy, str) else self.policy
-        policies = [next(PolicyChoice.expand(name)) for name in names]
+        policies = [PolicyChoice.read(name) for name in names]
         return [next((own for own in study.policy if own == each), each) for each in policies]
 
     def _find_environments(self, study: Study) -> list[EnvironmentChoice]:

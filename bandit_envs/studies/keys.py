@@ -27,6 +27,7 @@ from bandit_envs.studies.choice import (
     printable,
     to_toml,
 )
+from bandit_envs.studies.formulas import check_formulas
 
 DEFAULT_PANELS = ("reward", "percent_optimal")
 
@@ -97,7 +98,20 @@ def check_choices(choice_class: type[AnyChoice], items: object) -> tuple[AnyChoi
     what = choice_class.entry_class.what
     if not isinstance(items, list) or not items:
         raise ValueError(f"{what} is {short_repr(items)}; expected [[{what}]] tables")
-    choices = [choice for item in items for choice in choice_class.expand(item)]
+    return check_distinct([choice for item in items for choice in choice_class.expand(item)])
+
+
+def read_choices(choice_class: type[AnyChoice], texts: object) -> tuple[AnyChoice, ...]:
+    """Returns the choices of texts in a file of results, without importing what they name."""
+    what = choice_class.entry_class.what
+    if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
+        raise ValueError(f"{what} is {short_repr(texts)}; expected a list of texts")
+    return check_distinct([choice_class.read(text) for text in texts])
+
+
+def check_distinct(choices: list[AnyChoice]) -> tuple[AnyChoice, ...]:
+    """Returns choices with labels that tell them apart; ValueError if two are the same."""
+    what = choices[0].entry_class.what
     met = set()
     for choice in choices:
         key = (choice.name, _hashable(list(choice.parameters.items())))
@@ -141,7 +155,8 @@ def check_over(over: object, length: int) -> dict[str, list[float]]:
             raise ValueError(problem)
         if len(numbers) != length:
             raise _wrong_length(name, len(numbers))
-        checked[printable(name)] = [check_number("over", number) for number in numbers]
+        label = check_formulas("over", printable(name))
+        checked[label] = [check_number("over", number) for number in numbers]
     return checked
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.metrics import Quantity
+from bandit_envs.studies.formulas import find_fault, split_formulas
 from bandit_envs.studies.study import Study
 
 if TYPE_CHECKING:
@@ -69,13 +70,16 @@ def latex_table(
 
 
 def escape(text: str) -> str:
-    r"""Returns text as LaTeX writes it; formulas between dollar signs stay.
+    r"""Returns text as LaTeX writes it.
+
+    Formulas between dollar signs stay, if all of them are made of the commands that labels may
+    have. Else the text has no formula.
 
     >>> print(escape("ε-greedy, ε=0.1"))
     $\varepsilon$-greedy, $\varepsilon$=0.1
     """
-    parts = text.split("$")
-    if len(parts) % 2 == 0:  # a lonely dollar begins no formula
+    parts = split_formulas(text)
+    if any(map(find_fault, parts[1::2])):
         parts = [text]
     for place in range(0, len(parts), 2):
         parts[place] = "".join(COMMANDS.get(sign, sign) for sign in parts[place])

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
 from bandit_envs.studies.choice import EnvironmentChoice
+from bandit_envs.studies.formulas import split_formulas
 from bandit_envs.studies.plots import COLORS, LINES
 from bandit_envs.studies.selection import has_rows
 from bandit_envs.studies.study import Study
@@ -29,6 +30,8 @@ WIDTH = 8.0
 
 COLUMN = 5.0
 """Narrower figures stand in a column of text, and have smaller letters."""
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 BASE: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -176,7 +179,15 @@ def add_title(figure: Figure, lines: Sequence[str]) -> None:
 def wrap(text: str, width: float, size: float) -> str:
     """Returns a text in lines that fit in a width in inches, in letters of a size in points."""
     letters = max(int(width * 72.0 / (0.55 * size)), 10)
-    return textwrap.fill(text, letters, break_on_hyphens=False) if len(text) > letters else text
+    if len(text) <= letters:
+        return text
+    parts = split_formulas(text)
+    for place in range(1, len(parts), 2):  # a formula stays in its line
+        parts[place] = parts[place].replace(" ", NO_BREAK)
+    whole = "$".join(parts)
+    has_formulas = len(parts) > 1
+    lines = textwrap.fill(whole, letters, break_on_hyphens=False, break_long_words=not has_formulas)
+    return lines.replace(NO_BREAK, " ")
 
 
 def add_legend(figure: Figure, title: str) -> None:

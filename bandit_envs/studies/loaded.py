@@ -19,7 +19,7 @@ from bandit_envs.studies.differences import (
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.latex import latex_table
 from bandit_envs.studies.study import Study, View
-from bandit_envs.studies.tables import csv_rows, study_tables, write_tables
+from bandit_envs.studies.tables import csv_rows, study_tables, text_cell, write_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -182,7 +182,11 @@ class LoadedStudy:
         file = self.folder / "comparison.csv"
         comparison = self.compare()
         if comparison:
-            atomic_write(file, [csv_rows([Row._fields, *comparison])])
+            rows = [
+                row._replace(policy=text_cell(row.policy), source=text_cell(row.source))
+                for row in comparison
+            ]
+            atomic_write(file, [csv_rows([Row._fields, *rows])])
         else:
             file.unlink(missing_ok=True)
 

@@ -294,6 +294,7 @@ def _table(data: dict[str, Any], columns: list[TableColumn]) -> DataTable:
         index_position=None,
         selectable=True,
         sortable=True,
+        reorderable=False,
     )
 
 

@@ -105,7 +105,12 @@ class Results:
         self.path = path
         self.study = study
         self._versions = versions or {**VERSIONS, **_digests_of_user_code(study)}
-        self._config = {"study": study.to_dict(), "versions": self._versions}
+        rows = {str(each): each.entry.independent_rows for each in study.environment}
+        self._config = {
+            "study": study.to_dict(),
+            "versions": self._versions,
+            "independent_rows": rows,
+        }
         text = json.dumps([_measured(self._config["study"]), self._versions])
         digest = hashlib.sha256(text.encode()).hexdigest()
         # The path is absolute, as workers may be in another folder.
@@ -128,7 +133,7 @@ class Results:
             ValueError: it holds no results of a study.
         """
         config = read_config(path)
-        study = Study.from_dict({**config["study"], **changes})
+        study = _read_study({**config["study"], **changes}, config.get("independent_rows"))
         results = cls(path, study, config["versions"])
         conflict = results.conflict()
         if conflict:
@@ -238,6 +243,20 @@ def read_config(path: Path) -> dict[str, Any]:
         age = "older" if found in range(FORMAT) else "newer"
         raise ValueError(f"folder {path} holds {age} results")
     return config
+
+
+def _read_study(values: Mapping[str, Any], independent_rows: object) -> Study:
+    """Returns the study of results, of which nothing is imported, made or tried."""
+    rows = independent_rows if isinstance(independent_rows, dict) else {}
+    try:
+        study = Study.read(values, {str(name): value is True for name, value in rows.items()})
+    except KeyError as error:
+        raise ValueError(f"the results do not say what the rows of {error} are") from error
+    place = study.environment[0]
+    if "arms" in study.panels and place.is_users:
+        problem = f"panels has arms, but {place} is not imported to show results"
+        raise ValueError(f"{problem}; expected other panels, or sweep the study file")
+    return study
 
 
 def _measured(study: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import itertools
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -17,6 +17,7 @@ from bandit_envs.base.notation import parse_toml
 from bandit_envs.metrics import QUANTITIES, Quantity
 from bandit_envs.studies.appearance import check_colors, check_labels, split_appearance
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.formulas import check_formulas
 from bandit_envs.studies.keys import (
     DEFAULT_PANELS,
     check_choices,
@@ -30,6 +31,7 @@ from bandit_envs.studies.keys import (
     defaults,
     explain_file,
     find_unknown_metrics,
+    read_choices,
     resolve_metrics,
     resolve_panels,
 )
@@ -145,33 +147,79 @@ class Study:
                 the key.
         """
         check_keys("the study", values, cls)
-        given = {**defaults(cls), **values}
+        given = {**defaults(cls), "panels": None, **values}
         places = split_appearance(EnvironmentChoice, given["environment"])
         rules = split_appearance(PolicyChoice, given["policy"])
+        given["labels"] = {**places.labels, **rules.labels, **given["labels"]}
+        given["colors"] = {**places.colors, **rules.colors, **given["colors"]}
         environments = check_choices(EnvironmentChoice, places.items)
         policies = check_choices(PolicyChoice, rules.items)
+        return cls._checked(given, environments, policies, find_unknown_metrics)
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], independent_rows: Mapping[str, bool]) -> Study:
+        """Returns the study of which `to_dict` has made values, as results hold them.
+
+        Nothing that the values name is imported, made or tried.
+
+        Args:
+            values: what `to_dict` returned, or an editor has made of it.
+            independent_rows: whether rows are independent runs, by the texts of the environments
+                of users.
+
+        Raises:
+            TypeError, ValueError: a key is missing, unknown or has a wrong value.
+        """
+        check_keys("the study", values, cls)
+        given = {**defaults(cls), "panels": None, **values}
+        environments = [
+            choice.with_rows(independent_rows[str(choice)]) if choice.is_users else choice
+            for choice in read_choices(EnvironmentChoice, given["environment"])
+        ]
+        policies = read_choices(PolicyChoice, given["policy"])
+        return cls._checked(given, tuple(environments), policies, lambda *_: {})
+
+    @classmethod
+    def _checked(
+        cls,
+        given: Mapping[str, Any],
+        environments: tuple[EnvironmentChoice, ...],
+        policies: tuple[PolicyChoice, ...],
+        find_unknown: Callable[..., dict[str, str]],
+    ) -> Study:
+        """Returns the study of values, once they are checked.
+
+        Args:
+            given: a value for each key.
+            environments: those of the study.
+            policies: those of the study.
+            find_unknown: returns why metrics are unknown, by their names.
+        """
+        labels = check_labels(given["labels"])
         quantiles = check_quantiles(given["quantiles"])
         over = check_over(given["over"], len(environments))
         paired = check_paired(given["paired"], len(policies), len(environments))
-        reasons = find_unknown_metrics(environments, policies)
+        title = check_title(given["title"])
+        reasons = find_unknown(environments, policies)
         metrics = resolve_metrics(given["metrics"], reasons)
-        return cls(
-            title=check_title(given["title"]),
+        study = cls(
+            title=title,
             environment=environments,
             policy=policies,
             runs=check_integer("runs", given["runs"], 1),
             steps=check_integer("steps", given["steps"], 1),
             seed=check_integer("seed", given["seed"], 0),
             metrics=metrics,
-            panels=resolve_panels(values.get("panels"), metrics, reasons),
+            panels=resolve_panels(given["panels"], metrics, reasons),
             paired=paired,
             over=over,
             log_axes=check_names("log_axes", given["log_axes"], ("x", "y")),
             quantiles=quantiles,
-            labels=check_labels({**places.labels, **rules.labels, **given["labels"]}),
-            colors=check_colors({**places.colors, **rules.colors, **given["colors"]}),
+            labels=labels,
+            colors=check_colors(given["colors"]),
             expected=check_expected(given["expected"]),
         )
+        return study._with_legends_checked()
 
     @classmethod
     def from_toml(cls, file: str | Path) -> Study:
@@ -217,7 +265,20 @@ class Study:
             changes["labels"] = {**self.labels, **check_labels(view["labels"])}
         if "colors" in view:
             changes["colors"] = {**self.colors, **check_colors(view["colors"])}
-        return dataclasses.replace(self, **changes)
+        return dataclasses.replace(self, **changes)._with_legends_checked()
+
+    def _with_legends_checked(self) -> Study:
+        """Returns the study; ValueError if a legend has a formula that cannot be drawn.
+
+        Parameters are in it, too; and what is no formula in two parts may be one in the whole.
+        """
+        texts = [self.environment_label(environment) for environment in self.environment]
+        texts += [self.policy_label(policy) for policy in self.policy]
+        if any("$" in text for text in texts):
+            texts += [self.label(environment, policy) for environment, policy in self.pairs()]
+        for text in texts:
+            check_formulas("a label", text)
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Returns a dict that `from_dict` accepts and JSON can hold."""

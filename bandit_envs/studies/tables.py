@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bandit_envs.studies.results import PairResult
 
 
+FORMULA = ("=", "+", "-", "@")
+"""What formulas of spreadsheets begin with."""
+
+
 class Table(NamedTuple):
     """A table with some rows of each pair that has finished all runs."""
 
@@ -70,8 +74,17 @@ def write_tables(path: Path, study: Study, pairs: Sequence[PairResult]) -> None:
         atomic_write(path / f"{name}.csv", _to_csv(table, study, pairs))
 
 
+def text_cell(text: str) -> str:
+    """Returns a text as a cell that a spreadsheet does not run as a formula.
+
+    >>> text_cell("=1+2")
+    "'=1+2"
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
 def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
-    """Returns rows of a table as CSV."""
+    """Returns rows of a table as CSV. Texts of users are those of `text_cell`."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
@@ -119,6 +132,6 @@ def _to_csv(table: Table, study: Study, pairs: Iterable[PairResult]) -> Iterator
         if place == 0:
             yield csv_rows([("environment", "policy", table.counter, *columns)])
         if pair.runs == study.runs:
-            names = (str(pair.environment), str(pair.policy))
+            names = (text_cell(str(pair.environment)), text_cell(str(pair.policy)))
             cells = [map("{:.10g}".format, column) for column in columns.values()]
             yield csv_rows((*names, *row) for row in zip(table.numbers, *cells))

@@ -45,11 +45,8 @@ def run_task(
         progress: is called with numbers of steps taken.
         checkpoint: where a long task is saved. The task goes on from what it holds.
     """
-    run = TaskRun(task)
     checkpoint = checkpoint or Checkpoint(None, {})
-    saved = checkpoint.load()
-    if saved is not None:
-        run.set_state(saved)
+    run = _resume(task, checkpoint.load())
     if progress is not None:
         progress(run.steps)
     while not run.has_ended:
@@ -60,6 +57,22 @@ def run_task(
             progress(steps)
     checkpoint.remove()
     return run.result
+
+
+def _resume(task: Task, saved: Any) -> TaskRun:
+    """Returns the run of a task at a state that was saved.
+
+    It starts anew without one, or if the state does not fit: a file may hold an estimator with
+    parts that its reader does not trust.
+    """
+    run = TaskRun(task)
+    if saved is None:
+        return run
+    try:
+        run.set_state(saved)
+    except (KeyError, TypeError, ValueError):
+        return TaskRun(task)
+    return run
 
 
 class TaskRun:

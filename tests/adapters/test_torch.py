@@ -1,6 +1,7 @@
 """Policies with networks of PyTorch."""
 
 import functools
+import pickle
 from types import MappingProxyType
 
 import numpy as np
@@ -17,6 +18,8 @@ from bandit_envs import (
     RegretMetric,
     StepDriver,
     WheelPyEnvironment,
+    load_state,
+    save_state,
 )
 from bandit_envs.adapters.torch import (
     DropoutPolicy,
@@ -26,6 +29,7 @@ from bandit_envs.adapters.torch import (
     NeuralThompsonSamplingPolicy,
     NeuralUCBPolicy,
 )
+from bandit_envs.base.state import EncodedModel
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import LogRecorder, learn_from_log
 from bandit_envs.testing import PolicyContract, assert_identical
@@ -466,3 +470,32 @@ def test_neural_linears_regret_on_the_wheel_is_that_of_an_independent_program():
         shares.append(regret.result().cumulative.at(-1).mean / 2000 / uniform)
     deviation = 0.0024 * np.sqrt(10)  # of one run
     assert abs(np.mean(shares) - 0.0777) < 3.0 * np.hypot(0.0024, deviation / np.sqrt(3))
+
+
+class Marks:
+    """An object that would write a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize("part", ["networks", "optimizer", "groups"])
+def test_a_file_of_a_network_holds_no_objects_and_another_one_is_refused(part, tmp_path):
+    policy = make()
+    teach(policy, np.ones((1, D)), [1], [1.0])
+    save_state(tmp_path / "state.npz", policy.get_state())
+    state = load_state(tmp_path / "state.npz")
+    content = state.content.learned.networks.content
+    path = tmp_path / "mark"
+
+    for bad in (np.frombuffer(pickle.dumps(Marks(path)), np.uint8), "__import__('os')", {}, None):
+        forged = EncodedModel({**content, part: {"0": {"weight": bad}}})
+        learned = state.content.learned._replace(networks=forged)
+        with pytest.raises(ValueError, match="does not fit"):
+            policy.set_state(state._replace(content=state.content._replace(learned=learned)))
+    with pytest.raises(TypeError, match=r"state holds a .*Marks"):
+        save_state(tmp_path / "state.npz", {"object": Marks(path)})
+    assert not path.exists()

@@ -114,7 +114,7 @@ def test_a_users_own_regressor_is_read_only_if_it_is_named(folder, with_scikit_l
     assert learn(folder, "--learner", f'direct_method:regressor="{nearest}"').code == 0
     policy = str(folder / "policy.npz")
     code, _, err = run("evaluate", folder / "log.npz", "--policy", policy)
-    assert (code, "or an estimator of that package" in err) == (2, True)
+    assert (code, "with an estimator of that class" in " ".join(err.split())) == (2, True)
     _, (row,) = evaluate(folder, "--policy", f"{policy}:{nearest}")
     assert int(row["rows"]) == 1000
 
@@ -298,3 +298,10 @@ def test_a_policy_is_evaluated_on_the_features_that_it_has_learned_from(folder, 
     outcome = run("evaluate", table, "--features", "y,x", *options)
     assert outcome.code == 2
     assert "--features is y,x; expected x,y" in outcome.err
+
+
+def test_the_name_of_a_policy_is_no_formula_of_a_spreadsheet(folder, log, monkeypatch):
+    monkeypatch.chdir(folder)
+    write_policy("=1+2.npz", DirectMethodLearner().fit(log[:600]), log[:600])
+    _, (row,) = evaluate(folder, "--policy", "=1+2.npz")
+    assert row["policy"] == "'=1+2.npz"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from bandit_envs.datasets import load_open_bandit
+from bandit_envs.datasets import load_open_bandit, read_dataset
 from bandit_envs.logged import (
     BanditLog,
     InversePropensityScoring,
@@ -262,3 +262,51 @@ def test_nothing_in_a_file_is_executed(tmp_path):
     path.write_bytes(pickle.dumps(Bomb()))
     with pytest.raises(ValueError, match=r"log\.npz"):
         read_log(path)
+
+
+@pytest.mark.parametrize(
+    "observation",
+    ["pytest.fail('ran')", "__import__('pytest').fail('ran')", "(" * 9999, "-" * 9999 + "1"],
+)
+def test_nothing_in_the_layout_of_a_table_is_executed(observation, tmp_path):
+    with pytest.raises(ValueError, match=r"log\.csv"):
+        read_log(with_layout(tmp_path, observation=observation))
+
+
+@pytest.mark.parametrize("shape", [[10**9, 10**9], [10**20], [-1]])
+@pytest.mark.parametrize("dtype", ["<f8", "<U1"])
+def test_a_layout_with_a_huge_row_is_refused_at_once(dtype, shape, tmp_path):
+    path = with_layout(tmp_path, arrays={"observation": [dtype, shape]})
+    with pytest.raises(ValueError, match=r"log\.csv"):
+        read_log(path)
+
+
+def with_layout(folder, **changes):
+    """A log in CSV whose layout an editor has changed."""
+    pytest.importorskip("pandas")
+    path = folder / "log.csv"
+    write_log(path, small_log())
+    first, table = path.read_text("utf-8").split("\n", 1)
+    layout = json.loads(first.removeprefix("# "))
+    arrays = {**layout["arrays"], **changes.pop("arrays", {})}
+    layout = {**layout, "arrays": arrays, **changes}
+    path.write_text(f"# {json.dumps(layout)}\n{table}", "utf-8")
+    return path
+
+
+def test_a_type_of_parquet_that_holds_a_pickle_is_not_unpickled(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "log.parquet"
+    write_log(path, small_log())
+    table = parquet.read_table(path)
+    extension = {
+        "ARROW:extension:name": "arrow.py_extension_type",
+        "ARROW:extension:metadata": pickle.dumps(Bomb()),
+    }
+    fields = [field.with_metadata(extension) for field in table.schema]
+    schema = pyarrow.schema(fields, metadata=table.schema.metadata)
+    parquet.write_table(pyarrow.table(table.columns, schema=schema), path)
+
+    assert np.array_equal(read_log(path).reward, small_log().reward)
+    assert len(read_dataset(path, label="action").labels) == len(small_log())

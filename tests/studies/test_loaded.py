@@ -1,7 +1,9 @@
 """Studies in Python."""
 
+import csv
 import importlib
 import io
+import math
 import warnings
 
 import pytest
@@ -12,7 +14,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 pytest.importorskip("pandas")
 
-from bandit_envs.studies import load, run
+from bandit_envs.studies import Study, load, run
 from tests.command_line import TABLES, TINY, finished_tasks, forget_tasks, sweep
 from tests.studies.test_run import STUMBLING
 from tests.studies.test_study import parse
@@ -102,3 +104,24 @@ def test_nothing_finished_is_an_empty_frame(tmp_path):
     assert loaded.num_missing == 20
     (axis,) = loaded.plot().axes
     assert len(axis.lines) == 0
+
+
+@pytest.mark.parametrize("label", ["=1+2", "+1+2", "-2+3+cmd|' /C calc'!A0", "@SUM(1,2)"])
+def test_no_text_of_a_study_is_a_formula_of_a_spreadsheet(label, tmp_path):
+    expected = [
+        {"policy": "random", "metric": "mean_reward", "value": -9.5, "source": "exact"},
+        {"policy": "random", "metric": "reward", "at_most": -1.0, "source": "published: =1"},
+    ]
+    study = Study.from_dict({**parse(TINY).to_dict(), "expected": expected})
+    run(study, tmp_path)
+    load(tmp_path, labels={"random": label}).write_tables()
+
+    for file in tmp_path.glob("*.csv"):
+        for row in csv.reader(file.read_text("utf-8").splitlines()):
+            for cell in row:
+                assert not cell.startswith(("=", "+", "@"))
+                assert not cell.startswith("-") or math.isfinite(float(cell.partition(" ")[0]))
+    with (tmp_path / "comparison.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["policy"] == f"'{label}"
+    assert rows[0]["expected"].startswith("-9.5")

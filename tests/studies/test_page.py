@@ -215,3 +215,54 @@ def test_a_drag_zooms_all_figures_and_a_line_tells_its_values(opened):
     drag.perform()
     after = opened.execute_script(RANGE)
     assert np.diff(after) < 0.8 * np.diff(before)
+
+
+MARK = "document.body.dataset.ran='yes'"
+HOSTILE = [
+    f"<script>{MARK}</script>",
+    f"</script><script>{MARK}</script>",
+    f"</pre></title></style><img src=x onerror={MARK}>",
+    f'" onmouseover="{MARK}" x="',
+    f"<!--<script>--><svg onload={MARK}>",
+    f"</div><iframe srcdoc='<script>parent.{MARK}</script>'></iframe>",
+    f'{{{{constructor.constructor("{MARK}")()}}}} #{{{MARK}}}',
+    f"&lt;img src=x onerror={MARK}&gt;",
+]
+"""Texts of a study, each of which would run a script in a page that takes it for HTML."""
+
+ACTIVE = f"""{DEEP}
+return deep(document, "img[src=x], svg[onload], iframe, [onmouseover], [onerror]").length;
+"""
+
+
+def hostile_study(text):
+    """A study whose title, labels and sources are a text."""
+    source = f"published: {text}"
+    expected = {"metric": "reward", "policy": "greedy", "value": 1.0, "source": source}
+    labels = {"greedy": text, "testbed:k=3": text, "testbed:k=5": f"{text} 5"}
+    values = {**VALUES, "title": text, "labels": labels, "expected": [expected]}
+    return Study.from_dict({**values, "policy": ["greedy", "random"]})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_of_a_study_runs_in_a_browser(browser, text, tmp_path):
+    run(hostile_study(text), tmp_path)
+    load(tmp_path).write_page(tmp_path / "page.html")
+    browser.set_window_size(1200, 1000)
+    browser.get((tmp_path / "page.html").as_uri())
+    wait = importlib.import_module("selenium.webdriver.support.ui").WebDriverWait
+    wait(browser, 20).until(lambda shown: len(shown.execute_script(COLUMN, 1)) == 4)
+    actions = importlib.import_module("selenium.webdriver").ActionChains
+    browser.execute_script("document.querySelector('.curves').scrollIntoView({block: 'center'})")
+    x, y = map(round, browser.execute_script(PLACE))
+    move = actions(browser)
+    move.w3c_actions.pointer_action.move_to_location(x, y)
+    move.perform()
+    wait(browser, 10).until(lambda shown: "policy" in "".join(shown.execute_script(TIPS)))
+
+    assert browser.execute_script("return document.body.dataset.ran ?? 'no'") == "no"
+    assert browser.execute_script(ACTIVE) == 0
+    assert browser.execute_script("return document.querySelector('h1').textContent") == text
+    severe = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert severe == []

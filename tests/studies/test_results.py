@@ -1,8 +1,10 @@
 """Nothing in a folder of results is lost, mixed up or believed without being checked."""
 
 import json
+import pickle
 import re
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 from bandit_envs.base import saving
+from bandit_envs.studies import load
 from bandit_envs.studies.packs import Pack
 from bandit_envs.studies.records import MAGIC
 from bandit_envs.studies.results import Results
@@ -331,3 +334,103 @@ def test_where_a_class_of_ones_own_changes_its_results_are_older(tmp_path, monke
     code, _, err = sweep(tmp_path, study)
     assert code == 2
     assert "changing" in err
+
+
+# Folders of others, which must not run code.
+
+EVIL = """
+import pathlib
+from tests.studies.mine import Bernoulli, Stumbling
+pathlib.Path({mark!r}).touch()
+class Place(Bernoulli): pass
+class Rule(Stumbling): pass
+"""
+
+
+@pytest.fixture
+def evil(results, monkeypatch):
+    """What an import of the module `evil`, beside the results, or a call would leave behind."""
+    mark = results.parent / "mark"
+    (results.parent / "evil.py").write_text(EVIL.format(mark=str(mark)))
+    monkeypatch.chdir(results.parent)
+    monkeypatch.syspath_prepend(str(results.parent))
+    sys.modules.pop("evil", None)
+    yield mark
+    sys.modules.pop("evil", None)
+
+
+def edit_study(results, **changes):
+    """Lets a folder of results say that they are of another study."""
+    config = json.loads((results / "config.json").read_text())
+    config["study"].update(changes)
+    config["independent_rows"]["evil:Place:means=[0.1,0.2]"] = False
+    (results / "config.json").write_text(json.dumps(config))
+
+
+CALLS = [
+    "sklearn_softmax:estimator=\"subprocess:getoutput(cmd='touch mark')\"",
+    'neural_epsilon_greedy:epsilon=0.1,network="evil:Rule"',
+    "evil:Rule:action=1",
+    "tests.studies.mine:Stumbling:action=1",
+]
+
+
+@pytest.mark.parametrize("policy", CALLS)
+def test_results_of_others_are_shown_without_imports_and_calls(results, evil, policy):
+    expected = {"policy": policy, "metric": "reward", "at_most": 1e9, "source": "exact"}
+    edit_study(results, policy=["random", policy], expected=[expected], labels={policy: "Other"})
+
+    loaded = load(results)
+    loaded.to_latex()
+    loaded.plot()
+    loaded.write_tables()
+    assert loaded.study.policy[1].parts()
+    assert run("report", results, "--baseline", "random").code in (0, 1)
+    edit_study(results, environment=["evil:Place:means=[0.1,0.2]"])
+    assert load(results).num_missing > 0
+
+    assert "evil" not in sys.modules
+    assert not evil.exists()
+
+
+def test_a_picture_of_an_environment_of_a_user_is_refused(results, evil):
+    edit_study(results, environment=["evil:Place:means=[0.1,0.2]"], panels=["arms"])
+    assert run("report", results).code == 2
+    with pytest.raises(ValueError, match="panels has arms"):
+        load(results)
+    assert load(results, panels=["reward"]).study.panels == ("reward",)
+    assert not evil.exists()
+
+
+def test_an_environment_of_a_user_without_its_rows_is_refused(results, evil):
+    edit_study(results, environment=["evil:Place:means=[0.3]"])
+    with pytest.raises(ValueError, match="do not say what the rows of"):
+        load(results)
+    assert not evil.exists()
+
+
+class Bomb:
+    """Would leave a file behind when it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return open, (str(self.mark), "w")
+
+
+@pytest.mark.parametrize("name", ["study", "task", "runs", "reward.mean"])
+def test_a_pack_of_results_holds_no_objects(results, name):
+    path = results / "tasks" / "results-1.npz"
+    mark = results / "mark"
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays[name] = np.array([Bomb(mark)], object)
+    np.savez(path, allow_pickle=True, **arrays)
+
+    code, _, err = run("report", results)
+    assert code == 2
+    assert "is damaged" in err
+    path.write_bytes(pickle.dumps(Bomb(mark)))
+    assert run("report", results).code == 2
+    assert not mark.exists()

@@ -386,6 +386,15 @@ def test_a_checkpoint_of_another_task_or_a_damaged_one_is_not_used(tmp_path):
     assert Checkpoint(path, {"task": 1}).load() is None
 
 
+def test_a_task_starts_anew_from_a_checkpoint_that_does_not_fit(tmp_path):
+    task = study(["testbed:k=3"], ["greedy"], runs=2, steps=20).task(0)
+    expected = run_task(task)
+    for state in ({}, {"ended": 0, "result": {}, "batch": {"steps": "many"}}):
+        checkpoint = Checkpoint(tmp_path / "checkpoint.npz", {})
+        checkpoint.save(lambda saved=state: saved)
+        assert_identical(run_task(task, checkpoint=checkpoint), expected)
+
+
 def test_a_task_that_cannot_be_saved_runs_all_the_same(tmp_path):
     checkpoint = Checkpoint(tmp_path / "checkpoint.npz", {})
     checkpoint.save(lambda: {"model": object()})
