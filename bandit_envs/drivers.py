@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
@@ -55,7 +55,7 @@ class StepDriver(Stateful):
         num_steps: int = 1,
         emit_log_probability: bool = False,
     ) -> None:
-        _check(isinstance(env, PyEnvironment), "env", env, "a PyEnvironment")
+        check_environment(env)
         _check(isinstance(policy, Policy), "policy", policy, "a Policy")
         _check(isinstance(observers, Iterable), "observers", observers, "a list of callables")
         _check_sizes(env, policy)
@@ -177,7 +177,7 @@ class StepDriver(Stateful):
 
     def get_state(self) -> Any:
         states = tuple(part.get_state() for part in self._parts)
-        return SavedState(type(self).__name__, self._state_key(), states)
+        return SavedState(self._state_owner(), self._state_key(), states)
 
     def set_state(self, state: Any) -> None:
         for part, part_state in zip(self._parts, self._restored(state)):

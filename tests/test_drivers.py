@@ -19,6 +19,7 @@ from bandit_envs import (
 )
 from bandit_envs.base.saving import save_state
 from bandit_envs.base.state import Stateful
+from bandit_envs.logged import LogRecorder
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import PolicyInfo
 
@@ -270,6 +271,32 @@ ENV, POLICY = KArmedTestbed(K, batch_size=B), epsilon_greedy()
 def test_wrong_arguments_are_refused(arguments, error, name):
     with pytest.raises(error, match=name):
         StepDriver(*arguments)
+
+
+class Adapted:
+    """An environment in another interface."""
+
+    def wrapped_env(self):
+        return ENV
+
+
+@pytest.mark.parametrize("env", [Adapted, 5, None])
+def test_what_is_no_environment_is_refused_as_it_is(env):
+    with pytest.raises(TypeError, match=r"env is .*; expected a PyEnvironment$"):
+        StepDriver(env, UCBPolicy(1.0, num_actions=K, batch_size=B))
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda env: StepDriver(env, UCBPolicy(1.0, num_actions=K, batch_size=B)),
+        lambda env: AffineReward(env, scale=2.0),
+        lambda env: LogRecorder(K, env),
+    ],
+)
+def test_an_environment_that_is_adapted_already_is_refused_with_what_it_wraps(take):
+    with pytest.raises(TypeError, match=r"env is a Adapted, .*; .* such as its wrapped_env\(\)"):
+        take(Adapted())
 
 
 def test_a_policy_of_slates_with_another_number_of_items_is_refused():

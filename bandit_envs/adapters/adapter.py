@@ -15,7 +15,7 @@ from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.known_means import KnownMeans
-from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.base.slates import sum_over_slots
 from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed
@@ -55,8 +55,7 @@ class Adapter:
         self, env: PyEnvironment, render_mode: str | None = None, expected_rewards: bool = False
     ) -> None:
         super().__init__()
-        if not isinstance(env, PyEnvironment):
-            raise TypeError(f"env is {short_repr(env)}; expected a PyEnvironment")
+        check_environment(env)
         spec = env.reward_spec()
         action_spec = env.action_spec()
         self._sums = isinstance(action_spec, SlateSpec) and len(getattr(spec, "shape", ())) == 1

@@ -42,6 +42,7 @@ from bandit_envs.adapters.tf_agents_environment import (
     TFAgentsEnvironment,
     as_tf_agents,
 )
+from bandit_envs.adapters.tf_agents_logs import log_observer
 from bandit_envs.adapters.tf_agents_masks import (
     BernoulliActionMaskTFEnvironment,
     ExtraDisabledActionsWrapper,
@@ -90,6 +91,7 @@ __all__ = [
     "convert_covertype_dataset",
     "convert_mushroom_csv_to_tf_dataset",
     "from_tf_agents",
+    "log_observer",
     "mushroom_reward_distribution",
     "optimal_action_fn",
     "optimal_reward_fn",

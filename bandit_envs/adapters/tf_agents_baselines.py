@@ -19,6 +19,7 @@ from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, flatten, map_structure
+from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import no_reward
 from bandit_envs.wrappers import Wrapper
 
@@ -125,6 +126,11 @@ def _check_optimum(bandit: AnyBandit) -> None:
         bandit.set_state(state)
 
 
+def _as_bandit_shows_it(spec: ArraySpec, leaf: Array) -> Array:
+    """Returns a leaf of an observation, with booleans where TF-Agents sees 0 and 1."""
+    return leaf.astype(np.bool_) if spec.dtype == np.bool_ else leaf
+
+
 def _baseline(
     bandit: AnyBandit,
     key: str,
@@ -147,7 +153,9 @@ def _baseline(
         optimum = of_observation if is_determined else OptimumOfStep(bandit, key)
 
         def on_arrays(*leaves: Array) -> Array:
-            return optimum(tf.nest.pack_sequence_as(spec, leaves)).astype(dtype)
+            seen = tf.nest.pack_sequence_as(spec, leaves)
+            observation = map_structure(_as_bandit_shows_it, spec, seen)
+            return optimum(observation).astype(dtype)
 
         optima = tf.numpy_function(on_arrays, tf.nest.flatten(observation), dtype)
         optima.set_shape([None, *shape])

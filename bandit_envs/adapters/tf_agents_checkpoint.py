@@ -62,8 +62,12 @@ class TrackableEnvironment(tf.train.experimental.PythonState):
 
     def __init__(self, environment: tf_py_environment.TFPyEnvironment) -> None:
         if not isinstance(environment, tf_py_environment.TFPyEnvironment):
+            found = f"environment is {short_repr(environment)}"
             expected = "expected a TFPyEnvironment"
-            raise TypeError(f"environment is {short_repr(environment)}; {expected}")
+            if isinstance(environment, TFAgentsEnvironment):
+                found = f"environment is a {type(environment).__name__}"
+                expected = "expected TFPyEnvironment(environment)"
+            raise TypeError(f"{found}; {expected}")
         if not isinstance(environment.pyenv, TFAgentsEnvironment):
             found = f"environment is a TFPyEnvironment of a {type(environment.pyenv).__name__}"
             expected = "expected one of as_tf_agents(env), with wrappers of bandit_envs only"

@@ -19,6 +19,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.adapters.tf_agents_compiled import (
     CompiledFunction,
     first_time_step,
+    initial_state,
     without_compilation,
 )
 from bandit_envs.adapters.tf_agents_saved_models import SavedPolicy
@@ -75,7 +76,8 @@ class SeededChoice:
         return np.asarray(chosen)
 
     def _sample(self, time_step: ts.TimeStep, seed: tf.Tensor) -> tf.Tensor:
-        return self._policy.distribution(time_step).action.sample(seed=seed)
+        state = initial_state(self._policy, time_step)
+        return self._policy.distribution(time_step, state).action.sample(seed=seed)
 
 
 class LinearThompsonSampling:
@@ -135,11 +137,14 @@ class SavedChoice:
 
     def __init__(self, policy: SavedPolicy) -> None:
         self._policy = policy
-        self._compiled = CompiledFunction(lambda step: policy.action(step).action, policy)
+        self._compiled = CompiledFunction(self._action, policy)
 
     def __call__(self, rng: Rng, observation: Nest) -> Array:
         """Returns the actions that the policy chooses, given the observation [n, ...]."""
         return np.asarray(self._compiled(first_time_step(self._policy, observation)))
+
+    def _action(self, time_step: ts.TimeStep) -> tf.Tensor:
+        return self._policy.action(time_step, initial_state(self._policy, time_step)).action
 
 
 class TensorFlowsChoice:
@@ -158,5 +163,6 @@ class TensorFlowsChoice:
         """Returns the actions that the policy chooses, given the observation [n, ...]."""
         with without_compilation():
             tf.random.set_seed(int(rng.integers(SEEDS)))
-            step = self._policy.action(first_time_step(self._policy, observation))
+            time_step = first_time_step(self._policy, observation)
+            step = self._policy.action(time_step, initial_state(self._policy, time_step))
         return np.asarray(step.action)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
+import tensorflow_probability as tfp
 
 from bandit_envs.adapters.tf_agents_distributions import (
     Distribution,
@@ -21,7 +22,7 @@ from bandit_envs.adapters.tf_agents_drop_ins import configurable
 from bandit_envs.adapters.tf_agents_tensorflow import BanditTFPyEnvironment
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.datasets import Dataset, load_covertype, load_mushroom, mushroom_rewards
+from bandit_envs.datasets import Dataset, load_covertype, load_mushroom
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -70,6 +71,9 @@ class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
         self._rewards = rewards
         self._open: tuple[int, Iterator[tuple[Array, Array]]] = (0, iter(()))
 
+    def _state_owner(self) -> str:
+        return "ClassificationBanditEnvironment"
+
     def _initial_state(self, rng: Rng) -> _StreamState:
         return self._read(0)
 
@@ -109,6 +113,8 @@ class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
 @configurable
 class ClassificationBanditEnvironment(BanditTFPyEnvironment):
     """The replacement of TF-Agents' `ClassificationBanditEnvironment`.
+
+    As there, actions may be [B, 1].
 
     Args:
         dataset: yields a context and a label.
@@ -150,6 +156,9 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
             batches = batches.prefetch(prefetch_size)
         self._streamed = _StreamedClassificationBandit(batches, rewards, batch_size, seed, name)
         super().__init__(self._streamed)
+
+    def _taken(self, spec: tf.TensorSpec, action: tf.Tensor) -> tf.Tensor:
+        return super()._taken(spec, tf.reshape(action, [self.batch_size]))
 
     def compute_optimal_reward(self) -> tf.Tensor:
         """Returns the largest mean of the rewards at the last step, or now before it: [B]."""
@@ -217,18 +226,16 @@ def mushroom_reward_distribution(
     r_eat_poison_bad: float,
     r_eat_poison_good: float,
     prob_poison_bad: float,
-) -> RewardDistribution:
-    """Returns `bandit_envs.datasets.mushroom_rewards` of the same arguments.
+) -> Distribution:
+    """Returns the rewards of mushrooms, as a distribution of TensorFlow Probability: [2, 2].
 
     In TF-Agents, `prob_poison_bad` is the probability of `r_eat_poison_good`.
+    `bandit_envs.datasets.mushroom_rewards` are the same rewards for NumPy, and faster.
     """
-    return mushroom_rewards(
-        no_eat=r_noeat,
-        eat_safe=r_eat_safe,
-        eat_poison_bad=r_eat_poison_bad,
-        eat_poison_good=r_eat_poison_good,
-        prob_poison_bad=prob_poison_bad,
-    )
+    bad = tfp.distributions.Bernoulli(probs=[[0.0, prob_poison_bad], [0.0, 0.0]], dtype=tf.float32)
+    gain = tfp.bijectors.Scale([[1.0, r_eat_poison_bad - r_eat_poison_good], [1.0, 1.0]])
+    least = tfp.bijectors.Shift([[r_noeat, r_eat_poison_good], [r_noeat, r_eat_safe]])
+    return tfp.distributions.Independent(least(gain(bad)), reinterpreted_batch_ndims=2)
 
 
 def _rewards_of(distribution: Distribution | RewardDistribution) -> RewardDistribution:

@@ -135,6 +135,9 @@ class _PerArmOfAnyAction(environments.StationaryStochasticPerArmPyEnvironment):
     def _check_available(self, action: Array) -> None:
         """Accepts every action."""
 
+    def _state_owner(self) -> str:
+        return environments.StationaryStochasticPerArmPyEnvironment.__name__
+
 
 @configurable
 class StationaryStochasticPerArmPyEnvironment(TFAgentsBanditEnvironment):
@@ -239,6 +242,9 @@ class _RankingOfAnySlate(environments.RankingPyEnvironment):
     def _check_available(self, action: Array) -> None:
         """Accepts every slate."""
 
+    def _state_owner(self) -> str:
+        return environments.RankingPyEnvironment.__name__
+
 
 @configurable
 class RankingPyEnvironment(TFAgentsBanditEnvironment):
@@ -292,6 +298,9 @@ class _PositionalBiasOfAnySlate(environments.ExplicitPositionalBiasRankingEnviro
 
     def _check_available(self, action: Array) -> None:
         """Accepts every slate."""
+
+    def _state_owner(self) -> str:
+        return environments.ExplicitPositionalBiasRankingEnvironment.__name__
 
 
 @configurable

@@ -111,6 +111,9 @@ class _DriftingLinearOfDistributions(DriftingLinearBandit):
         self._drift = drift
         self._additive_distribution = additive
 
+    def _state_owner(self) -> str:
+        return DriftingLinearBandit.__name__
+
     def _initial_state(self, rng: Rng) -> DriftingLinearState:
         state = super()._initial_state(rng)
         return state._replace(weights=self._rotate(rng, state.weights))
@@ -241,6 +244,9 @@ class _BanditOfDynamics(BanditPyEnvironment[_DynamicsState]):
             name=type(dynamics).__name__,
         )
         self._dynamics = dynamics
+
+    def _state_owner(self) -> str:
+        return type(self._dynamics).__name__
 
     def _initial_state(self, rng: Rng) -> _DynamicsState:
         return self._state_at(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import threading
 import warnings
 from typing import Any
@@ -15,30 +16,43 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+
+def _warn_where_imported(message: str) -> None:
+    """Warns at the line outside of this package that imported it, or else at the outermost one."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] not in {"bandit_envs", "importlib"}:
+            break
+        frame = frame.f_back
+    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
+
+
 _IS_LEGACY = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
 _VERSION = tuple(map(int, tf.__version__.split(".")[:2]))
 if _IS_LEGACY and importlib.util.find_spec("tf_keras") is None:
     _ADVICE = "unset it" if _VERSION < (2, 16) else "install tf_keras"
     raise ImportError(f"TF_USE_LEGACY_KERAS is set without tf_keras; {_ADVICE}", name="tf_keras")
 if _VERSION >= (2, 16) and not hasattr(tf.keras.losses, "mean_squared_error"):  # this is Keras 3
-    warnings.warn(
+    _warn_where_imported(
         "networks and neural agents of TF-Agents need Keras 2; install tf_keras, and set "
-        "TF_USE_LEGACY_KERAS=1 before TensorFlow is imported",
-        stacklevel=2,
+        "TF_USE_LEGACY_KERAS=1 before TensorFlow is imported"
     )
 
 from tf_agents.bandits.environments import bandit_py_environment
-from tf_agents.environments import py_environment
+from tf_agents.environments import py_environment, tf_environment
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.restart import start_anew
+from bandit_envs.arrays import read_only
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
+from bandit_envs.trajectories import TimeStep
 
 STEPPING = threading.RLock()
 """Held during the steps of adapted bandits: graphs step and read them in several threads."""
@@ -56,7 +70,7 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
         py_environment.PyEnvironment.__init__(self, handle_auto_reset=not is_endless(env))
         self._env = env
         self._name: str | None = env.name
-        self._observation_spec = map_structure(to_tf_agents_spec, env.observation_spec())
+        self._observation_spec = observation_spec_for_tf_agents(env)
         self._action_spec = map_structure(to_tf_agents_spec, env.action_spec())
         self._reward_spec = map_structure(to_tf_agents_spec, env.reward_spec())
         self._start = env.get_state()
@@ -120,15 +134,15 @@ class TFAgentsEnvironment(py_environment.PyEnvironment):
     def _known_time_step(self) -> ts.TimeStep | None:
         """Returns the current time step, or None if there has been none yet."""
         try:
-            return ts.TimeStep(*self._env.current_time_step())
+            return to_tf_agents_time_step(self._env.current_time_step())
         except ValueError:
             return None
 
     def _reset(self) -> ts.TimeStep:
-        return ts.TimeStep(*self._env.reset())
+        return to_tf_agents_time_step(self._env.reset())
 
     def _step(self, action: Nest) -> ts.TimeStep:
-        return ts.TimeStep(*self._env.step(action))
+        return to_tf_agents_time_step(self._env.step(action))
 
 
 class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.BanditPyEnvironment):
@@ -155,7 +169,7 @@ class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.Bandi
             with STEPPING:
                 return self._with_own_observation(super()._step(action))
         reward = self._apply_action(action)
-        time_step = ts.TimeStep(*self._env.current_time_step())
+        time_step = to_tf_agents_time_step(self._env.current_time_step())
         cast = map_structure(lambda spec, r: np.asarray(r, spec.dtype), self._reward_spec, reward)
         return self._with_own_observation(time_step._replace(reward=cast))
 
@@ -170,7 +184,7 @@ class TFAgentsBanditEnvironment(TFAgentsEnvironment, bandit_py_environment.Bandi
         return time_step._replace(observation=self._observe())
 
     def _observe(self) -> Nest:
-        return self._env.current_time_step().observation
+        return with_integer_mask(self._env.current_time_step().observation)
 
     def _apply_action(self, action: Nest) -> Nest:
         with STEPPING:
@@ -187,6 +201,9 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     Any other environment becomes a `PyEnvironment`. If it is a bandit with a horizon, a warning
     says that it is not for TF-Agents' bandit agents, which would learn from resets as from steps.
 
+    The `mask` of an observation, if it has one, is an array of 0 and 1 (int32), as TF-Agents' own
+    environments show it: most of its agents take no booleans.
+
     A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not change: save and
     restore a run through `TrackableEnvironment`.
 
@@ -198,6 +215,9 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     >>> env.reset().is_first(), env.step(np.array([0, 2])).is_last()
     (array([ True,  True]), array([ True,  True]))
     """
+    if isinstance(env, (py_environment.PyEnvironment, tf_environment.TFEnvironment)):
+        found = f"env is a {type(env).__name__}, which is an environment of TF-Agents already"
+        raise TypeError(f"{found}; expected a PyEnvironment of bandit_envs")
     if not isinstance(env, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected a PyEnvironment of bandit_envs")
     if is_endless(env):
@@ -224,3 +244,33 @@ def to_tf_agents_spec(spec: ArraySpec) -> array_spec.ArraySpec:
             spec.shape, spec.dtype, spec.minimum, spec.maximum, spec.name
         )
     return array_spec.ArraySpec(spec.shape, spec.dtype, spec.name)
+
+
+def observation_spec_for_tf_agents(env: PyEnvironment) -> Nest:
+    """Returns the spec of the observations that TF-Agents sees of an environment."""
+    return map_structure(to_tf_agents_spec, with_integer_mask(env.observation_spec()))
+
+
+def to_tf_agents_time_step(time_step: TimeStep) -> ts.TimeStep:
+    """Returns the time step of TF-Agents that says the same as one of this package."""
+    step_type, reward, discount, observation = time_step
+    return ts.TimeStep(step_type, reward, discount, with_integer_mask(observation))
+
+
+def with_integer_mask(observation: Nest) -> Nest:
+    """Returns an observation, or its spec, whose mask is one of int32 if it was one of bool."""
+    if not isinstance(observation, dict) or "mask" not in observation:
+        return observation
+    mask = observation["mask"]
+    if mask.dtype != np.bool_:
+        return observation
+    if isinstance(mask, ArraySpec):
+        return {**observation, "mask": mask.replace(dtype=np.int32)}
+    return {**observation, "mask": read_only(mask.astype(np.int32))}
+
+
+def with_boolean_mask(observation: Nest) -> Nest:
+    """Returns an observation of arrays whose mask is one of bool, as this package has them."""
+    if not isinstance(observation, dict) or "mask" not in observation:
+        return observation
+    return {**observation, "mask": np.asarray(observation["mask"], np.bool_)}

@@ -17,8 +17,9 @@ from bandit_envs.adapters.tf_agents_drop_ins import configurable
 from bandit_envs.adapters.tf_agents_environment import TFAgentsBanditEnvironment
 from bandit_envs.adapters.tf_agents_tensorflow import BanditTFPyEnvironment, bandit_of
 from bandit_envs.adapters.tf_agents_users import from_tf_agents_spec
-from bandit_envs.arrays import Array, Rng
+from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.checks import check_available, check_indices
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.seeding import Seed
@@ -45,6 +46,9 @@ class _JoinedMask(Wrapper):
         mask_spec = ArraySpec((self.num_actions,), dtype, "mask")
         self._observation_spec = join(_without_mask(env.observation_spec()), mask_spec)
 
+    def _state_owner(self) -> str:
+        return self._env._state_owner()
+
     def _map_observation(self, observation: Nest) -> Nest:
         mask = observation["mask"].astype(self._dtype)
         return map_structure(np.asarray, self._join(_without_mask(observation), mask))
@@ -54,6 +58,24 @@ def _without_mask(observation: Nest) -> Nest:
     """Returns an observation, or its spec, as it was before a mask was added."""
     others = {key: entry for key, entry in observation.items() if key != "mask"}
     return others["observation"] if others.keys() == {"observation"} else others
+
+
+class ActionNotAllowedError(tf.errors.InvalidArgumentError, ValueError):
+    """An action is not available in its row, as TF-Agents and this package say it."""
+
+
+class _RandomMaskOfTensorFlow(RandomActionMask):
+    """The wrapper that refuses actions by the class of error that TF-Agents has for it."""
+
+    def _state_owner(self) -> str:
+        return RandomActionMask.__name__
+
+    def _check_action(self, action: Nest) -> Indices:
+        checked = check_indices(action, self._batch_size, self._num_actions)
+        try:
+            return check_available(checked, self._mask_now())
+        except ValueError as error:
+            raise ActionNotAllowedError(None, None, str(error)) from error
 
 
 @configurable
@@ -75,7 +97,7 @@ class BernoulliActionMaskTFEnvironment(BanditTFPyEnvironment):
         action_probability: float,
     ) -> None:
         env = bandit_of("original_environment", original_environment)
-        masked = RandomActionMask(env, action_probability)
+        masked = _RandomMaskOfTensorFlow(env, action_probability)
         super().__init__(_JoinedMask(masked, action_constraint_join_fn, np.int32))
         self._original_environment = original_environment
 
@@ -132,6 +154,9 @@ class _RandomBandit(BanditPyEnvironment[Array]):
         self._observations = observations
         self._rewards = rewards
 
+    def _state_owner(self) -> str:
+        return "RandomBanditEnvironment"
+
     def _initial_state(self, rng: Rng) -> Array:
         return draw(rng, self._observations)
 
@@ -147,6 +172,8 @@ class _RandomBandit(BanditPyEnvironment[Array]):
 
 class RandomBanditEnvironment(BanditTFPyEnvironment):
     """The replacement of TF-Agents' `RandomBanditEnvironment`: actions do not affect rewards.
+
+    As there, actions [B, ...] of any shape are taken; they count as the least one.
 
     Args:
         observation_distribution: of TensorFlow Probability, with batch shape [B].
@@ -191,3 +218,11 @@ class RandomBanditEnvironment(BanditTFPyEnvironment):
         if action_spec is not None:
             spec = map_structure(from_tf_agents_spec, action_spec)
         super().__init__(_RandomBandit(observation_distribution, reward_distribution, spec, seed))
+
+    def _taken(self, spec: tf.TensorSpec, action: tf.Tensor) -> tf.Tensor:
+        given = tf.convert_to_tensor(action)
+        shape = [self.batch_size, *spec.shape]
+        if given.shape.is_compatible_with(shape) or given.shape[:1] != shape[:1]:
+            return super()._taken(spec, given)
+        least = spec.minimum if tensor_spec.is_bounded(spec) else 0
+        return super()._taken(spec, tf.broadcast_to(least, shape))

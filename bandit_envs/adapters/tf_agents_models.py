@@ -17,12 +17,12 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as tf_trajectory
 
 from bandit_envs.adapters.tf_agents_choices import make_chooser
-from bandit_envs.adapters.tf_agents_compiled import first_time_step
+from bandit_envs.adapters.tf_agents_compiled import as_policy_takes_it, first_time_step
 from bandit_envs.adapters.tf_agents_probabilities import find_table
 from bandit_envs.adapters.tf_agents_variables import AgentVariables, Values
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import short_repr
-from bandit_envs.nests import Nest
+from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies.draws import draw_indices
 from bandit_envs.trajectories import StepType, Trajectory
 
@@ -178,18 +178,21 @@ class PyPolicyModel:
         self.num_actions = int(np.max(policy.action_spec.maximum)) + 1
         self.action_shape: tuple[int, ...] = tuple(policy.action_spec.shape)
         self.reward_spec: Nest = policy.time_step_spec.reward
+        self._observation_spec: Nest = policy.time_step_spec.observation
 
     def act(self, rng: Rng, learned: Values, observation: Nest) -> Array:
         """Returns the actions that the policy chooses, given the observation [n, ...]."""
         size = len(tf.nest.flatten(observation)[0])
-        time_step = ts.restart(observation, batch_size=size, reward_spec=self.reward_spec)
-        return np.asarray(self._policy.action(time_step).action)
+        taken = map_structure(as_policy_takes_it, self._observation_spec, observation)
+        time_step = ts.restart(taken, batch_size=size, reward_spec=self.reward_spec)
+        state = self._policy.get_initial_state(size)
+        return np.asarray(self._policy.action(time_step, state).action)
 
 
 def _check_specs(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> None:
     """Raises ValueError if a policy has a state, or actions that are no integers from 0 on."""
     name = type(policy).__name__
-    if policy.policy_state_spec != ():
+    if tf.nest.flatten(policy.policy_state_spec):
         found = f"{name} has the policy state {short_repr(policy.policy_state_spec)}"
         raise ValueError(f"{found}; expected a policy without one")
     spec = policy.action_spec

@@ -12,11 +12,16 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 from tf_agents.agents import tf_agent
+from tf_agents.environments import py_environment, tf_environment
 from tf_agents.policies import py_policy, tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents_environment import to_tf_agents_spec
+from bandit_envs.adapters.tf_agents_baselines import AnyEnvironment
+from bandit_envs.adapters.tf_agents_environment import (
+    observation_spec_for_tf_agents,
+    to_tf_agents_spec,
+)
 from bandit_envs.adapters.tf_agents_models import AgentModel, PyPolicyModel, TFPolicyModel
 from bandit_envs.adapters.tf_agents_saved_models import load_policy
 from bandit_envs.adapters.tf_agents_variables import Values
@@ -145,12 +150,21 @@ def as_policy(agent: Playable, batch_size: int = 1, seed: Seed = None) -> TFAgen
     return chosen(fixed, batch_size, seed)
 
 
-def tensor_specs(env: PyEnvironment) -> tuple[ts.TimeStep, Nest]:
+def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
     """Returns the `time_step_spec` and the `action_spec` that agents for `env` take.
 
     Args:
-        env: an environment of this package.
+        env: an environment of this package, adapted or not, or in a `TFPyEnvironment`.
     """
-    specs = map_structure(to_tf_agents_spec, env.time_step_spec())
-    action_spec = map_structure(to_tf_agents_spec, env.action_spec())
-    return tensor_spec.from_spec(ts.TimeStep(*specs)), tensor_spec.from_spec(action_spec)
+    if isinstance(env, (tf_environment.TFEnvironment, py_environment.PyEnvironment)):
+        time_step_spec = env.time_step_spec()
+        action_spec = env.action_spec()
+    elif isinstance(env, PyEnvironment):
+        seen = observation_spec_for_tf_agents(env)
+        reward_spec = map_structure(to_tf_agents_spec, env.reward_spec())
+        time_step_spec = ts.time_step_spec(seen, reward_spec)
+        action_spec = map_structure(to_tf_agents_spec, env.action_spec())
+    else:
+        expected = "expected an environment of bandit_envs, adapted or not"
+        raise TypeError(f"env is {short_repr(env)}; {expected}")
+    return tensor_spec.from_spec(time_step_spec), tensor_spec.from_spec(action_spec)

@@ -16,6 +16,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.adapters.tf_agents_compiled import (
     CompiledFunction,
     first_time_step,
+    initial_state,
     without_compilation,
 )
 from bandit_envs.arrays import Array, Floats
@@ -59,14 +60,14 @@ class ProbabilityTable:
         if not self._is_mixture:
             return np.asarray(table)
         epsilon = float(self._policy._get_epsilon())
-        explored = self._explored(observation, len(table))
+        explored = self._explored(time_step.observation, len(table))
         return np.asarray((1.0 - epsilon) * table + epsilon * explored)
 
     def _table(self, time_step: ts.TimeStep) -> tf.Tensor:
         """Returns the distribution of the policy, or of its greedy part: [n, K]."""
         policy = self._chooser
         size = tf.shape(time_step.step_type)[0]
-        chosen = policy.distribution(time_step, policy.get_initial_state(size)).action
+        chosen = policy.distribution(time_step, initial_state(policy, time_step)).action
         if isinstance(chosen, tfp.distributions.Deterministic):
             return tf.one_hot(chosen.mode(), self._num_actions)
         actions = range(self._num_actions)
@@ -97,7 +98,7 @@ class OneHotTable:
     def __init__(self, policy: tf_policy.TFPolicy) -> None:
         self._policy = policy
         self._num_actions = int(policy.action_spec.maximum) + 1
-        self._compiled = CompiledFunction(lambda step: policy.action(step).action, policy)
+        self._compiled = CompiledFunction(self._action, policy)
 
     @property
     def draws(self) -> bool:
@@ -108,6 +109,9 @@ class OneHotTable:
         """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
         chosen = self._compiled(first_time_step(self._policy, observation))
         return np.asarray(np.eye(self._num_actions)[chosen.numpy()])
+
+    def _action(self, time_step: ts.TimeStep) -> tf.Tensor:
+        return self._policy.action(time_step, initial_state(self._policy, time_step)).action
 
 
 def find_table(policy: tf_policy.TFPolicy) -> ProbabilityTable | OneHotTable | None:

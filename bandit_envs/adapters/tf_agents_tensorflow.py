@@ -85,14 +85,16 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
 
     def _step(self, actions: Nest) -> ts.TimeStep:
         # As in TF-Agents, actions may have another dtype.
-        cast = tf.nest.map_structure(
-            lambda spec, action: tf.cast(action, spec.dtype), self.action_spec(), actions
-        )
+        cast = tf.nest.map_structure(self._taken, self.action_spec(), actions)
 
         def step() -> ts.TimeStep:
             return super(BanditTFPyEnvironment, self)._step(cast)
 
         return self._clock.run(step, self.batch_size)
+
+    def _taken(self, spec: tf.TensorSpec, action: tf.Tensor) -> tf.Tensor:
+        """Returns an action as the bandit takes it."""
+        return tf.cast(action, spec.dtype)
 
 
 def bandit_of(name: str, environment: tf_py_environment.TFPyEnvironment) -> PyEnvironment:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -15,11 +16,15 @@ from tf_agents.policies import utils as policy_utilities
 from tf_agents.trajectories import policy_step, trajectory
 from tf_agents.trajectories import time_step as ts
 
+from bandit_envs.adapters.tf_agents_environment import with_boolean_mask
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest
 from bandit_envs.policies import Policy
 from bandit_envs.trajectories import StepType, Trajectory
+
+CHOICES = 100
+"""After so many choices without learning, a policy that could learn warns."""
 
 
 class TFPolicyOfPolicy(tf_policy.TFPolicy):
@@ -40,6 +45,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
         emit_log_probability: bool = False,
     ) -> None:
         self._policy = policy
+        self._num_choices = 0
         info_spec: Nest = ()
         if emit_log_probability:
             info_spec = policy_utilities.PolicyInfo()
@@ -63,8 +69,9 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
         self, time_step: ts.TimeStep, policy_state: Nest, seed: int | None
     ) -> policy_step.PolicyStep:
         def choose(*leaves: Array) -> tuple[Array, Array]:
-            found = tf.nest.pack_sequence_as(time_step, leaves)
+            found = _packed(time_step, leaves)
             action = self._policy.action(found)
+            self._warn_if_untrained()
             told = np.zeros(len(action))
             if self.emit_log_probability:
                 told = self._policy.info_of(found, action).log_probability
@@ -86,14 +93,21 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
             raise NotImplementedError(f"{name} does not know the probabilities of its actions")
 
         def tell(*leaves: Array) -> Array:
-            found = tf.nest.pack_sequence_as(time_step, leaves)
-            return self._policy.probabilities(found)
+            return self._policy.probabilities(_packed(time_step, leaves))
 
         table = tf.numpy_function(tell, tf.nest.flatten(time_step), tf.float64)
         table.set_shape([None, self._policy.num_actions])
         chosen = tfp.distributions.Categorical(probs=table, dtype=self.action_spec.dtype)
         info = self._info(time_step, chosen.mode())
         return policy_step.PolicyStep(chosen, policy_state, info)
+
+    def _warn_if_untrained(self) -> None:
+        """Warns, once, of a policy that could learn and has chosen often without it."""
+        self._num_choices += 1
+        if self._num_choices == CHOICES and self._policy.is_untrained:
+            found = f"{type(self._policy).__name__} has acted {CHOICES} times and learned nothing"
+            advice = "put policy_observer(policy) among the observers of the driver"
+            warnings.warn(f"{found}; {advice}", stacklevel=2)
 
     def _info(self, time_step: ts.TimeStep, action: tf.Tensor) -> Nest:
         """Returns what the info tells of actions but for their probabilities."""
@@ -117,7 +131,8 @@ def as_tf_policy(
     Drivers, metrics and replay buffers of TF-Agents take it; drivers of Python take it in a
     `PyTFEagerPolicy`. Its info is TF-Agents' `PolicyInfo`, or `PerArmPolicyInfo` with the features
     of the item chosen, so that an agent can train on its trajectories. To let it learn, put
-    `policy_observer(policy)` among the observers.
+    `policy_observer(policy)` among the observers; a policy that has acted 100 times without having
+    learned warns.
 
     It draws by its own generator. Its state is not in checkpoints of TensorFlow: `save_state`
     writes it.
@@ -148,6 +163,12 @@ def as_tf_policy(
     return TFPolicyOfPolicy(policy, time_step_spec, action_spec, emit_log_probability)
 
 
+def _packed(nest: Nest, leaves: Sequence[Array]) -> Nest:
+    """Returns leaves as a time step or trajectory of this package, with a mask of booleans."""
+    found = tf.nest.pack_sequence_as(nest, leaves)
+    return found._replace(observation=with_boolean_mask(found.observation))
+
+
 def policy_observer(policy: Policy) -> Callable[[trajectory.Trajectory], tf.Operation]:
     """Returns an observer by which a policy of this package learns in TF-Agents' drivers.
 
@@ -159,7 +180,7 @@ def policy_observer(policy: Policy) -> Callable[[trajectory.Trajectory], tf.Oper
 
     def observe(step: trajectory.Trajectory) -> tf.Operation:
         def learn(*leaves: Array) -> None:
-            found = tf.nest.pack_sequence_as(step, [np.asarray(leaf) for leaf in leaves])
+            found = _packed(step, [np.asarray(leaf) for leaf in leaves])
             if not np.all(found.next_step_type == StepType.FIRST):
                 policy.learn(Trajectory(*found))
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from bandit_envs.arrays import read_only
-from bandit_envs.base.checks import check_integer
+from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.made_with import made_with
 from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
@@ -221,3 +221,15 @@ def read_only_time_step(time_step: Fields) -> Fields:
     fields = read_only(step_type), show(reward), read_only(discount), show(observation)
     shown: Fields = new_tuple(type(time_step), fields)
     return shown
+
+
+def check_environment(env: Any) -> PyEnvironment:
+    """Returns `env`; TypeError if it is no `PyEnvironment`, such as one that is adapted already."""
+    if isinstance(env, PyEnvironment):
+        return env
+    is_wrapper = not isinstance(env, type) and callable(getattr(env, "wrapped_env", None))
+    wrapped = env.wrapped_env() if is_wrapper else None
+    if isinstance(wrapped, PyEnvironment):
+        found = f"env is a {type(env).__name__}, which adapts {wrapped.name} already"
+        raise TypeError(f"{found}; expected a PyEnvironment, such as its wrapped_env()")
+    raise TypeError(f"env is {short_repr(env)}; expected a PyEnvironment")

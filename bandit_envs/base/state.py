@@ -90,7 +90,7 @@ class Stateful:
 
         It can be pickled, and written with `save_state`.
         """
-        return SavedState(self._owner(), self._state_key(), copy.deepcopy(self._state))
+        return SavedState(self._state_owner(), self._state_key(), copy.deepcopy(self._state))
 
     def set_state(self, state: Any) -> None:
         """Returns to a `state` of `get_state`: from there on, everything repeats bit for bit.
@@ -100,8 +100,8 @@ class Stateful:
         """
         self._state = self._restored(state)
 
-    def _owner(self) -> str:
-        """Returns what the object is: its saved states belong to others of the same kind only."""
+    def _state_owner(self) -> str:
+        """Returns the name of the class that the object and its saved states must share."""
         return type(self).__name__
 
     def _state_key(self) -> dict[str, int | None]:
@@ -112,7 +112,7 @@ class Stateful:
         """Returns a copy of the content of a saved state, or raises and changes nothing."""
         if not isinstance(state, SavedState):
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
-        expected = self._owner(), self._state_key()
+        expected = self._state_owner(), self._state_key()
         if (state.owner, state.sizes) != expected:
             found = f"state belongs to a {state.owner} with {state.sizes}"
             raise ValueError(f"{found}; expected a {expected[0]} with {expected[1]}")
@@ -121,7 +121,7 @@ class Stateful:
             content = self._decoded(content)
             self._check_content(content)
         except Exception as error:  # an edited state may make the checks raise anything
-            raise ValueError(f"state does not fit {type(self).__name__}: {error}") from error
+            raise ValueError(f"state does not fit {self._state_owner()}: {error}") from error
         return content
 
     def _decoded(self, content: Any) -> Any:

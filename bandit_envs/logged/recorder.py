@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Array, Mask
 from bandit_envs.base.bandit_py_environment import available_actions, is_bandit
 from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.datasets.folders import list_visible
 from bandit_envs.logged.files import read_log, write_log
 from bandit_envs.logged.log import BanditLog, join_nests
@@ -74,7 +74,9 @@ class LogRecorder:
     ) -> None:
         self._num_actions = check_integer("num_actions", num_actions, minimum=0)
         self._chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
-        if env is not None and not (isinstance(env, PyEnvironment) and is_bandit(env)):
+        if env is not None:
+            check_environment(env)
+        if env is not None and not is_bandit(env):
             raise TypeError(f"env is {short_repr(env)}; expected a bandit, or a wrapper of one")
         if env is not None and self._num_actions == 0:
             raise ValueError("env is given; real numbers have no table of expected rewards")

@@ -149,7 +149,7 @@ class ContextualPolicy(Policy):
             return self._available(observation)
         return available_actions(observation, self.num_actions)
 
-    def _owner(self) -> str:
+    def _state_owner(self) -> str:
         return f"{type(self).__name__}({_name_of(self.model)}, {_name_of(self.rule)})"
 
     def _state_key(self) -> dict[str, int | None]:

@@ -6,7 +6,7 @@ import abc
 
 import numpy as np
 
-from bandit_envs.arrays import Indices, Mask
+from bandit_envs.arrays import Array, Indices, Mask, read_only
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_available, check_indices, check_integer, check_number
 from bandit_envs.base.known_means import Choice, Means, MeansOfTable
@@ -42,6 +42,10 @@ class MaskingWrapper(Wrapper):
     def action_spec(self) -> BoundedArraySpec:
         spec: BoundedArraySpec = self._env.action_spec()
         return spec.replace(maximum=self._num_actions - 1)
+
+    def expected_rewards_for(self, observation: Nest) -> Array:
+        known = MeansOfTable(self._name, super().expected_rewards_for(observation))
+        return read_only(self._masked(known, observation["mask"]).table)
 
     @abc.abstractmethod
     def _draw_mask(self, available: Mask | None) -> Mask:

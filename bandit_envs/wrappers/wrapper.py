@@ -10,7 +10,7 @@ from bandit_envs.arrays import Array, check_result, read_only
 from bandit_envs.base.bandit_py_environment import is_bandit
 from bandit_envs.base.known_means import Choice, KnownMeans, MappedMeans, Means
 from bandit_envs.base.memo import Memo
-from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
+from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
 from bandit_envs.base.state import SavedState
 from bandit_envs.nests import Nest
 from bandit_envs.rendering import Knowledge
@@ -53,8 +53,7 @@ class Wrapper(KnownMeans, PyEnvironment):
     """As of a bandit. Set it in a wrapper that makes its own environment, for use in studies."""
 
     def __init__(self, env: PyEnvironment) -> None:
-        if not isinstance(env, PyEnvironment):
-            raise TypeError(f"env is {env!r}; expected a PyEnvironment")
+        check_environment(env)
         name = f"{type(self).__name__}({env.name})"
         super().__init__(batch_size=env.batch_size, seed=env.np_random, name=name)
         self._env = env

@@ -26,13 +26,11 @@ def neural_with_masks(env, seed):
         ),
         optimizer=tf.compat.v1.train.AdamOptimizer(0.05),
         epsilon=0.2,
-        observation_and_action_constraint_splitter=_split if has_mask else None,
+        observation_and_action_constraint_splitter=context_and_mask if has_mask else None,
     )
     return as_policy(agent, env.batch_size, seed)
 
 
-def _split(observation):
-    """The context and the mask, of specs too. TF-Agents takes masks of integers."""
-    mask = observation["mask"]
-    is_spec = isinstance(mask, tf.TensorSpec)
-    return observation["observation"], mask if is_spec else tf.cast(mask, tf.int32)
+def context_and_mask(observation):
+    """The context and the mask, of specs too."""
+    return observation["observation"], observation["mask"]

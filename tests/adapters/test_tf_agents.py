@@ -16,12 +16,16 @@ from tf_agents.specs import array_spec, tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs import (
+    ArraySpec,
+    BanditPyEnvironment,
     KArmedTestbed,
     OutcomeStream,
     OutcomeTableBandit,
     PiecewiseBernoulliPyEnvironment,
+    RandomPolicy,
     StationaryStochasticPerArmPyEnvironment,
     StationaryStochasticPyEnvironment,
+    StepDriver,
 )
 from bandit_envs.adapters.tf_agents import (
     TFAgentsBanditEnvironment,
@@ -251,6 +255,102 @@ def test_what_is_no_environment_of_this_package_is_refused(env):
         as_tf_agents(env)
 
 
+@pytest.mark.parametrize("wrap", [lambda env: env, tf_py_environment.TFPyEnvironment])
+def test_an_environment_that_is_adapted_already_is_named_where_none_is_expected(wrap):
+    adapted = wrap(as_tf_agents(k_armed()))
+    name = type(adapted).__name__
+    with pytest.raises(TypeError, match=f"env is a {name}, which is .* of TF-Agents already"):
+        as_tf_agents(adapted)
+    with pytest.raises(TypeError, match=rf"env is a {name}, .* such as its wrapped_env\(\)"):
+        StepDriver(adapted, RandomPolicy(num_actions=K, batch_size=B))
+
+
+class Halves(BanditPyEnvironment):
+    """Shows a number and a mask of the actions on its side of the middle; action a pays a."""
+
+    def __init__(self, **keywords):
+        spec = {
+            "mask": ArraySpec((K,), np.bool_, "mask"),
+            "number": ArraySpec((), np.float32, "number"),
+            "flag": ArraySpec((), np.bool_, "flag"),
+        }
+        super().__init__(spec, K, **{"batch_size": B, "seed": 0, **keywords})
+
+    def _initial_state(self, rng):
+        return rng.normal(size=self.batch_size).astype(np.float32)
+
+    def _next_state(self, rng, number, action):
+        return self._initial_state(rng)
+
+    def _observe(self, number):
+        return {"mask": self._available(number), "number": number, "flag": number > 0}
+
+    def _available(self, number):
+        return (np.arange(K) < K // 2) == (number < 0)[:, np.newaxis]
+
+    def _state_of(self, observation):
+        return observation["number"]
+
+    def _expected_rewards(self, number):
+        return np.tile(np.arange(K, dtype=np.float32), (len(number), 1))
+
+    def _draw_rewards(self, rng, number, action):
+        return action.astype(np.float32)
+
+
+MASKED = {
+    "a mask of its own": Halves,
+    "a mask of its own, and a horizon": lambda: Halves(horizon=3),
+    "a wrapper's mask": lambda: RandomActionMask(k_armed(), 0.5),
+    "a wrapper's mask of items": lambda: RandomActionMask(per_arm(), 0.5),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.* has a horizon")
+@pytest.mark.parametrize("make", MASKED.values(), ids=MASKED)
+def test_masks_are_of_int32_as_those_of_tf_agents(make):
+    env, adapted = make(), as_tf_agents(make())
+    spec = adapted.observation_spec()["mask"]
+    assert (spec.shape, spec.dtype, spec.name) == ((K,), np.int32, "mask")
+    steps = [(env.reset(), adapted.reset())]
+    for _ in range(4):
+        action = env.current_time_step().observation["mask"].argmax(axis=1)
+        steps.append((env.step(action), adapted.step(action)))
+    for time_step, seen in steps:
+        assert seen.observation["mask"].dtype == np.int32
+        assert np.array_equal(seen.observation["mask"], time_step.observation["mask"])
+        assert not seen.observation["mask"].flags.writeable
+        others = [key for key in seen.observation if key != "mask"]
+        for key in others:
+            assert seen.observation[key].dtype == time_step.observation[key].dtype
+    assert tensors_equal(adapted.current_time_step(), steps[-1][1])
+    adapted.set_state(adapted.get_state())
+    assert tensors_equal(adapted.current_time_step(), steps[-1][1])
+
+
+def test_a_subclass_of_an_adapted_bandit_sees_masks_of_int32():
+    class Mine(TFAgentsBanditEnvironment):
+        def _apply_action(self, action):
+            return 2.0 * super()._apply_action(action)
+
+    adapted = Mine(Halves())
+    mask = adapted.reset().observation["mask"]
+    time_step = adapted.step(mask.argmax(axis=1))
+    assert time_step.reward.tolist() == (2.0 * mask.argmax(axis=1)).tolist()
+    assert time_step.observation["mask"].dtype == np.int32
+    assert adapted._observe()["mask"].dtype == np.int32
+
+
+@pytest.mark.parametrize("make", [Halves, lambda: RandomActionMask(Halves(), 0.5)])
+def test_baselines_of_a_bandit_with_masks_are_what_is_optimal(make):
+    env = make()
+    environment = tf_py_environment.TFPyEnvironment(as_tf_agents(env))
+    optimal_reward, optimal_action = optimal_reward_fn(environment), optimal_action_fn(environment)
+    observation = environment.reset().observation
+    np.testing.assert_array_equal(optimal_reward(observation), env.optimal_reward())
+    np.testing.assert_array_equal(optimal_action(observation), env.optimal_action())
+
+
 def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
     with pytest.warns(UserWarning, match="k_armed_testbed has a horizon, so bandit agents"):
         as_tf_agents(k_armed(horizon=3))
@@ -258,16 +358,28 @@ def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
         TFAgentsBanditEnvironment(k_armed(horizon=3))
 
 
-@pytest.mark.parametrize("value", [None, "1"])
-def test_importing_it_says_what_keras_needs(value):
+@pytest.mark.parametrize(
+    ("module", "value"),
+    [
+        ("bandit_envs.adapters.tf_agents", None),
+        ("bandit_envs.adapters.tf_agents", "1"),
+        ("bandit_envs.adapters.tf_agents_examples", None),
+    ],
+)
+def test_importing_it_says_what_keras_needs(module, value, tmp_path):
     is_late = tf.__version__ >= "2.16"
     environment = {key: os.environ[key] for key in os.environ if key != "TF_USE_LEGACY_KERAS"}
     if value is not None:
         environment["TF_USE_LEGACY_KERAS"] = value
-    command = [sys.executable, "-c", "import bandit_envs.adapters.tf_agents"]
+    script = tmp_path / "users_script.py"
+    script.write_text(f"import {module}\n")
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    command = [sys.executable, str(script)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == (is_late or value is None)
     assert ("TF_USE_LEGACY_KERAS" in done.stderr) == (is_late == (value is None))
+    if is_late and value is None:
+        assert "users_script.py:1: UserWarning: networks and neural agents" in done.stderr
 
 
 @pytest.mark.parametrize("adapt", [as_tf_agents, lambda env: env], ids=["adapted", "as it is"])

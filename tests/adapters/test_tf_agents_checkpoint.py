@@ -16,15 +16,24 @@ import tensorflow_probability as tfp
 from tf_agents.bandits.agents.examples.v2 import trainer
 from tf_agents.drivers import dynamic_episode_driver, dynamic_step_driver
 from tf_agents.environments import tf_py_environment, wrappers
+from tf_agents.metrics import tf_metrics
 from tf_agents.policies import random_tf_policy
 from tf_agents.specs import array_spec
 
 from bandit_envs import KArmedTestbed, load_state, save_state
 from bandit_envs.adapters import tf_agents as adapter
+from bandit_envs.sampling import Normal
 from bandit_envs.wrappers import RandomActionMask
 
 from .resumed_run import AGENTS, Run
-from .test_tf_agents_tensorflow_bandits import drifting, piecewise, remainders
+from .test_tf_agents_tensorflow_bandits import (
+    deterministic,
+    drifting,
+    piecewise,
+    random_environment,
+    remainders,
+)
+from .test_tf_agents_tensorflow_bandits import masked as random_masks
 
 ROOT = Path(__file__).parents[2]
 K = 4
@@ -261,7 +270,10 @@ def test_the_trainer_goes_on_with_an_agent_that_has_its_environment(tmp_path):
     ("environment", "error"),
     [
         (KArmedTestbed(K), "expected a TFPyEnvironment"),
-        (adapter.as_tf_agents(KArmedTestbed(K)), "expected a TFPyEnvironment"),
+        (
+            adapter.as_tf_agents(KArmedTestbed(K)),
+            r"is a TFAgentsBanditEnvironment; expected TFPyEnvironment\(environment\)",
+        ),
         (
             tf_py_environment.TFPyEnvironment(
                 wrappers.TimeLimit(adapter.as_tf_agents(KArmedTestbed(K, horizon=5)), 3)
@@ -291,3 +303,59 @@ def test_a_state_of_another_environment_is_refused_and_changes_nothing():
     with pytest.raises(TypeError, match="expected what TrackableEnvironment"):
         trackable.set_state(environment.pyenv.get_state())
     assert_same(time_steps(environment, 0)[0], before)
+
+
+def per_arm(batch_size):
+    env = adapter.StationaryStochasticPerArmPyEnvironment(
+        Normal(2), Normal(2), 3, lambda features: 0.0, batch_size=batch_size
+    )
+    return tf_py_environment.TFPyEnvironment(env)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (per_arm, "StationaryStochasticPerArmPyEnvironment"),
+        (lambda batch_size: drifting(5, K, batch_size), "DriftingLinearBandit"),
+        (
+            lambda batch_size: adapter.ClassificationBanditEnvironment(
+                remainders(), deterministic(tf.eye(3)), batch_size
+            ),
+            "ClassificationBanditEnvironment",
+        ),
+        (lambda batch_size: random_environment((3,), (), batch_size), "RandomBanditEnvironment"),
+        (lambda batch_size: random_masks(batch_size, K, 0.5), "RandomActionMask"),
+    ],
+)
+def test_a_refused_state_is_named_by_a_class_that_users_know(make, name):
+    other = adapter.TrackableEnvironment(make(2))
+    with pytest.raises(ValueError, match=rf"belongs to a {name} with .*; expected a {name} with"):
+        adapter.TrackableEnvironment(make(3)).set_state(other.get_state())
+
+
+def test_metrics_that_count_go_on_in_a_checkpoint_and_windows_start_empty(tmp_path):
+    def make():
+        environment = k_armed(seed=0)
+        metrics = {
+            "steps": tf_metrics.EnvironmentSteps(),
+            "episodes": tf_metrics.NumberOfEpisodes(),
+            "returns": tf_metrics.AverageReturnMetric(batch_size=2),
+        }
+        policy = random_tf_policy.RandomTFPolicy(
+            environment.time_step_spec(), environment.action_spec()
+        )
+        driver = dynamic_step_driver.DynamicStepDriver(
+            environment, policy, list(metrics.values()), num_steps=10
+        )
+        return metrics, driver, tf.train.Checkpoint(**metrics)
+
+    metrics, driver, checkpoint = make()
+    driver.run()
+    assert metrics["returns"].result() != 0.0
+    path = checkpoint.save(str(tmp_path / "run"))
+    restored, _, checkpoint = make()
+    checkpoint.restore(path)
+    for name in ("steps", "episodes"):
+        assert metrics[name].result() > 0
+        assert restored[name].result() == metrics[name].result()
+    assert restored["returns"].result() == 0.0

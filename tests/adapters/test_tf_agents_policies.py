@@ -7,15 +7,27 @@ pytest.importorskip("tf_agents")
 
 import tensorflow as tf
 from tf_agents.agents.dqn import dqn_agent
-from tf_agents.bandits.agents import exp3_mixture_agent, lin_ucb_agent, ranking_agent
+from tf_agents.bandits.agents import (
+    bernoulli_thompson_sampling_agent,
+    exp3_mixture_agent,
+    greedy_multi_objective_neural_agent,
+    lin_ucb_agent,
+    linear_thompson_sampling_agent,
+    neural_epsilon_greedy_agent,
+    ranking_agent,
+)
+from tf_agents.bandits.multi_objective import multi_objective_scalarizer
 from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.bandits.policies import categorical_policy
-from tf_agents.networks import q_network
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import tf_py_environment
+from tf_agents.networks import q_network, q_rnn_network
 from tf_agents.policies import (
     epsilon_greedy_policy,
     greedy_policy,
     policy_saver,
     py_tf_eager_policy,
+    q_policy,
     random_py_policy,
     tf_policy,
 )
@@ -33,7 +45,7 @@ from bandit_envs import (
     save_state,
 )
 from bandit_envs.adapters import tf_agents_examples as examples
-from bandit_envs.adapters.tf_agents import as_policy, tensor_specs
+from bandit_envs.adapters.tf_agents import as_policy, as_tf_agents, tensor_specs
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.environments.ranking import FeedbackModel, RankingPyEnvironment
 from bandit_envs.environments.ranking import ranking as ranking_env
@@ -41,7 +53,9 @@ from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
 from bandit_envs.logged import LogRecorder, probabilities_of
 from bandit_envs.sampling import Normal
 from bandit_envs.testing import PolicyContract
+from bandit_envs.wrappers import RandomActionMask
 from tests.adapters import agents
+from tests.adapters.examples import TwoRewards
 
 B = 5
 
@@ -277,6 +291,144 @@ def test_a_saved_policy_that_draws_does_so_anew_each_time(tmp_path):
     assert (abs(frequencies - 1 / 3) < 0.15).all()
 
 
+def bernoulli_thompson_sampling(env, seed):
+    """An agent whose policy reads the number of rows while it is compiled."""
+    agent = bernoulli_thompson_sampling_agent.BernoulliThompsonSamplingAgent(*tensor_specs(env))
+    return as_policy(agent, env.batch_size, seed)
+
+
+@pytest.mark.slow
+class TestBernoulliThompsonSampling(PolicyContract):
+    num_steps = 12
+
+    def make_policy(self, env, seed):
+        if isinstance(env.observation_spec(), dict):
+            raise ValueError("it takes no masks without a splitter")
+        return bernoulli_thompson_sampling(env, seed)
+
+    def make_environment(self, batch_size, seed):
+        return BernoulliPyEnvironment([0.1, 0.5, 0.9], batch_size, seed=seed)
+
+
+def test_thompson_sampling_finds_the_best_action_and_repeats_from_a_file(tmp_path):
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], B, seed=0)
+    policy = bernoulli_thompson_sampling(env, 1)
+    assert not policy.knows_probabilities
+    StepDriver(env, policy, [policy], 60).run()
+    frequencies = drawn(policy, env)
+    assert (frequencies[:, 2] > 0.8).all()
+    save_state(tmp_path / "policy.npz", policy.get_state())
+    other = bernoulli_thompson_sampling(env, 2)
+    other.set_state(load_state(tmp_path / "policy.npz"))
+    assert np.array_equal(drawn(other, env), drawn(policy, env))
+
+
+def test_a_saved_thompson_sampling_acts(tmp_path):
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], B, seed=0)
+    agent = bernoulli_thompson_sampling_agent.BernoulliThompsonSamplingAgent(*tensor_specs(env))
+    policy_saver.PolicySaver(agent.policy, batch_size=B).save(str(tmp_path))
+    assert as_policy(tmp_path, B).action(env.reset()).shape == (B,)
+
+
+def multi_objective(env, seed):
+    """An agent whose policy has a state in which there is nothing."""
+    time_step_spec, action_spec = tensor_specs(env)
+    tf.random.set_seed(seed)
+    networks = [
+        q_network.QNetwork(time_step_spec.observation, action_spec, fc_layer_params=())
+        for _ in range(2)
+    ]
+    loss = tf.compat.v1.losses.mean_squared_error
+    agent = greedy_multi_objective_neural_agent.GreedyMultiObjectiveNeuralAgent(
+        time_step_spec,
+        action_spec,
+        scalarizer=multi_objective_scalarizer.LinearScalarizer([1.0, 0.0]),
+        objective_network_and_loss_fn_sequence=[(network, loss) for network in networks],
+        optimizer=tf.compat.v1.train.AdamOptimizer(0.5),
+    )
+    return agent, as_policy(agent, env.batch_size, seed)
+
+
+def test_an_agent_with_several_objectives_learns_and_is_saved(tmp_path):
+    env = TwoRewards(batch_size=20, seed=0)
+    agent, policy = multi_objective(env, 0)
+    explorer = EpsilonGreedyPolicy(1.0, num_actions=5, batch_size=20, seed=0)
+    StepDriver(env, explorer, [policy], 100).run()
+    time_step = env.current_time_step()
+    assert policy.action(time_step).tolist() == [4] * 20  # pays [4, -4], of which the first counts
+    assert policy.probabilities(time_step)[:, 4].tolist() == [1.0] * 20
+    policy_saver.PolicySaver(agent.policy).save(str(tmp_path))
+    assert as_policy(tmp_path, 20).action(time_step).tolist() == [4] * 20
+    eager = py_tf_eager_policy.PyTFEagerPolicy(agent.policy, batch_time_steps=False)
+    assert as_policy(eager, 20).action(time_step).tolist() == [4] * 20
+
+
+def test_a_policy_with_a_state_is_refused():
+    env = BernoulliPyEnvironment([0.1, 0.9], B, seed=0)
+    time_step_spec, action_spec = tensor_specs(env)
+    network = q_rnn_network.QRnnNetwork(
+        time_step_spec.observation,
+        action_spec,
+        input_fc_layer_params=(2,),
+        lstm_size=(2,),
+        output_fc_layer_params=(2,),
+    )
+    policy = q_policy.QPolicy(time_step_spec, action_spec, network)
+    with pytest.raises(ValueError, match=r"the policy state .*; expected a policy without one"):
+        as_policy(policy, B)
+
+
+def masked_bandit(seed=0):
+    return RandomActionMask(LogisticContextBandit(4, 3, B, seed=seed), 0.5)
+
+
+def masked_lin_ucb(specs):
+    return lin_ucb_agent.LinearUCBAgent(
+        *specs, observation_and_action_constraint_splitter=agents.context_and_mask
+    )
+
+
+def masked_thompson_sampling(specs):
+    return linear_thompson_sampling_agent.LinearThompsonSamplingAgent(
+        *specs, observation_and_action_constraint_splitter=agents.context_and_mask
+    )
+
+
+def masked_bernoulli(specs):
+    return bernoulli_thompson_sampling_agent.BernoulliThompsonSamplingAgent(
+        *specs, observation_and_action_constraint_splitter=agents.context_and_mask
+    )
+
+
+def masked_neural(specs):
+    network = q_network.QNetwork(specs[0].observation["observation"], specs[1])
+    return neural_epsilon_greedy_agent.NeuralEpsilonGreedyAgent(
+        *specs,
+        reward_network=network,
+        optimizer=tf.compat.v1.train.AdamOptimizer(0.05),
+        epsilon=0.2,
+        observation_and_action_constraint_splitter=agents.context_and_mask,
+    )
+
+
+@pytest.mark.parametrize(
+    "make", [masked_lin_ucb, masked_thompson_sampling, masked_bernoulli, masked_neural]
+)
+def test_agents_take_our_masks_in_our_driver_and_in_that_of_tf_agents(make):
+    seen = []
+    env = masked_bandit()
+    policy = as_policy(make(tensor_specs(env)), B, seed=0)
+    StepDriver(env, policy, [policy, seen.append], 10).run()
+    environment = tf_py_environment.TFPyEnvironment(as_tf_agents(masked_bandit()))
+    agent = make(tensor_specs(environment))
+    dynamic_step_driver.DynamicStepDriver(
+        environment, agent.collect_policy, [seen.append], num_steps=10 * B
+    ).run()
+    assert len(seen) == 20
+    for step in seen:
+        assert np.asarray(step.observation["mask"])[np.arange(B), step.action].all()
+
+
 def test_policies_of_python_act():
     env = BernoulliPyEnvironment([0.1, 0.5, 0.9], B, seed=0)
     eager = py_tf_eager_policy.PyTFEagerPolicy(
@@ -336,6 +488,20 @@ def test_the_specs_of_an_environment_are_those_of_its_tensors():
     assert isinstance(time_step_spec, ts.TimeStep)
     assert time_step_spec.observation["per_arm"].shape == (6, 4)
     assert int(action_spec.maximum) == 5
+
+
+@pytest.mark.parametrize(
+    "make",
+    [items, masked_bandit, lambda: RankingPyEnvironment(Normal(2), Normal(2), 5, 2, np.eye(2))],
+)
+def test_an_environment_has_the_same_specs_adapted_or_not(make):
+    env = make()
+    adapted = as_tf_agents(env)
+    expected = tensor_specs(env)
+    assert tensor_specs(adapted) == expected
+    assert tensor_specs(tf_py_environment.TFPyEnvironment(adapted)) == expected
+    with pytest.raises(TypeError, match="env is 5; expected an environment"):
+        tensor_specs(5)
 
 
 def test_an_agent_learns_from_another_policys_steps():

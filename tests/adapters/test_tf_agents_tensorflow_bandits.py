@@ -9,13 +9,16 @@ pytest.importorskip("tf_agents")
 
 import tensorflow as tf
 import tensorflow_probability as tfp
+from tf_agents.bandits.environments import classification_environment, dataset_utilities
 from tf_agents.bandits.metrics import tf_metrics
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.policies import random_tf_policy
 from tf_agents.specs import tensor_spec
 
 from bandit_envs.adapters import tf_agents as adapter
+from bandit_envs.datasets import mushroom_rewards
 from bandit_envs.testing import assert_identical
+from tests.statistical import is_near
 
 tfd = tfp.distributions
 
@@ -246,6 +249,14 @@ def test_labels_are_rewarded_and_known_as_optimal_after_the_step():
             np.testing.assert_array_equal(environment.compute_optimal_reward(), np.ones(32))
 
 
+def test_actions_with_a_dimension_of_one_are_those_without():
+    environment = adapter.ClassificationBanditEnvironment(remainders(), deterministic(tf.eye(3)), 3)
+    for shape in ((3,), (3, 1)):
+        labels = tf.math.mod(environment.reset().observation, 3)
+        reward = environment.step(tf.reshape(labels, shape)).reward
+        np.testing.assert_array_equal(reward, np.ones(3))
+
+
 def test_rewards_are_drawn_from_the_distribution_of_the_label_and_the_action():
     means = np.array([[0.2, 0.9], [0.5, 0.0]], np.float32)
     environment = adapter.ClassificationBanditEnvironment(
@@ -385,6 +396,14 @@ def test_random_observations_and_rewards_have_their_shapes_and_vary(
     assert not np.allclose(first_reward, reward)
 
 
+def test_actions_of_any_shape_are_taken_where_rewards_do_not_depend_on_them():
+    environment = random_environment((3,), (2, 3, 4), 32)
+    environment.reset()
+    assert environment.step(tf.zeros([32])).reward.shape == (32,)
+    with pytest.raises(ValueError, match=r"shape \(31,\)"):
+        environment.step(tf.zeros([31]))
+
+
 def masked(batch_size, num_actions, probability):
     action_spec = tensor_spec.BoundedTensorSpec((), tf.int32, 0, num_actions - 1)
     observations = tfd.Independent(normal(batch_size, 2), reinterpreted_batch_ndims=1)
@@ -411,8 +430,19 @@ def test_exactly_one_action_is_allowed_if_the_probability_is_zero_and_others_are
     environment = masked(batch_size, num_actions, 0.0)
     _, mask = environment.reset().observation
     np.testing.assert_array_equal(tf.reduce_sum(mask, axis=1), np.ones(batch_size))
-    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="available"):
-        environment.step(tf.argmin(mask, axis=1))
+    wrong = tf.argmin(mask, axis=1)
+    for kind in (tf.errors.InvalidArgumentError, ValueError):
+        with pytest.raises(kind, match="available"):
+            environment.step(wrong)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="available"):
+        tf.function(environment.step)(wrong)
+
+
+def test_actions_of_other_sizes_are_refused_beside_masks_as_elsewhere():
+    environment = masked(4, 3, 0.5)
+    environment.reset()
+    with pytest.raises(ValueError, match=r"shape \(3,\); expected \(4,\)"):
+        environment.step(tf.zeros([3], tf.int32))
 
 
 def test_extra_actions_are_masked_beside_the_observation():
@@ -430,6 +460,31 @@ def test_extra_actions_are_masked_beside_the_observation():
 
 def test_rewards_of_mushrooms_and_features_of_categories_are_those_of_tf_agents():
     rewards = adapter.mushroom_reward_distribution(0.0, 5.0, -35.0, 5.0, 0.5)
-    np.testing.assert_allclose(rewards.mean, [[0.0, -15.0], [0.0, 5.0]])
-    often_bad = adapter.mushroom_reward_distribution(0.0, 5.0, -35.0, 5.0, 0.9)
-    np.testing.assert_allclose(often_bad.mean[0, 1], 0.9 * -35.0 + 0.1 * 5.0)
+    theirs = dataset_utilities.mushroom_reward_distribution(0.0, 5.0, -35.0, 5.0, 0.5)
+    assert type(rewards) is type(theirs)
+    np.testing.assert_allclose(rewards.mean(), theirs.mean())
+    often_bad = adapter.mushroom_reward_distribution(0.0, 5.0, -35.0, 4.0, 0.9)
+    np.testing.assert_allclose(often_bad.mean()[0, 1], 0.9 * -35.0 + 0.1 * 4.0, rtol=1e-6)
+    table = mushroom_rewards(0.0, 5.0, -35.0, 4.0, 0.9)
+    np.testing.assert_allclose(often_bad.mean(), table.mean, rtol=1e-6)
+    drawn = often_bad.sample(4000, seed=1).numpy()
+    assert set(np.unique(drawn[:, 0, 1])) == {-35.0, 4.0}
+    assert is_near(drawn[:, 0, 1] == -35.0, 0.9)
+
+
+@pytest.mark.parametrize(
+    "environment_class",
+    [
+        adapter.ClassificationBanditEnvironment,
+        classification_environment.ClassificationBanditEnvironment,
+    ],
+)
+def test_rewards_of_mushrooms_are_taken_by_our_environment_and_by_that_of_tf_agents(
+    environment_class,
+):
+    rewards = adapter.mushroom_reward_distribution(0.0, 5.0, -35.0, 4.0, 1.0)
+    contexts = np.zeros((2, 1), np.float32)
+    examples = tf.data.Dataset.from_tensor_slices((contexts, np.arange(2, dtype=np.int32)))
+    environment = environment_class(examples, rewards, 2)
+    environment.reset()
+    assert environment.step(tf.ones([2], tf.int32)).reward.numpy().tolist() == [-35.0, 5.0]

@@ -18,6 +18,7 @@ from bandit_envs import (
     KArmedTestbed,
     LinearThompsonSamplingPolicy,
     LinUCBPolicy,
+    RandomPolicy,
     RandomSlatePolicy,
     StepDriver,
 )
@@ -30,6 +31,7 @@ from bandit_envs.adapters.tf_agents import (
 )
 from bandit_envs.environments.ranking import ranking
 from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
+from bandit_envs.wrappers import RandomActionMask
 
 B = 4
 
@@ -131,3 +133,48 @@ def test_what_does_not_fit_is_refused():
     thompson = LinearThompsonSamplingPolicy(observation_spec=env.observation_spec())
     with pytest.raises(NotImplementedError, match="does not know the probabilities"):
         as_tf_policy(thompson, *specs, emit_log_probability=True)
+
+
+def driven(ours, env, observers, num_steps):
+    environment = tf_py_environment.TFPyEnvironment(as_tf_agents(env))
+    policy = as_tf_policy(ours, *tensor_specs(env))
+    driver = dynamic_step_driver.DynamicStepDriver(
+        environment, policy, observers, num_steps=num_steps * env.batch_size
+    )
+    driver.run()
+    driver.run()
+
+
+def test_a_policy_that_never_learns_warns_once():
+    env = KArmedTestbed(3, batch_size=B, seed=0)
+    with pytest.warns(UserWarning, match="learned nothing; put policy_observer") as caught:
+        driven(greedy(env), env, [], 120)
+    found = [str(each.message) for each in caught]
+    assert len([text for text in found if "learned nothing" in text]) == 1
+
+
+@pytest.mark.filterwarnings("error:EpsilonGreedyPolicy has acted")
+@pytest.mark.filterwarnings("error:RandomPolicy has acted")
+def test_policies_that_learn_and_those_that_cannot_do_not_warn():
+    env = KArmedTestbed(3, batch_size=B, seed=0)
+    ours = greedy(env)
+    driven(ours, env, [policy_observer(ours)], 120)
+    driven(RandomPolicy(num_actions=3, batch_size=B, seed=0), env, [], 120)
+
+
+def test_a_policy_of_this_package_sees_masks_of_booleans():
+    env = RandomActionMask(KArmedTestbed(3, batch_size=B, seed=0), 0.5)
+    seen = []
+
+    class Watching(EpsilonGreedyPolicy):
+        def _learn(self, learned, trajectory):
+            seen.append(trajectory)
+            return super()._learn(learned, trajectory)
+
+    ours = Watching(0.3, num_actions=3, batch_size=B, seed=0)
+    driven(ours, env, [policy_observer(ours)], 5)
+    assert len(seen) == 10
+    for step in seen:
+        mask = step.observation["mask"]
+        assert mask.dtype == np.bool_
+        assert mask[np.arange(B), step.action].all()

@@ -5,6 +5,7 @@ import pytest
 
 from bandit_envs import (
     ArraySpec,
+    BanditPyEnvironment,
     ExtraDisabledActions,
     KArmedTestbed,
     OptimalActionMetric,
@@ -182,3 +183,40 @@ def test_expected_rewards_that_are_integers_can_be_masked():
     env.reset()
     assert env.expected_rewards().tolist() == [[1, 2, 3, -np.inf]] * 3
     assert env.optimal_action().tolist() == [2, 2, 2]
+
+
+class Halves(BanditPyEnvironment):
+    """Shows a number, and a mask of the actions on its side; action a pays a."""
+
+    def __init__(self, **keywords):
+        spec = {"mask": ArraySpec((4,), np.bool_), "number": ArraySpec((), np.float32)}
+        super().__init__(spec, 4, **keywords)
+
+    def _initial_state(self, rng):
+        return rng.normal(size=self.batch_size).astype(np.float32)
+
+    def _observe(self, number):
+        return {"mask": self._available(number), "number": number}
+
+    def _available(self, number):
+        return (np.arange(4) < 2) == (number < 0)[:, np.newaxis]
+
+    def _state_of(self, observation):
+        return observation["number"]
+
+    def _expected_rewards(self, number):
+        return np.tile(np.arange(4.0, dtype=np.float32), (len(number), 1))
+
+    def _draw_rewards(self, rng, number, action):
+        return action.astype(np.float32)
+
+
+def test_what_an_observation_determines_is_masked_as_the_observation_says():
+    env = RandomActionMask(Halves(batch_size=50, seed=0), 0.5)
+    observation = env.reset().observation
+    means = env.expected_rewards_for(observation)
+    np.testing.assert_array_equal(means > -np.inf, observation["mask"])
+    np.testing.assert_array_equal(means, env.expected_rewards())
+    assert means.dtype == np.float32
+    few = {key: leaf[:7] for key, leaf in observation.items()}
+    np.testing.assert_array_equal(env.expected_rewards_for(few), means[:7])
