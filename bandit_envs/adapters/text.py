@@ -141,7 +141,8 @@ class TextPolicy(Policy):
 
     Each row is a conversation of its own: its prompt tells the scenario and what the row has
     played. All rows are asked in one call. What an agent answers depends on itself: use an
-    `AnswerCache` to make a run repeatable. Probabilities are unknown; `estimated_probabilities`
+    `AnswerCache` to make a run repeatable. If a call fails, or no answer can be read, the policy
+    stays as it was, and may be asked again. Probabilities are unknown; `estimated_probabilities`
     asks again and again.
 
     Args:
@@ -208,31 +209,49 @@ class TextPolicy(Policy):
         return learned
 
     def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
+        before = rng.bit_generator.state
+        try:
+            return draw_indices(rng, self._answered(rng, learned, time_step))
+        except BaseException:  # calls fail, and asking again must draw the same numbers
+            rng.bit_generator.state = before
+            raise
+
+    def _answered(self, rng: Rng, learned: Any, time_step: TimeStep) -> Floats:
+        """Returns the probabilities of actions that the answers tell: [B, K]."""
         prompts = self._prompts(learned, time_step)
         available = self._available(time_step.observation)
         probabilities = np.zeros(self._table_shape)
+        draws: list[list[int]] = [[] for _ in prompts]
         pending = list(range(self.batch_size))
         for attempt in range(self._retries + 1):
-            answers = self._ask(rng, [prompts[row] for row in pending])
+            for row, draw in zip(pending, rng.integers(2**63, size=len(pending)).tolist()):
+                draws[row].append(draw)
+            asked = [prompts[row] for row in pending]
+            answers = self._ask(asked, [draws[row][-1] for row in pending])
             unreadable = []
             for row, answer in zip(pending, answers):
                 try:
                     probabilities[row] = self._prompter.read(answer, available, row)
                 except UnreadableAnswerError as error:
                     if attempt == self._retries:
+                        self._forget(prompts[row], draws[row])
                         raise UnreadableAnswerError(f"row {row}: {error}") from None
                     unreadable.append(row)
             pending = unreadable
             if not pending:
                 break
-        return draw_indices(rng, probabilities)
+        return probabilities
 
-    def _ask(self, rng: Rng, prompts: list[str]) -> Sequence[str]:
-        """Returns an answer for each prompt."""
-        draws = rng.integers(2**63, size=len(prompts))
+    def _ask(self, prompts: list[str], draws: list[int]) -> Sequence[str]:
+        """Returns an answer for each prompt, and the number drawn for it."""
         if isinstance(self._complete, AnswerCache):
-            return self._complete.answer(prompts, draws.tolist())
+            return self._complete.answer(prompts, draws)
         return ask(self._complete, prompts)
+
+    def _forget(self, prompt: str, draws: list[int]) -> None:
+        """Lets a cache forget answers of which none could be read, so that they are asked again."""
+        if isinstance(self._complete, AnswerCache):
+            self._complete.forget([prompt] * len(draws), draws)
 
     def _prompts(self, learned: Any, time_step: TimeStep) -> list[str]:
         observation = time_step.observation

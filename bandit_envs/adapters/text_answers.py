@@ -126,8 +126,15 @@ def parse_answer(answer: str, names: Sequence[str]) -> int:
 
 def _last_tagged(answer: str) -> str:
     """Returns what is in the last `<Answer>...</Answer>`, or else the whole answer."""
-    tagged = re.findall(r"<answer>(.*?)</answer>", answer, re.IGNORECASE | re.DOTALL)
-    return tagged[-1] if tagged else answer
+    found = answer
+    start = None
+    for tag in re.finditer(r"<(/?)answer>", answer, re.IGNORECASE):
+        if not tag[1] and start is None:
+            start = tag.end()
+        elif tag[1] and start is not None:
+            found = answer[start : tag.start()]
+            start = None
+    return found
 
 
 def _mentions(text: str, name: str) -> bool:

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import json
-import os
-from collections.abc import Callable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
+
+from bandit_envs.base.checks import short_repr
 
 Complete: TypeAlias = Callable[[list[str]], Sequence[str]]
 """Answers prompts: a language model, or anything else that returns a text for each."""
 
+PATIENCE = 60.0
+"""How many seconds to wait while other processes write to the file."""
+
+APPLICATION = 0x62616E64
+"""Marks a SQLite database as one of `AnswerCache`."""
+
 
 def ask(complete: Complete, prompts: list[str]) -> Sequence[str]:
-    """Returns the answers to prompts; ValueError if there is not one for each."""
+    """Returns the answers to prompts.
+
+    Raises:
+        TypeError: `complete` returned no list, or one with an answer that is no text.
+        ValueError: there is not one answer for each prompt.
+    """
     answers = complete(prompts)
+    expected = f"expected a list of {len(prompts)} texts, one for each prompt"
+    if isinstance(answers, str) or not isinstance(answers, Sequence):
+        raise TypeError(f"complete returned {short_repr(answers)}; {expected}")
     if len(answers) != len(prompts):
-        expected = f"expected {len(prompts)}, one for each prompt"
         raise ValueError(f"complete returned {len(answers)} answers; {expected}")
+    for number, answer in enumerate(answers):
+        if not isinstance(answer, str):
+            raise TypeError(
+                f"complete returned {short_repr(answer)} as answer {number}; {expected}"
+            )
     return answers
 
 
@@ -71,52 +91,86 @@ class AnswerCache:
     answers again. Give the cache to the policy itself: through another function, such as a `Meter`,
     it gets no numbers, and equal prompts have one answer.
 
+    The file is a SQLite database with a row for each answer. Threads and processes may share it. If
+    two of them ask the same at the same time, both get the answer that was kept first.
+
     Args:
         complete: takes a list of prompts and returns a list of answers.
-        path: of a file with a line of JSON for each answer. It is made if there is none.
+        path: of the file. It is made if there is none.
 
     Raises:
-        ValueError: a line of the file is no such answer.
+        ValueError: the file is something else.
     """
 
     def __init__(self, complete: Complete, path: str | Path) -> None:
         self._complete = complete
         self._path = Path(path)
-        self._answers: dict[str, str] = {}
-        if self._path.exists():
-            self._read()
+        with self._opened() as database:
+            _make_table(database)
 
     def __call__(self, prompts: list[str]) -> Sequence[str]:
         """Returns the answers to prompts; equal prompts have one answer."""
         return self.answer(prompts, [0] * len(prompts))
 
     def answer(self, prompts: list[str], draws: Sequence[int]) -> Sequence[str]:
-        """Returns the answers to prompts and numbers; asks for those that are not in the file."""
+        """Returns the answers to prompts and numbers; asks for those that are not in the file.
+
+        Raises:
+            TypeError, ValueError: `complete` did not return a text for each; nothing is kept.
+        """
         keys = [_key(prompt, draw) for prompt, draw in zip(prompts, draws)]
-        new = {key: prompt for key, prompt in zip(keys, prompts) if key not in self._answers}
+        with self._opened() as database:
+            known = _find(database, keys)
+        new = {key: prompt for key, prompt in zip(keys, prompts) if key not in known}
         if new:
             found = ask(self._complete, list(new.values()))
-            lines = []
-            for (key, prompt), answer in zip(new.items(), found):
-                self._answers[key] = answer
-                lines.append(json.dumps({"key": key, "prompt": prompt, "answer": answer}) + "\n")
-            with self._path.open("a", encoding="utf-8") as file:
-                file.writelines(lines)
-        return [self._answers[key] for key in keys]
+            rows = [(key, prompt, answer) for (key, prompt), answer in zip(new.items(), found)]
+            with self._opened() as database:
+                database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", rows)
+                known |= _find(database, list(new))
+        return [known[key] for key in keys]
 
-    def _read(self) -> None:
-        """Reads the file, and cuts off the part of a line that a killed run has left at its end."""
-        content = self._path.read_bytes()
-        whole, newline, part = content.rpartition(b"\n")
-        if part:
-            os.truncate(self._path, len(whole) + len(newline))
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                record = json.loads(line)
-                self._answers[record["key"]] = record["answer"]
-            except (ValueError, TypeError, KeyError) as error:
-                expected = 'expected JSON with "key" and "answer"'
-                raise ValueError(f"{self._path.name}, line {number}: {expected}") from error
+    def forget(self, prompts: Sequence[str], draws: Sequence[int]) -> None:
+        """Deletes the answers to prompts and numbers, so that they are asked again."""
+        keys = [(_key(prompt, draw),) for prompt, draw in zip(prompts, draws)]
+        with self._opened() as database:
+            database.executemany("DELETE FROM answers WHERE key = ?", keys)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Opens the file for one transaction: a connection cannot go to another process."""
+        try:
+            with (
+                contextlib.closing(sqlite3.connect(self._path, timeout=PATIENCE)) as database,
+                database,
+            ):
+                yield database
+        except sqlite3.Error as error:
+            expected = "expected a file that AnswerCache has made, or none"
+            raise ValueError(f"{self._path.name} holds no answers: {error}; {expected}") from error
+
+
+def _make_table(database: sqlite3.Connection) -> None:
+    """Makes the table of answers in a new file; sqlite3.DatabaseError if the file is another's."""
+    (owner,) = database.execute("PRAGMA application_id").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and owner != APPLICATION:
+        raise sqlite3.DatabaseError("it is a database of something else")
+    database.execute(f"PRAGMA application_id = {APPLICATION}")
+    database.execute(
+        "CREATE TABLE IF NOT EXISTS answers"
+        " (key TEXT PRIMARY KEY, prompt TEXT NOT NULL, answer TEXT NOT NULL) WITHOUT ROWID"
+    )
+
+
+def _find(database: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
+    """Returns the answers that are in the file, by key."""
+    found = {}
+    for key in keys:
+        row = database.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        if row is not None:
+            found[key] = row[0]
+    return found
 
 
 def _key(prompt: str, draw: int) -> str:

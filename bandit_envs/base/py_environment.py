@@ -10,8 +10,9 @@ import numpy as np
 
 from bandit_envs.arrays import read_only
 from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.base.constants import digest_of_constants
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import Stateful, check_fields
+from bandit_envs.base.state import CONSTANTS, Stateful, check_fields
 from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator
@@ -204,7 +205,7 @@ class PyEnvironment(Stateful, abc.ABC):
         return read_only_time_step(time_step)
 
     def _state_key(self) -> dict[str, int | None]:
-        return {"batch_size": self._batch_size}
+        return {"batch_size": self._batch_size, CONSTANTS: digest_of_constants(self)}
 
     def _check_content(self, content: Any) -> None:
         check_fields(content, EnvironmentState, rng=np.random.Generator)

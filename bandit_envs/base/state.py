@@ -5,10 +5,13 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bandit_envs.nests import Nest, flatten, map_structure
+
+CONSTANTS = "constants"
+"""The size that tells objects with other constants apart."""
 
 
 class SavedState(NamedTuple):
@@ -114,6 +117,7 @@ class Stateful:
             raise TypeError(f"state is a {type(state).__name__}; expected what get_state() returns")
         expected = self._state_owner(), self._state_key()
         if (state.owner, state.sizes) != expected:
+            _check_constants(state, *expected)
             found = f"state belongs to a {state.owner} with {state.sizes}"
             raise ValueError(f"{found}; expected a {expected[0]} with {expected[1]}")
         content = copy.deepcopy(state.content)
@@ -130,6 +134,15 @@ class Stateful:
 
     def _check_content(self, content: Any) -> None:
         """Raises an exception if `content` does not fit the object."""
+
+
+def _check_constants(state: SavedState, owner: str, sizes: Mapping[str, int | None]) -> None:
+    """Raises ValueError if a state differs in nothing but the constants that it belongs to."""
+    constants = {CONSTANTS: sizes.get(CONSTANTS)}
+    if state.owner == owner and {**state.sizes, **constants} == sizes:
+        problem = "whose arrays differ, such as weights that were drawn from its seed"
+        expected = "expected one made with the same arguments and the same seed"
+        raise ValueError(f"state belongs to another {owner}, {problem}; {expected}")
 
 
 def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> Any:

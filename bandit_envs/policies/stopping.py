@@ -38,8 +38,9 @@ THRESHOLDS: dict[str, Threshold] = {
 }
 """How much evidence it takes after t steps.
 
-- "practical", log((log t + 1) / delta): what the papers' experiments take. It is not proven, but
-  errors are far fewer than delta allows.
+- "practical", log((log t + 1) / delta): what the papers' experiments take. It is not proven. Where
+  the best two actions are nearly equal, errors reach delta: with means of 0.5 and 0.4995 and delta
+  0.05, 5.06% of 10,000 tests erred (standard error 0.22%). Where they are not, errors are fewer.
 - "chernoff", log(2 t (K - 1) / delta): proven for Chernoff's rule and rewards of 1 or 0, by
   Garivier & Kaufmann (2016), theorem 10.
 - "kl_lucb", b + log b with b = log(405.5 K t^1.1 / delta): proven for KL-LUCB, by Kaufmann &

@@ -1,9 +1,13 @@
 """Bandits as text: what prompts tell, how answers are read, and agents that follow them."""
 
+import contextlib
 import dataclasses
 import importlib
 import itertools
+import multiprocessing
 import re
+import sqlite3
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -215,7 +219,7 @@ def test_only_rows_with_unreadable_answers_are_asked_again():
 
 def test_too_few_answers_are_refused():
     env = KArmedTestbed(k=3, batch_size=3)
-    with pytest.raises(ValueError, match="2 answers; expected 3"):
+    with pytest.raises(ValueError, match="2 answers; expected a list of 3"):
         make_policy(env, lambda prompts: ["red", "red"]).action(env.reset())
 
 
@@ -230,7 +234,7 @@ def test_a_cache_repeats_a_run_without_calls(tmp_path):
 
     def run(complete):
         env = KArmedTestbed(k=3, batch_size=4, seed=0)
-        cache = text.AnswerCache(complete, tmp_path / "answers.jsonl")
+        cache = text.AnswerCache(complete, tmp_path / "answers.sqlite")
         policy = make_policy(env, cache, seed=1)
         rewards = []
         StepDriver(env, policy, [policy, lambda step: rewards.append(step.reward)], 5).run()
@@ -238,12 +242,6 @@ def test_a_cache_repeats_a_run_without_calls(tmp_path):
 
     first = run(guess)
     assert (run(refuse) == first).all()
-    cut_off(tmp_path / "answers.jsonl")
-    asked = []
-    again = run(lambda prompts: asked.append(prompts) or ["red"] * len(prompts))
-    assert len(asked) == 1
-    assert (again[:-1] == first[:-1]).all()
-    assert (run(refuse) == again).all()
 
 
 def test_a_cache_asks_for_an_answer_once(tmp_path):
@@ -256,22 +254,98 @@ def test_a_cache_asks_for_an_answer_once(tmp_path):
     assert cache.answer(["x", "x"], [1, 2]) == ["a", "b"]
 
 
-def cut_off(path):
-    """Cuts off the end of a file, as if a run had been killed while it wrote its last line."""
-    path.write_bytes(path.read_bytes()[:-9])
+@pytest.mark.parametrize("content", [b'{"key": "a"}\n' * 100, b"SQLite format 3\x00 and nothing"])
+def test_a_file_of_something_else_is_refused(tmp_path, content):
+    path = tmp_path / "answers.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"answers\.sqlite holds no answers"):
+        text.AnswerCache(first_offered, path)
+    assert path.read_bytes() == content
 
 
-def test_a_damaged_cache_is_refused(tmp_path):
-    path = tmp_path / "answers.jsonl"
-    text.AnswerCache(first_offered, path)(["a prompt"])
-    path.write_text(path.read_text() + "no answer\n")
-    with pytest.raises(ValueError, match=r"answers\.jsonl, line 2"):
+def test_a_database_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "shop.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE answers (key TEXT)")
+    with pytest.raises(ValueError, match="database of something else"):
         text.AnswerCache(first_offered, path)
 
 
+def ask_again_and_again(path, number):
+    """Asks a cache for answers that other processes ask for, too, and for others."""
+
+    def answer(prompts):
+        return [f"{number} {'word ' * 2000}" for _ in prompts]
+
+    cache = text.AnswerCache(answer, path)
+    for round_number in range(20):
+        cache([f"shared {round_number}", f"own {number} {round_number}"])
+
+
+def test_processes_that_share_a_cache_lose_no_answer(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=ask_again_and_again, args=(path, n)) for n in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    prompts = [f"own {number} {step}" for number in range(8) for step in range(20)]
+    prompts += [f"shared {step}" for step in range(20)]
+    cache = text.AnswerCache(lambda prompts: pytest.fail(f"asked {prompts}"), path)
+    assert len(cache(prompts)) == len(prompts)
+
+
+@pytest.mark.parametrize("answers", [None, [None], "red", iter(["red"]), [b"red"]])
+def test_what_is_no_text_is_refused_and_not_kept(tmp_path, answers):
+    cache = text.AnswerCache(lambda prompts: answers, tmp_path / "answers.sqlite")
+    with pytest.raises(TypeError, match="complete returned"):
+        cache(["a prompt"])
+    good = text.AnswerCache(lambda prompts: ["red"], tmp_path / "answers.sqlite")
+    assert good(["a prompt"]) == ["red"]
+
+
+def test_an_answer_that_cannot_be_read_is_asked_again_by_the_next_call(tmp_path):
+    said = ["what?"]
+    cache = text.AnswerCache(lambda prompts: said * len(prompts), tmp_path / "answers.sqlite")
+    env = KArmedTestbed(k=3, batch_size=2, seed=0)
+    policy = make_policy(env, cache, seed=1)
+    with pytest.raises(text.UnreadableAnswerError):
+        policy.action(env.reset())
+    said[:] = [NAMES[1]]
+    assert policy.action(env.current_time_step()).tolist() == [1, 1]
+
+
+def test_a_call_that_fails_leaves_the_policy_as_it_was():
+    failures = [ConnectionError("offline")]
+
+    def answer(prompts):
+        if failures:
+            raise failures.pop()
+        return ["blue: 20%, green: 30%, red: 50%"] * 4
+
+    def make(complete):
+        env = KArmedTestbed(k=3, batch_size=4, seed=0)
+        form = text.ActionProbabilities()
+        return env.reset(), make_policy(env, complete, seed=1, answer_format=form)
+
+    step, policy = make(answer)
+    with pytest.raises(ConnectionError):
+        policy.action(step)
+    found = [policy.action(step).tolist() for _ in range(5)]
+    step, undisturbed = make(answer)
+    assert found == [undisturbed.action(step).tolist() for _ in range(5)]
+
+
+def test_a_model_that_repeats_itself_is_read_in_time():
+    started = time.perf_counter()
+    assert text.parse_answer("<Answer>" * 50_000 + "red</Answer>" + "<answer>" * 9, ["red"]) == 0
+    assert time.perf_counter() - started < 5.0
+
+
 def test_a_cache_refuses_too_few_answers(tmp_path):
-    cache = text.AnswerCache(lambda prompts: ["red"], tmp_path / "answers.jsonl")
-    with pytest.raises(ValueError, match="1 answers; expected 2"):
+    cache = text.AnswerCache(lambda prompts: ["red"], tmp_path / "answers.sqlite")
+    with pytest.raises(ValueError, match="1 answers; expected a list of 2"):
         cache(["a prompt", "another"])
 
 

@@ -518,6 +518,7 @@ def test_a_table_of_which_every_row_misses_a_value_has_no_rows(tmp_path):
 
 
 def test_a_table_without_names_of_columns_is_refused_with_advice(tmp_path):
+    pytest.importorskip("pandas")
     (tmp_path / "clicks.csv").write_text("a,b\n1,2\n")
     code, _, err = run("evaluate", tmp_path / "clicks.csv", "--policy", "random")
     assert (code, err.count("\n")) == (2, 1)
