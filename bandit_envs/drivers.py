@@ -10,6 +10,7 @@ from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
+from bandit_envs.policies.rows import check_problems
 from bandit_envs.specs import BoundedArraySpec, SlateSpec, is_discrete
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
@@ -206,10 +207,15 @@ def _check_size(name: str, found: int, env: PyEnvironment, expected: int) -> Non
 
 
 def _check_observer(env: PyEnvironment, observer: Observer) -> None:
-    """Raises an error if an observer cannot be called, or would learn from rewards too early."""
+    """Raises an error if an observer cannot be called, or would learn what is wrong.
+
+    A policy must not learn one model from several problems, or from rewards too early.
+    """
     _check(callable(observer), "an observer", observer, "a callable")
-    learns = isinstance(observer, Policy) and observer.can_learn
-    if learns and max_delay_of(env.observation_spec()) > 0:
+    if not isinstance(observer, Policy):
+        return
+    check_problems(env, observer)
+    if observer.can_learn and max_delay_of(env.observation_spec()) > 0:
         problem = f"a policy is among the observers, but rewards of {env.name} come later"
         raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
 

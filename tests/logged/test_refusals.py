@@ -287,5 +287,5 @@ def test_runs_that_cannot_be_logged_are_refused(env, policy, emit_log_probabilit
 def test_rows_that_share_a_model_cannot_learn_from_matches():
     spec = ArraySpec((2,), np.float32)
     policy = DisjointLinUCBPolicy(num_actions=3, batch_size=3, observation_spec=spec)
-    with pytest.raises(ValueError, match="policy has batch_size 3; expected 1"):
+    with pytest.raises(ValueError, match=r"learns_by_row is False.*independent_rows is True"):
         MatchedRows(ReplayEnvironment(small_log(), 3), policy)
