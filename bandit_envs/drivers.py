@@ -10,7 +10,7 @@ from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
-from bandit_envs.policies.rows import check_problems
+from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.specs import BoundedArraySpec, SlateSpec, is_discrete
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
@@ -26,6 +26,9 @@ class StepDriver(Stateful):
     it was not, if it has learned nothing before. At the end of an episode, the driver resets
     the environment; that is not a step, and observers do not see it.
 
+    A policy whose rows share a model must not learn from several problems: see
+    `PyEnvironment.independent_rows`, `Policy.learns_by_row` and `policies.RowByRowPolicy`.
+
     The state of a driver is that of its environment, its policy and every observer that has one. So
     `set_state` continues a whole run bit for bit, unless two of them share one generator.
 
@@ -36,6 +39,10 @@ class StepDriver(Stateful):
         num_steps: steps of the whole batch in one `run()`.
         emit_log_probability: whether the `policy_info` of a trajectory is the policy's `info_of`
             the action taken, with its log probability; `()` otherwise.
+
+    Raises:
+        ValueError: the policy does not fit the environment, or one among the observers would learn
+            one model from several problems, or from rewards that come later.
 
     Source: TF-Agents' `PyDriver` and `DynamicStepDriver`; there, steps of all rows are added up.
 

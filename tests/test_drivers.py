@@ -9,7 +9,6 @@ from bandit_envs import (
     CascadeBandit,
     DelayedLearning,
     DelayedRewards,
-    DisjointLinUCBPolicy,
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
     KArmedTestbed,
@@ -27,6 +26,7 @@ from bandit_envs.base.state import Stateful
 from bandit_envs.logged import LogRecorder
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import PolicyInfo
+from tests.policies.shared import SharedAverages
 
 B, K = 6, 4
 
@@ -304,8 +304,8 @@ def test_an_environment_that_is_adapted_already_is_refused_with_what_it_wraps(ta
         take(Adapted())
 
 
-def lin_ucb(env):
-    return DisjointLinUCBPolicy(**DisjointLinUCBPolicy.arguments_for(env), seed=1)
+def shared(env):
+    return SharedAverages(**SharedAverages.arguments_for(env), seed=1)
 
 
 IN_WRAPPERS = [
@@ -318,21 +318,21 @@ IN_WRAPPERS = [
 @pytest.mark.parametrize("wrap", IN_WRAPPERS)
 def test_one_model_cannot_learn_from_several_problems(wrap):
     env = wrap(KArmedTestbed(K, batch_size=B, seed=0))
-    policy = lin_ucb(env)
-    message = r"DisjointLinUCBPolicy.learns_by_row is False.*independent_rows is True"
+    policy = shared(env)
+    message = r"SharedAverages.learns_by_row is False.*independent_rows is True"
     with pytest.raises(ValueError, match=message):
         StepDriver(env, policy, [policy])
     with pytest.raises(ValueError, match=message):  # nor while another policy acts
         StepDriver(env, epsilon_greedy(), [policy])
     delayed = DelayedRewards(env, delay=2)
     with pytest.raises(ValueError, match=message):
-        DelayedLearning(delayed, lin_ucb(delayed))
+        DelayedLearning(delayed, shared(delayed))
 
 
 @pytest.mark.parametrize("wrap", IN_WRAPPERS)
 def test_one_model_learns_from_one_problem_and_is_evaluated_on_many(wrap):
     env = wrap(KArmedTestbed(K, batch_size=1, seed=0))
-    policy = lin_ucb(env)
+    policy = shared(env)
     StepDriver(env, policy, [policy], 20).run()
     many = wrap(KArmedTestbed(K, batch_size=B, seed=0))
     StepDriver(many, policy.replicate(B), [RegretMetric(many)], 20).run()
@@ -340,7 +340,7 @@ def test_one_model_learns_from_one_problem_and_is_evaluated_on_many(wrap):
 
 def test_one_model_learns_from_many_users_of_one_problem():
     env = LogisticContextBandit(K, 3, batch_size=B, seed=0)
-    policy = lin_ucb(env)
+    policy = shared(env)
     StepDriver(env, policy, [policy], 20).run()
 
 

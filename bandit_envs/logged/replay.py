@@ -17,7 +17,7 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.policies.rows import check_problems
+from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory

@@ -93,6 +93,7 @@ from bandit_envs.policies.reg_cb import (
 )
 from bandit_envs.policies.reg_cb import OptimisticRegCBPolicy as OptimisticRegCBPolicy
 from bandit_envs.policies.reg_cb import RegCBPolicy as RegCBPolicy
+from bandit_envs.policies.row_by_row import RowByRowPolicy as RowByRowPolicy
 from bandit_envs.policies.slates import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies.slates import PBMUCBPolicy as PBMUCBPolicy
 from bandit_envs.policies.slates import RandomSlatePolicy as RandomSlatePolicy

@@ -12,7 +12,7 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful
 from bandit_envs.nests import map_structure
 from bandit_envs.policies.policy import Policy
-from bandit_envs.policies.rows import check_problems
+from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 

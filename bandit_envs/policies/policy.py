@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import copy
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,26 +80,29 @@ class Policy(Stateful, abc.ABC):
     array([0], dtype=int32)
     """
 
-    learns_by_row: ClassVar[bool] = True
+    learns_by_row: bool = True
     """Whether the arrays of `learned` are [B, ...], and each row learns from its own rewards only.
 
     Set it to False if rows share a model. To learn from n rows only, `_learn` then gets a
-    trajectory of these n rows.
+    trajectory of these n rows. Such a policy learns from one row of an environment with
+    `independent_rows`, or as a part of `RowByRowPolicy`; from several rows, drivers refuse it.
     """
 
-    log_rows: ClassVar[int] = 1024
+    log_rows: int = 1024
     """How many decisions of a log it learns at a time, if its rows share a model."""
 
     reward_range: tuple[float, float] = (-MAX_REWARD, MAX_REWARD)
     """The smallest and the largest reward that it takes; subclasses inherit it, and may set it."""
 
-    can_learn: ClassVar[bool] = False
-    """Whether it learns from trajectories: whether the class, or one above it, defines `_learn`."""
+    can_learn: bool = False
+    """Whether it learns from trajectories. Of a class: whether it defines `_learn`, or inherits it;
+    an instance may say otherwise."""
 
-    knows_probabilities: ClassVar[bool] = False
-    """Whether the probabilities of actions have a closed form."""
+    knows_probabilities: bool = False
+    """Whether the probabilities of actions have a closed form. Of a class: whether it defines
+    `_probabilities`; an instance may say otherwise."""
 
-    _action_dtype: ClassVar[np.dtype[Any]] = np.dtype(np.int32)
+    _action_dtype: np.dtype[Any] = np.dtype(np.int32)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Sees which hooks a class defines.

@@ -50,8 +50,8 @@ class Wrapper(KnownMeans, PyEnvironment):
     """
 
     independent_rows: bool = False
-    """That of what an instance wraps. Set it to True in a class that makes its own environment with
-    independent rows: studies ask the class before they make one."""
+    """An instance has that of what it wraps. Set it to True in a class that makes its own
+    environment with independent rows: studies ask the class before they make one."""
 
     def __init__(self, env: PyEnvironment) -> None:
         check_environment(env)
