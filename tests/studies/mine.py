@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bandit_envs import ArraySpec, KArmedTestbed
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.policies import Policy
 from bandit_envs.wrappers import ClipReward, DelayedRewards
@@ -39,6 +40,44 @@ class Clipped(ClipReward):
 
     def __init__(self, means, batch_size=1, seed=None):
         super().__init__(Bernoulli(means, batch_size=batch_size, seed=seed), (0.0, 0.5))
+
+
+class Silent(ClipReward):
+    """A testbed that does not say that its rows are problems of their own."""
+
+    def __init__(self, batch_size=1, seed=None):
+        super().__init__(KArmedTestbed(3, batch_size=batch_size, seed=seed), (-4.0, 4.0))
+
+
+class OwnNews(BanditPyEnvironment):
+    """Two articles, which a visitor with three features likes; each row has a site of its own."""
+
+    independent_rows = True
+
+    def __init__(self, *, batch_size=1, seed=None, horizon=None):
+        spec = ArraySpec((3,), np.float32, "observation")
+        super().__init__(spec, 2, batch_size=batch_size, seed=seed, horizon=horizon)
+
+    def _initial_state(self, rng):
+        weights = rng.normal(size=(self.batch_size, 2, 3)).astype(np.float32)
+        return weights, self._visitors(rng)
+
+    def _visitors(self, rng):
+        return rng.normal(size=(self.batch_size, 3)).astype(np.float32)
+
+    def _observe(self, state):
+        return state[1]
+
+    def _expected_rewards(self, state):
+        weights, visitors = state
+        return np.einsum("bkd,bd->bk", weights, visitors)
+
+    def _draw_rewards(self, rng, state, action):
+        means = self._expected_rewards(state)[np.arange(self.batch_size), action]
+        return rng.normal(means, 0.1)
+
+    def _next_state(self, rng, state, action):
+        return state[0], self._visitors(rng)
 
 
 class Delayed(DelayedRewards):
