@@ -13,6 +13,7 @@ import numpy as np
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import near_miss
+from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, ON_REQUEST, QUANTITIES
 from bandit_envs.policies import Policy
@@ -283,10 +284,12 @@ def _explain(
         listed: the study's choices, where the last of `choices` is made of its parameters.
     """
     try:
-        yield
+        with exits_as_errors():
+            yield
     except Exception as error:  # users' classes raise any
+        modules = [module for choice in choices for module in choice.modules]
         hint = _list_hint(choices[-1], listed)
-        raise ValueError(f"{subject}: {printable(error, *choices)}{hint}") from error
+        raise ValueError(f"{subject}: {printable(error, *modules)}{hint}") from error
 
 
 def _list_hint(failed: Choice[Any], listed: Sequence[Choice[Any]]) -> str:

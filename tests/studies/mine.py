@@ -1,5 +1,7 @@
 """An environment and a policy as users write them."""
 
+import sys
+
 import numpy as np
 
 from bandit_envs import ArraySpec, KArmedTestbed
@@ -117,3 +119,80 @@ class Stumbling(Always):
         if learned == 39 and trajectory.reward[0] == self._action:
             raise ArithmeticError("no luck \x1b[31m" + 5000 * "!")
         return learned + 1
+
+
+class SilentError(Exception):
+    """An error that fails to tell what it is."""
+
+    def __str__(self):
+        raise SystemExit(0)
+
+
+ENDS = {
+    "exit": lambda: sys.exit(0),
+    "exit_with_text": lambda: sys.exit("enough"),
+    "generator_exit": lambda: _raise(GeneratorExit()),
+    "interrupt": lambda: _raise(KeyboardInterrupt()),
+    "silent": lambda: _raise(SilentError()),
+}
+"""What a class of a user may do in place of raising an error."""
+
+
+def _raise(error):
+    raise error
+
+
+class Ending(Always):
+    """Ends its process, or tries to, once it is asked for the 30th time: later than a trial."""
+
+    def __init__(self, how, hook, step=30, **options):
+        self._how = how
+        self._hook = hook
+        self._step = step
+        super().__init__(**options)
+        if hook == "init":
+            ENDS[how]()
+
+    def _initial(self):
+        return 0
+
+    def _learn(self, learned, trajectory):
+        self._end_in("learn", learned)
+        return learned + 1
+
+    def _select(self, rng, learned, time_step):
+        self._end_in("select", learned)
+        return super()._select(rng, learned, time_step)
+
+    def _end_in(self, hook, step):
+        if hook == self._hook and step == self._step:
+            ENDS[self._how]()
+
+
+class EndingArms(Bernoulli):
+    """Ends its process, or tries to, at a step later than a trial."""
+
+    def __init__(self, how, hook, batch_size=1, seed=None):
+        self._how = how
+        self._hook = hook
+        super().__init__([0.5, 0.5], batch_size=batch_size, seed=seed)
+        if hook == "init":
+            ENDS[how]()
+
+    def _initial_state(self, rng):
+        return {"means": super()._initial_state(rng), "step": np.zeros(1, np.int64)}
+
+    def _expected_rewards(self, state):
+        return super()._expected_rewards(state["means"])
+
+    def _draw_rewards(self, rng, state, action):
+        self._end_in("draw_rewards", state)
+        return super()._draw_rewards(rng, state["means"], action)
+
+    def _next_state(self, rng, state, action):
+        self._end_in("next_state", state)
+        return {**state, "step": state["step"] + 1}
+
+    def _end_in(self, hook, state):
+        if hook == self._hook and state["step"] == 30:
+            ENDS[self._how]()
