@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -121,7 +122,20 @@ def check_distinct(choices: list[AnyChoice]) -> tuple[AnyChoice, ...]:
         met.add(key)
     if _number_of_texts(choices, choices[0].digits) < _number_of_texts(choices, ALL_DIGITS):
         choices = [dataclasses.replace(choice, digits=ALL_DIGITS) for choice in choices]
-    return tuple(choices)
+    shared = _shared_titles(choices)
+    return tuple(_show_module(choice, shared) for choice in choices)
+
+
+def _shared_titles(choices: Sequence[Choice[Any]]) -> set[str]:
+    """Returns the titles that several classes have."""
+    titles = collections.Counter({choice.name: choice.entry.title for choice in choices}.values())
+    return {title for title, count in titles.items() if count > 1}
+
+
+def _show_module(choice: AnyChoice, shared: set[str]) -> AnyChoice:
+    """Returns a choice whose labels have the module of a user's class with a shared title."""
+    is_shared = choice.is_users and choice.entry.title in shared
+    return dataclasses.replace(choice, shows_module=True) if is_shared else choice
 
 
 def _hashable(value: object) -> object:

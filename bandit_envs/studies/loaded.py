@@ -126,10 +126,11 @@ class LoadedStudy:
         if text is None:
             return self.study.policy[0]
         (choice,) = PolicyChoice.expand(text)
-        if choice not in self.study.policy:
-            expected = ", ".join(map(str, self.study.policy))
-            raise ValueError(f"baseline is {text}; expected one of {expected}")
-        return choice
+        for policy in self.study.policy:
+            if policy == choice:
+                return policy
+        expected = ", ".join(map(str, self.study.policy))
+        raise ValueError(f"baseline is {text}; expected one of {expected}")
 
     def to_latex(self, quantities: Sequence[str] | None = None) -> str:
         """Returns the summary as a table of LaTeX, which needs the package booktabs.
