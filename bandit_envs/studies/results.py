@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import itertools
 import json
 import os
@@ -21,11 +20,12 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base import saving
 from bandit_envs.metrics import QUANTITIES, Statistics, of_runs
-from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.records import Result, merge
 from bandit_envs.studies.row_by_row import Pair, find_row_by_row, read_row_by_row
 from bandit_envs.studies.study import Study, Task
 from bandit_envs.studies.task_folder import TaskFolder
+from bandit_envs.studies.user_modules import digest_modules
 from bandit_envs.studies.workers import FORMAT, VERSIONS, Assignment
 
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "labels", "colors", "expected"}
@@ -111,7 +111,10 @@ class Results:
         self.path = path
         self.study = study
         self.row_by_row = row_by_row
-        self._versions = versions or {**VERSIONS, **_digests_of_user_code(study)}
+        self._versions = versions or {
+            **VERSIONS,
+            **digest_modules([*study.environment, *study.policy]),
+        }
         rows = {str(each): each.entry.independent_rows for each in study.environment}
         self._config = {
             "study": study.to_dict(),
@@ -273,15 +276,3 @@ def _read_study(values: Mapping[str, Any], independent_rows: object) -> Study:
 def _measured(study: Mapping[str, Any]) -> dict[str, Any]:
     """Returns what a study measures, without what it shows of that."""
     return {key: study[key] for key in sorted(study.keys() - SHOWN_KEYS)}
-
-
-def _digests_of_user_code(study: Study) -> dict[str, str]:
-    """Returns a digest of each module with a user's class in the study."""
-    digests = {}
-    choices: list[Choice[Any]] = [*study.environment, *study.policy]
-    for choice in choices:
-        if choice.is_users:
-            make = choice.entry.make
-            code = Path(inspect.getfile(make)).read_bytes()
-            digests[make.__module__] = hashlib.sha256(code).hexdigest()
-    return digests
