@@ -202,7 +202,9 @@ class EnvironmentChoice(Choice[EnvironmentEntry]):
         named = EnvironmentEntry.of_name(self.name)
         # `make` is given, as `replace` would read it, and so import the module.
         entry = dataclasses.replace(named, make=self.name, independent_rows=independent)
-        return EnvironmentChoice(entry, self.parameters, self.folder, self.digits)
+        return EnvironmentChoice(
+            entry, self.parameters, self.folder, self.digits, shows_module=self.shows_module
+        )
 
     def make(self, runs: int, seed: np.random.SeedSequence) -> Environment:
         """Returns an environment with a row for each run; if rows share a problem, for one run."""
