@@ -2,7 +2,7 @@
 
 import sys
 
-from bandit_envs.cli import main
+from bandit_envs.cli import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

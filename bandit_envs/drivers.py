@@ -10,6 +10,7 @@ from bandit_envs.base.py_environment import PyEnvironment, check_environment
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import SavedState, Stateful
 from bandit_envs.policies import BestArmPolicy, DelayedLearning, Policy
+from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.specs import BoundedArraySpec, SlateSpec, is_discrete
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
@@ -25,6 +26,9 @@ class StepDriver(Stateful):
     it was not, if it has learned nothing before. At the end of an episode, the driver resets
     the environment; that is not a step, and observers do not see it.
 
+    A policy whose rows share a model must not learn from several problems: see
+    `PyEnvironment.independent_rows`, `Policy.learns_by_row` and `policies.RowByRowPolicy`.
+
     The state of a driver is that of its environment, its policy and every observer that has one. So
     `set_state` continues a whole run bit for bit, unless two of them share one generator.
 
@@ -35,6 +39,10 @@ class StepDriver(Stateful):
         num_steps: steps of the whole batch in one `run()`.
         emit_log_probability: whether the `policy_info` of a trajectory is the policy's `info_of`
             the action taken, with its log probability; `()` otherwise.
+
+    Raises:
+        ValueError: the policy does not fit the environment, or one among the observers would learn
+            one model from several problems, or from rewards that come later.
 
     Source: TF-Agents' `PyDriver` and `DynamicStepDriver`; there, steps of all rows are added up.
 
@@ -206,10 +214,15 @@ def _check_size(name: str, found: int, env: PyEnvironment, expected: int) -> Non
 
 
 def _check_observer(env: PyEnvironment, observer: Observer) -> None:
-    """Raises an error if an observer cannot be called, or would learn from rewards too early."""
+    """Raises an error if an observer cannot be called, or would learn what is wrong.
+
+    A policy must not learn one model from several problems, or from rewards too early.
+    """
     _check(callable(observer), "an observer", observer, "a callable")
-    learns = isinstance(observer, Policy) and observer.can_learn
-    if learns and max_delay_of(env.observation_spec()) > 0:
+    if not isinstance(observer, Policy):
+        return
+    check_problems(env, observer)
+    if observer.can_learn and max_delay_of(env.observation_spec()) > 0:
         problem = f"a policy is among the observers, but rewards of {env.name} come later"
         raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
 

@@ -7,10 +7,14 @@ from bandit_envs import (
     AffineReward,
     AverageRewardMetric,
     CascadeBandit,
+    DelayedLearning,
+    DelayedRewards,
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
     KArmedTestbed,
+    LogisticContextBandit,
     OptimalActionMetric,
+    RandomActionMask,
     RandomPolicy,
     RandomSlatePolicy,
     RegretMetric,
@@ -22,6 +26,7 @@ from bandit_envs.base.state import Stateful
 from bandit_envs.logged import LogRecorder
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import PolicyInfo
+from tests.policies.shared import SharedAverages
 
 B, K = 6, 4
 
@@ -297,6 +302,46 @@ def test_what_is_no_environment_is_refused_as_it_is(env):
 def test_an_environment_that_is_adapted_already_is_refused_with_what_it_wraps(take):
     with pytest.raises(TypeError, match=r"env is a Adapted, .*; .* such as its wrapped_env\(\)"):
         take(Adapted())
+
+
+def shared(env):
+    return SharedAverages(**SharedAverages.arguments_for(env), seed=1)
+
+
+IN_WRAPPERS = [
+    lambda env: env,
+    AffineReward,
+    lambda env: AffineReward(RandomActionMask(env, 0.5)),
+]
+
+
+@pytest.mark.parametrize("wrap", IN_WRAPPERS)
+def test_one_model_cannot_learn_from_several_problems(wrap):
+    env = wrap(KArmedTestbed(K, batch_size=B, seed=0))
+    policy = shared(env)
+    message = r"SharedAverages.learns_by_row is False.*independent_rows is True"
+    with pytest.raises(ValueError, match=message):
+        StepDriver(env, policy, [policy])
+    with pytest.raises(ValueError, match=message):  # nor while another policy acts
+        StepDriver(env, epsilon_greedy(), [policy])
+    delayed = DelayedRewards(env, delay=2)
+    with pytest.raises(ValueError, match=message):
+        DelayedLearning(delayed, shared(delayed))
+
+
+@pytest.mark.parametrize("wrap", IN_WRAPPERS)
+def test_one_model_learns_from_one_problem_and_is_evaluated_on_many(wrap):
+    env = wrap(KArmedTestbed(K, batch_size=1, seed=0))
+    policy = shared(env)
+    StepDriver(env, policy, [policy], 20).run()
+    many = wrap(KArmedTestbed(K, batch_size=B, seed=0))
+    StepDriver(many, policy.replicate(B), [RegretMetric(many)], 20).run()
+
+
+def test_one_model_learns_from_many_users_of_one_problem():
+    env = LogisticContextBandit(K, 3, batch_size=B, seed=0)
+    policy = shared(env)
+    StepDriver(env, policy, [policy], 20).run()
 
 
 def test_a_policy_of_slates_with_another_number_of_items_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from bandit_envs.policies.scikit_learn_model import (
     copy_estimator,
     copy_unseeded,
     fit_weighted,
+    name_estimator,
 )
 
 EXTRA = "scikit-learn"
@@ -110,7 +112,8 @@ class RewardEstimator:
         """Fits an estimator anew."""
         labelled = self._labelled(rows)
         if labelled.weights is None:
-            estimator.fit(labelled.features, labelled.rewards)
+            with name_estimator(estimator, "learn from", len(labelled.rewards)):
+                estimator.fit(labelled.features, labelled.rewards)
         else:
             fit_weighted(estimator, labelled.features, labelled.rewards, labelled.weights)
 
@@ -125,17 +128,13 @@ class RewardEstimator:
             is_first: whether it has learned nothing yet: then it is told which labels there are.
         """
         labelled = self._labelled(rows)
-        features = labelled.features
-        for step in _first_steps(estimator):
-            if hasattr(step, "partial_fit"):
-                step.partial_fit(features)
-            features = step.transform(features)
         options: dict[str, Any] = {}
         if self.is_classifier and is_first:
             options["classes"] = np.arange(2)
         if labelled.weights is not None:
             options["sample_weight"] = labelled.weights
-        _last_step(estimator).partial_fit(features, labelled.rewards, **options)
+        with name_estimator(estimator, "learn online from", len(labelled.rewards)):
+            _learn_more(estimator, labelled, options)
 
     def predict(self, estimator: Any, features: Floats) -> Floats:
         """Returns scores for features [n, D]: log-odds of a classifier, else rewards: [n].
@@ -143,7 +142,8 @@ class RewardEstimator:
         Raises:
             ValueError: they are NaN or infinite.
         """
-        predicted = np.asarray(self._predict(estimator, features), np.float64)
+        with name_estimator(estimator, "predict", len(features)):
+            predicted = np.asarray(self._predict(estimator, features), np.float64)
         if not np.isfinite(predicted).all():
             raise ValueError(f"{self.name} predicts {short_repr(predicted)}; expected numbers")
         return predicted
@@ -224,6 +224,16 @@ def _first_steps(estimator: Any) -> list[Any]:
     """Returns the steps of a pipeline that change features."""
     steps = estimator.steps[:-1] if _is_pipeline(estimator) else []
     return [step for _, step in steps if step is not None and step != "passthrough"]
+
+
+def _learn_more(estimator: Any, rows: Rows, options: Mapping[str, Any]) -> None:
+    """Lets an estimator, or the steps of a pipeline, learn rows once; the last one has options."""
+    features = rows.features
+    for step in _first_steps(estimator):
+        if hasattr(step, "partial_fit"):
+            step.partial_fit(features)
+        features = step.transform(features)
+    _last_step(estimator).partial_fit(features, rows.rewards, **options)
 
 
 def _method(estimator: Any, is_online: bool) -> Any:

@@ -204,6 +204,9 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     The `mask` of an observation, if it has one, is an array of 0 and 1 (int32), as TF-Agents' own
     environments show it: most of its agents take no booleans.
 
+    To TF-Agents, a row is a user of one problem, whom all others teach: its agents learn one model
+    from the whole batch. A warning says so if the rows are problems of their own.
+
     A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not change: save and
     restore a run through `TrackableEnvironment`.
 
@@ -211,15 +214,21 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
         env: an environment of this package, or your own.
 
     >>> from bandit_envs import KArmedTestbed
-    >>> env = as_tf_agents(KArmedTestbed(k=3, batch_size=2, seed=0))
-    >>> env.reset().is_first(), env.step(np.array([0, 2])).is_last()
-    (array([ True,  True]), array([ True,  True]))
+    >>> env = as_tf_agents(KArmedTestbed(k=3, seed=0))
+    >>> env.reset().is_first(), env.step(np.array([2])).is_last()
+    (array([ True]), array([ True]))
     """
     if isinstance(env, (py_environment.PyEnvironment, tf_environment.TFEnvironment)):
         found = f"env is a {type(env).__name__}, which is an environment of TF-Agents already"
         raise TypeError(f"{found}; expected a PyEnvironment of bandit_envs")
     if not isinstance(env, PyEnvironment):
         raise TypeError(f"env is {env!r}; expected a PyEnvironment of bandit_envs")
+    if env.independent_rows and env.batch_size > 1:
+        warnings.warn(
+            f"each of the {env.batch_size} rows of {env.name} is a problem of its own, but agents "
+            "of TF-Agents learn one model from all rows; give them a batch_size of 1",
+            stacklevel=2,
+        )
     if is_endless(env):
         return TFAgentsBanditEnvironment(env)
     name = env.name

@@ -127,9 +127,6 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
     Source: TF-Agents' `BanditPyEnvironment`; Sutton & Barto, chapter 2.
     """
 
-    independent_rows: ClassVar[bool] = False
-    """Whether each row is an independent run; if not, rows are users of one shared problem."""
-
     skips_nan_check: ClassVar[bool] = False
     """Whether steps do not look for NaN in observations. Subclasses do not inherit it."""
 

@@ -179,8 +179,10 @@ def check_rewards(
     if not proves or not float(np.vdot(array, array)) < MAX_REWARD:
         floats = array.astype(np.float64, copy=False)
         good = (floats >= low) & (floats <= high)
-        hint = "RescaleReward and ClipReward make such rewards"
-        _require("reward", array, good, f"expected a number from {low:g} to {high:g}; {hint}")
+        expected = f"expected a number from {low:g} to {high:g}"
+        _require("reward", array, ~np.isnan(floats), expected)
+        hint = "rescale rewards before a policy learns them; RescaleReward does so in environments"
+        _require("reward", array, good, f"{expected}; {hint}")
     return array
 
 

@@ -56,6 +56,13 @@ class PyEnvironment(Stateful, abc.ABC):
     hooks return pairs.
     """
 
+    independent_rows: bool = False
+    """Whether each row is an independent problem; if not, rows are users of one shared problem.
+
+    Statistics over rows, and what policies may learn from them, depend on it: a policy whose rows
+    share a model must not learn from more than one row of independent problems.
+    """
+
     def __init__(
         self,
         handle_auto_reset: bool = False,

@@ -8,11 +8,11 @@ import inspect
 import operator
 import pkgutil
 import sys
-import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.users_code import exits_as_errors, raised_at, text_of
 
 EntryType = TypeVar("EntryType", bound="Entry")
 signature = functools.cache(inspect.signature)
@@ -163,13 +163,13 @@ class Entry:
             dotted = module.removesuffix(".py").replace("/", ".")
             raise ValueError(f"{cls.what} is {short_repr(name)}; did you mean {dotted}:{path}?")
         try:
-            found = operator.attrgetter(path)(importlib.import_module(module))
+            with exits_as_errors():
+                found = operator.attrgetter(path)(importlib.import_module(module))
             entry = cls.of_users(name, found)
-        except (Exception, SystemExit) as error:  # a user's module raises whatever it likes
-            problem = (
-                f"cannot be used: {error}{raised_at(error, module)}{cls._suggest(module, path)}"
-            )
-            raise ValueError(f"{cls.what} is {short_repr(name)}, which {problem}") from error
+        except Exception as error:  # a user's module raises whatever it likes
+            problem = f"cannot be used: {text_of(error)}{raised_at(error, module)}"
+            hint = cls._suggest(module, path)
+            raise ValueError(f"{cls.what} is {short_repr(name)}, which {problem}{hint}") from error
         return entry
 
     @classmethod
@@ -183,13 +183,3 @@ class Entry:
         ]
         hint = "" if path in members else near_miss(path, classes)
         return f"; {hint}" if hint else ""
-
-
-def raised_at(error: BaseException, *modules: str) -> str:
-    """Returns " (file:line)" of the last line in one of users' `modules` that led to an error."""
-    found = [
-        f" ({frame.f_code.co_filename}:{line})"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if frame.f_globals.get("__name__") in modules
-    ]
-    return "".join(found[-1:])

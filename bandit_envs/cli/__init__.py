@@ -5,12 +5,14 @@ import io
 import os
 import pkgutil
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import closest
+from bandit_envs.base.users_code import ExitError, exits_as_errors
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.choice import printable
@@ -26,6 +28,13 @@ EXTRAS = {
 """The extra that installs a package, if it is not "cli"."""
 
 
+def command() -> int:
+    """Runs the command in a process of its own. Once it is done, Ctrl-C has nothing to end."""
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns 0; 1 after failures, 2 for wrong input, 130 after Ctrl-C."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # ± and ε are not in every encoding
@@ -38,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             hint = _hint(unknown[0], options)
             raise ValueError(f"{options.command} does not take {short_repr(unknown[0])}; {hint}")
         function = pkgutil.resolve_name(options.func)
-        return int(function(options))
+        with exits_as_errors():
+            return int(function(options))
     except ModuleNotFoundError as error:
         extra = EXTRAS.get(str(error.name), "cli")
         problem = f'{error.name} is not installed; in a checkout: pip install ".[{extra}]"'
@@ -47,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has enough, as `head` has
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (TypeError, ValueError, OSError) as error:
+    except (TypeError, ValueError, OSError, ExitError) as error:
         problem = printable(error)
     except MemoryError as error:
         problem = f"the memory is full: {printable(error)}"

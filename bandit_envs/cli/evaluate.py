@@ -27,7 +27,7 @@ from bandit_envs.cli.studies import folder_of
 from bandit_envs.logged import Estimator
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.studies.choice import Choice
+from bandit_envs.studies.choice import Choice, name_in_errors
 from bandit_envs.studies.estimate_figures import estimates_figure, weights_figure
 from bandit_envs.studies.tables import csv_rows, text_cell
 
@@ -83,7 +83,7 @@ def evaluate(options: argparse.Namespace) -> int:
     _explain_other_logs(evaluated)
     OUT.print(f"Results: {folder}", soft_wrap=True)
     bound = -math.inf if options.fail_below is None else options.fail_below
-    low = [row for row in found if row.low < bound]
+    low = [row for row in found if not row.low >= bound]  # NaN is no number that passes
     for row in low:
         text = f"{row.policy}: the interval of {row.estimator} begins at {row.low:.4f}"
         ERR.print(f"{text}, below {bound:g}", soft_wrap=True)
@@ -133,7 +133,8 @@ def _make_estimators(options: argparse.Namespace) -> dict[str, Estimator]:
     estimators: dict[str, Estimator] = {}
     for spec in options.estimator or DEFAULT_ESTIMATORS:
         for choice in EstimatorChoice.expand(spec):
-            estimators[str(choice)] = choice.entry.make(**choice.parameters)
+            with name_in_errors(f"estimator {choice}", *choice.modules):
+                estimators[str(choice)] = choice.entry.make(**choice.parameters)
     return estimators
 
 

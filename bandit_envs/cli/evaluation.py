@@ -30,7 +30,7 @@ from bandit_envs.logged.weight_histogram import WeightHistogram
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import Policy
 from bandit_envs.policies.named_estimators import make_estimator
-from bandit_envs.studies.choice import PolicyChoice, printable
+from bandit_envs.studies.choice import PolicyChoice, name_in_errors
 
 Result = TypeVar("Result")
 
@@ -134,9 +134,12 @@ class Evaluated:
     def estimates(self) -> Iterator[tuple[str, Estimate, list[str]]]:
         """Yields the names of the estimators, the estimates, and the reasons to distrust them."""
         for name, sums in self.sums.estimates.items():
-            with warnings.catch_warnings(), name_in_errors(self.candidate.choice):
+            with warnings.catch_warnings(), name_policy(self.candidate.choice):
                 warnings.simplefilter("ignore", UserWarning)
-                yield name, sums.estimate(), sums.find_problems()
+                with name_estimator(name, sums):
+                    estimate = sums.estimate()
+                    problems = sums.find_problems()
+            yield name, estimate, problems
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,7 +182,7 @@ class Evaluation:
             sample: some rows of the log, which the policy has to fit.
         """
         size = self.log.summary.size
-        with name_in_errors(choice):
+        with name_policy(choice):
             env = logged.ReplayEnvironment(sample, self.log.summary.batch_size)
             policy = choice.make(env, 0)
             start = 0
@@ -253,7 +256,7 @@ def _sum_policies(
                 continue
             if start in models and start not in predicted:
                 predicted[start] = models[start].predict(rows, rows_before)
-            with name_in_errors(candidate.choice):
+            with name_policy(candidate.choice):
                 sums = _sum_rows(candidate, estimators, rows, rows_before, predicted.get(start))
             known = found[place]
             found[place] = sums if known is None else known.merge(sums)
@@ -297,20 +300,33 @@ def _sum_rows(
         # Those of actions that are not available may be infinite.
         means = np.where(table > 0.0, rows.expected_rewards, 0.0)
         values = (table * means).sum(axis=1)
+    estimates = {}
+    for name, estimator in estimators.items():
+        with name_estimator(name, estimator):
+            estimates[name] = estimator.sums(rows, table, predicted)
     return PolicySums(
-        estimates={
-            name: estimator.sums(rows, table, predicted) for name, estimator in estimators.items()
-        },
+        estimates=estimates,
         weights=WeightHistogram.from_weights(taken / rows.propensity),
         means=Statistics.from_values(values),
     )
 
 
 @contextlib.contextmanager
-def name_in_errors(choice: AnyPolicyChoice) -> Iterator[None]:
-    """Names the policy in the error of a user's class."""
-    try:
+def name_policy(choice: AnyPolicyChoice) -> Iterator[None]:
+    """Names the policy in errors."""
+    modules = choice.modules if isinstance(choice, PolicyChoice) else []
+    with name_in_errors(f"policy {choice}", *modules):
         yield
-    except Exception as error:  # users' classes raise any
-        known = [choice] if isinstance(choice, PolicyChoice) else []
-        raise ValueError(f"policy {choice}: {printable(error, *known)}") from error
+
+
+@contextlib.contextmanager
+def name_estimator(name: str, made: object) -> Iterator[None]:
+    """Names the estimator in errors.
+
+    Args:
+        name: of the estimator.
+        made: the estimator, or sums of it.
+    """
+    modules = [type(made).__module__] if ":" in name else []
+    with name_in_errors(f"estimator {name}", *modules):
+        yield

@@ -16,7 +16,7 @@ from bandit_envs.logged import Learner
 from bandit_envs.logged.policy_files import write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogRows
-from bandit_envs.studies.choice import Choice
+from bandit_envs.studies.choice import Choice, name_in_errors
 
 
 class LearnerChoice(Choice[LearnerEntry]):
@@ -30,14 +30,16 @@ def learn(options: argparse.Namespace) -> int:
     """Learns a policy from the first rows of a log, and writes it to a file."""
     file = _output_file(options)
     (choice,) = LearnerChoice.expand(options.learner)
-    learner = choice.entry.make(**choice.parameters)
+    with name_in_errors(f"learner {choice}", *choice.modules):
+        learner = choice.entry.make(**choice.parameters)
     with RowProgress() as progress:
         log = open_log(options, PassesHere(progress))
         rows = log.rows(0, count_training_rows(options, log))
         if not len(rows):
             raise ValueError(f"the log has {log.summary.size} rows, too few to learn from a part")
         _say_what_is_kept(choice, learner, rows)
-        with log.passes.watch(rows, f"{choice} learns") as batches:
+        progress_of_rows = log.passes.watch(rows, f"{choice} learns")
+        with progress_of_rows as batches, name_in_errors(f"learner {choice}", *choice.modules):
             policy = learner.fit_batches(batches)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_policy(file, policy, rows, named_features(options))

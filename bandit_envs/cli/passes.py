@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.cli.console import RowProgress
 from bandit_envs.datasets.folders import Part
 from bandit_envs.logged import BanditLog
@@ -126,7 +127,8 @@ class PassesByWorkers(Passes):
         self, parts: Sequence[LogPart], do: Callable[[LogPart], Result], text: str
     ) -> list[Result]:
         try:
-            pickle.dumps(do)
+            with exits_as_errors():
+                pickle.dumps(do)
         except Exception as error:  # users' classes raise any
             raise ValueError(f"workers cannot be sent a policy: {printable(error)}") from error
         outcomes = self._apply(functools.partial(_try, do), list(enumerate(parts)))
@@ -146,7 +148,8 @@ def _try(do: Callable[[LogPart], Result], numbered: tuple[int, LogPart]) -> Outc
     number, part = numbered
     rows: list[int] = []
     try:
-        result = do(_watch_part(part, rows.append))
+        with exits_as_errors():
+            result = do(_watch_part(part, rows.append))
     except Exception as error:  # damaged files and users' classes raise any
         return Outcome(number, None, sum(rows), printable(error))
     return Outcome(number, result, sum(rows))

@@ -249,7 +249,7 @@ class CommandObserver(RunObserver):
         self._num_failures = 0
         self.has_started = False
         self.is_good = False
-        """Whether no expected value was missed, and no regret is above the limit."""
+        """Whether all has finished, no expected value was missed, and no regret is too large."""
 
     def start(self, tasks: Sequence[Task], count_steps: Callable[[], int]) -> None:
         self.has_started = True
@@ -272,7 +272,8 @@ class CommandObserver(RunObserver):
             text = f"{self._num_failures} of {self._num_tasks} tasks failed"
             ERR.print(f"{text}; the same command repeats them")
         is_as_expected = _write_and_show(found, found.folder / OWN_FIGURE)
-        self.is_good = is_as_expected and not _has_more_regret(found, self._limit)
+        has_more_regret = _has_more_regret(found, self._limit)
+        self.is_good = is_as_expected and not has_more_regret and not found.num_missing
 
 
 def _record(study: Study, path: Path, overwrite: bool) -> None:

@@ -30,6 +30,8 @@ def show_summary(found: LoadedStudy) -> None:
         cells = [_cell(study, pair, name, each) for name, each in study.summary.items()]
         table.add_row(label, *cells)
     OUT.print(table)
+    if found.note:
+        OUT.print(found.note, soft_wrap=True)
     if len(pairs) > MAX_ROWS:
         OUT.print(f"summary.csv has all {len(pairs)} rows")
 

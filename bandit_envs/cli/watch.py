@@ -14,7 +14,12 @@ from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.rendering import Knowledge
 from bandit_envs.rendering.animation import check_animation_file, write_animation
-from bandit_envs.studies.choice import Environment, EnvironmentChoice, PolicyChoice, printable
+from bandit_envs.studies.choice import (
+    Environment,
+    EnvironmentChoice,
+    PolicyChoice,
+    name_in_errors,
+)
 
 
 def watch(options: argparse.Namespace) -> int:
@@ -27,14 +32,12 @@ def watch(options: argparse.Namespace) -> int:
     (place,) = EnvironmentChoice.expand(options.environment)
     (rule,) = PolicyChoice.expand(options.policy)
     seeds = np.random.SeedSequence(check_integer("seed", options.seed, 0)).spawn(2)
-    try:
+    subject = f"policy {rule} in environment {place}"
+    with name_in_errors(subject, *place.modules, *rule.modules):
         env = place.make(1, seeds[0])
         policy = rule.make(env, seeds[1])
         images = _draw_steps(env, policy, steps, ", ".join(rule.parts()))
         number = write_animation(images, options.output, rate)
-    except (NotImplementedError, TypeError, ValueError) as error:
-        subject = f"policy {rule} in environment {place}"
-        raise ValueError(f"{subject}: {printable(error, place, rule)}") from error
     OUT.print(f"{options.output}: {number} pictures", soft_wrap=True)
     return 0
 

@@ -27,6 +27,7 @@ from bandit_envs.logged.columns import (
 from bandit_envs.logged.estimate import Estimate, Terms
 from bandit_envs.logged.features import context_features
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.policies.scikit_learn_model import name_estimator
 
 
 class MarginalizedIPS:
@@ -175,9 +176,11 @@ class ActionPosterior:
         size = len(require_numbered_actions(log))
         is_category = [_indicators(column) for column in _embedding_of(log).T]
         features = np.concatenate([context_features(log), *is_category], axis=1)
-        model = copy.deepcopy(self._model).fit(features, log.action)
+        model = copy.deepcopy(self._model)
         table = np.zeros((size, log.num_actions))
-        table[:, model.classes_] = model.predict_proba(features)
+        with name_estimator(model, "learn and predict", size):
+            model.fit(features, log.action)
+            table[:, model.classes_] = model.predict_proba(features)
         return table
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.checks import check_number, short_repr
+from bandit_envs.base.checks import check_number
 from bandit_envs.logged.features import context_of, spec_of_rows
 from bandit_envs.logged.learners import Learner
 from bandit_envs.logged.log import BanditLog, require_rows
@@ -69,11 +69,7 @@ class IPSLearner(Learner):
             return LinearGreedyPolicy(only, observation_spec=spec, batch_size=batch_size, seed=seed)
         rng = generator(seed)
         classifier = copy_estimator(self._classifier, rng)
-        try:
-            fit_weighted(classifier, context[rows], labels, weights[rows])
-        except Exception as error:  # users' classifiers raise any
-            found = f"classifier is {short_repr(classifier)}; it cannot learn from the log"
-            raise ValueError(f"{found}: {error}") from error
+        fit_weighted(classifier, context[rows], labels, weights[rows])
         return ClassifierGreedyPolicy(
             classifier, log.num_actions, observation_spec=spec, batch_size=batch_size, seed=rng
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.base.checks import check_integer, check_number, check_positive, short_repr
+from bandit_envs.base.checks import check_integer, check_number, check_positive
 from bandit_envs.logged.estimators import (
     DirectMethod,
     DoublyRobust,
@@ -34,7 +34,7 @@ from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.estimator_scores import NEVER, RegressionGreedyPolicy
 from bandit_envs.policies.linear_scores import LinearGreedyPolicy, LinearSoftmaxPolicy
 from bandit_envs.policies.policy import Policy
-from bandit_envs.policies.scikit_learn_model import check_estimator, copy_estimator
+from bandit_envs.policies.scikit_learn_model import check_estimator, copy_estimator, name_estimator
 from bandit_envs.seeding import Seed, generator
 
 OBJECTIVES = (
@@ -340,11 +340,8 @@ def fit_regressor(regressor: Any, context: Floats, rewards: Floats, action: int)
         return NEVER
     if (rewards == rewards[0]).all():  # a classifier needs two classes
         return float(rewards[0])
-    try:
+    with name_estimator(regressor, "learn from", len(rewards), f"of action {action}"):
         regressor.fit(context, rewards)
-    except Exception as error:  # users' estimators raise any
-        found = f"cannot learn from the {len(rewards)} rows of action {action}"
-        raise ValueError(f"regressor is {short_repr(regressor)}; it {found}: {error}") from error
     return regressor
 
 

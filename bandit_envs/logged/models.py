@@ -12,7 +12,12 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import context_features, has_items, item_features
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.logged.reward_sums import RewardSums, folds_of
-from bandit_envs.policies.scikit_learn_model import copy_estimator, fit_weighted, predict_means
+from bandit_envs.policies.scikit_learn_model import (
+    copy_estimator,
+    fit_weighted,
+    name_estimator,
+    predict_means,
+)
 
 
 class RewardRegression:
@@ -71,7 +76,8 @@ class RewardRegression:
         model = copy_estimator(self._model, rng)
         features = _action_features(log, rows, log.action[rows])
         if weights is None:
-            model.fit(features, log.reward[rows])
+            with name_estimator(model, "learn from", len(rows)):
+                model.fit(features, log.reward[rows])
         else:
             fit_weighted(model, features, log.reward[rows], weights[rows])
         return model

@@ -17,6 +17,7 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
+from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory
@@ -121,12 +122,14 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
 class MatchedRows:
     """An observer that lets a policy learn only where its action was the logged one.
 
-    The rows of a policy must learn by themselves: they must not share a model.
+    Each row replays the log in an order of its own. So rows of the policy must not share a model.
+
+    Raises:
+        ValueError: they do.
     """
 
     def __init__(self, env: ReplayEnvironment, policy: Policy) -> None:
-        if policy.batch_size > 1 and not policy.learns_by_row:
-            raise ValueError(f"policy has batch_size {policy.batch_size}; expected 1")
+        check_problems(env, policy)
         self._env = env
         self._policy = policy
 

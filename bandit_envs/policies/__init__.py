@@ -50,6 +50,7 @@ from bandit_envs.policies.optimal_proportions import CharacteristicTime as Chara
 from bandit_envs.policies.optimal_proportions import characteristic_time as characteristic_time
 from bandit_envs.policies.policy import Policy as Policy
 from bandit_envs.policies.random import RandomPolicy as RandomPolicy
+from bandit_envs.policies.row_by_row import RowByRowPolicy as RowByRowPolicy
 from bandit_envs.policies.slates import CascadeUCBPolicy as CascadeUCBPolicy
 from bandit_envs.policies.slates import PBMUCBPolicy as PBMUCBPolicy
 from bandit_envs.policies.slates import RandomSlatePolicy as RandomSlatePolicy

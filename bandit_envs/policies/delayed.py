@@ -12,6 +12,7 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful
 from bandit_envs.nests import map_structure
 from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.row_by_row import check_problems
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
@@ -44,6 +45,7 @@ class DelayedLearning(Stateful):
         self._length = max_delay_of(env.observation_spec()) + 1
         if not self._length:
             raise TypeError(f"env is {env.name}; expected one with DelayedRewards")
+        check_problems(env, policy)
         self._env = env
         self.policy = policy
         self._state = ()

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.users_code import exits_as_errors, text_of
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.policies.named_models import ModelEntry, find_users
 from bandit_envs.policies.scikit_learn_model import check_estimator
@@ -18,7 +19,7 @@ class EstimatorEntry(ModelEntry):
 
 
 def make_estimator(text: str) -> Any:
-    """Returns the estimator that a text names, such as "LogisticRegression(C=100)".
+    """Returns the estimator that a text names, such as "LogisticRegression(C=100)" or "Ridge(10)".
 
     The name is that of a class of scikit-learn; or, as `module:name`, that of a class or of a
     function that makes an estimator. The module may be in the current folder. Values are numbers,
@@ -28,7 +29,7 @@ def make_estimator(text: str) -> Any:
         ModuleNotFoundError: scikit-learn is not installed.
         ValueError: there is no such estimator, or it cannot be made with these values.
     """
-    name, arguments = _parse(text)
+    name, values, keywords = _parse(text)
     if ":" in name:
         entry = find_users(EstimatorEntry, name)
     else:
@@ -36,19 +37,24 @@ def make_estimator(text: str) -> Any:
         table = {each: EstimatorEntry(id=each, title=each, make=made) for each, made in known}
         entry = EstimatorEntry.find(name, table)
     try:
-        return check_estimator(name, entry.make(**arguments))
+        with exits_as_errors():
+            made = entry.make(*values, **keywords)
+        return check_estimator(name, made)
     except Exception as error:  # users' functions raise any
-        raise ValueError(f"estimator {short_repr(text)} cannot be made: {error}") from error
+        problem = f"cannot be made: {text_of(error)}"
+        raise ValueError(f"estimator {short_repr(text)} {problem}") from error
 
 
-def _parse(text: str) -> tuple[str, dict[str, object]]:
-    """Returns the name and the values in `name(key=value)` or `name`."""
+def _parse(text: str) -> tuple[str, list[object], dict[str, object]]:
+    """Returns the name and the values, without and with keywords, in `name(value, key=value)`."""
     name, parenthesis, rest = text.partition("(")
     try:
         call = ast.parse(f"make({rest}" if parenthesis else "make()", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args:
-            raise ValueError("it is not a call with keywords")
-        return name, {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        if not isinstance(call, ast.Call):
+            raise ValueError("it is not a call")
+        values: list[object] = [ast.literal_eval(each) for each in call.args]
+        keywords = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
     except (SyntaxError, ValueError) as error:
-        expected = "a name, or name(key=value, key=value)"
+        expected = "a name, or name(value, key=value) as in Python"
         raise ValueError(f"estimator is {short_repr(text)}; expected {expected}") from error
+    return name, values, keywords

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import copy
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypedDict
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,8 @@ class Policy(Stateful, abc.ABC):
     """Whether the arrays of `learned` are [B, ...], and each row learns from its own rewards only.
 
     Set it to False if rows share a model. To learn from n rows only, `_learn` then gets a
-    trajectory of these n rows.
+    trajectory of these n rows. Such a policy learns from one row of an environment with
+    `independent_rows`, or as a part of `RowByRowPolicy`; from several rows, drivers refuse it.
     """
 
     log_rows: int = 1024
@@ -102,7 +103,7 @@ class Policy(Stateful, abc.ABC):
     """Whether the probabilities of actions have a closed form. Of a class: whether it defines
     `_probabilities`; an instance may say otherwise."""
 
-    _action_dtype: ClassVar[np.dtype[Any]] = np.dtype(np.int32)
+    _action_dtype: np.dtype[Any] = np.dtype(np.int32)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Sees which hooks a class defines.

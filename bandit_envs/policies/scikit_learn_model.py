@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import itertools
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.state import ForeignModel
+from bandit_envs.base.users_code import describe, text_of
 from bandit_envs.datasets.tables import import_extra
 
 TRUSTED = {
@@ -84,7 +86,8 @@ class ScikitLearnModel(ForeignModel):
                     raise ValueError(f"it holds a {each}, which no name leads to")
             _refuse_memory(self.estimator)
         except Exception as error:  # users' estimators may hold anything
-            raise TypeError(f"a {name} cannot be written without pickle: {error}") from error
+            problem = f"a {name} cannot be written without pickle: {text_of(error)}"
+            raise TypeError(problem) from error
         return np.frombuffer(content, np.uint8)
 
     def decode(self, content: Any, trusted: Sequence[str] = ()) -> ScikitLearnModel:
@@ -214,7 +217,8 @@ def copy_unseeded(estimator: Any) -> Any:
     except Exception as error:  # users' estimators may hold anything
         name = type(estimator).__name__
         expected = "an estimator that copy.deepcopy copies, as states hold copies of it"
-        raise TypeError(f"a {name} cannot be copied: {error}; expected {expected}") from error
+        problem = f"a {name} cannot be copied: {text_of(error)}"
+        raise TypeError(f"{problem}; expected {expected}") from error
 
 
 def copy_estimator(estimator: Any, rng: Rng) -> Any:
@@ -238,11 +242,32 @@ def fit_weighted(estimator: Any, features: Floats, targets: Array, weights: Floa
     The last step of a pipeline gets the weights.
 
     Raises:
-        TypeError: the estimator takes no weights.
+        ValueError: the estimator cannot learn from them, or takes no weights.
     """
     steps = getattr(estimator, "steps", None)
     name = f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"
-    estimator.fit(features, targets, **{name: weights})
+    with name_estimator(estimator, "learn from", len(features), "with weights"):
+        estimator.fit(features, targets, **{name: weights})
+
+
+@contextlib.contextmanager
+def name_estimator(estimator: Any, verb: str, num_rows: int, which: str = "") -> Iterator[None]:
+    """Turns an error of an estimator into a ValueError that says what it cannot do.
+
+    Args:
+        estimator: of scikit-learn, or of a user.
+        verb: what it is about to do, such as "learn from".
+        num_rows: with how many rows it does so.
+        which: says more of the rows.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:  # they raise any
+        rows = f"{num_rows} row{'' if num_rows == 1 else 's'} {which}".rstrip()
+        name = " ".join(short_repr(estimator).split())  # it may have several lines
+        raise ValueError(f"{name} cannot {verb} {rows}: {describe(error)}") from error
 
 
 def predict_means(estimator: Any, features: Floats) -> Floats:
@@ -251,16 +276,18 @@ def predict_means(estimator: Any, features: Floats) -> Floats:
     They are the predictions of a regressor. Of a classifier, whose classes are numbers, they are
     the means of the classes by their predicted probabilities.
     """
-    if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(features) @ estimator.classes_, np.float64)
-    return np.asarray(estimator.predict(features), np.float64)
+    with name_estimator(estimator, "predict", len(features)):
+        if hasattr(estimator, "predict_proba"):
+            return np.asarray(estimator.predict_proba(features) @ estimator.classes_, np.float64)
+        return np.asarray(estimator.predict(features), np.float64)
 
 
 def score_classes(classifier: Any, features: Floats) -> Floats:
     """Returns the probabilities, or else the decision values, of C classes: [m, C]."""
-    if hasattr(classifier, "predict_proba"):
-        return np.asarray(classifier.predict_proba(features), np.float64)
-    decision = np.asarray(classifier.decision_function(features), np.float64)
+    with name_estimator(classifier, "predict", len(features)):
+        if hasattr(classifier, "predict_proba"):
+            return np.asarray(classifier.predict_proba(features), np.float64)
+        decision = np.asarray(classifier.decision_function(features), np.float64)
     return np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision
 
 

@@ -4,9 +4,11 @@ import contextlib
 import importlib
 import itertools
 import logging
+import os
 import re
 import signal
 import socket
+import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -28,6 +30,9 @@ SECONDS_OF_ITEM = 10.0
 
 SECONDS_BETWEEN_COUNTS = 5.0
 """Seconds between two counts of a cluster's workers; Ray's head is asked at least so often."""
+
+SECONDS_BETWEEN_LOOKS = 1.0
+"""A process of this machine looks so often whether the one that started it is still there."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -78,12 +83,12 @@ class _Joblib:
 
     def __init__(self, name: str, workers: int) -> None:
         self._workers = workers
-        options = {}
+        options: dict[str, Any] = {}
         # Nothing stops a thread within an item, and Python should not end while one runs.
         self.seconds_of_item = 0.0
         if name == "loky":
             self.seconds_of_item = SECONDS_OF_ITEM
-            options = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
+            options = {"initializer": _start_worker, "initargs": (os.getpid(),)}
         self._parallel = joblib.Parallel(
             workers, backend=name, return_as="generator_unordered", batch_size=1, **options
         )
@@ -107,6 +112,22 @@ class _Joblib:
 
     def count_workers(self) -> int:
         return self._workers
+
+
+def _start_worker(parent: int) -> None:
+    """Lets a process ignore Ctrl-C, and end where the one that started it was killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process once its parent is another one, as that of orphans is.
+
+    Windows never tells: there, loky's idle workers end after five minutes.
+    """
+    while os.getppid() == parent:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    os._exit(1)
 
 
 def _join_once(names: str) -> str:
@@ -175,8 +196,11 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
             "silence_logs": logging.CRITICAL,
             "preload": [IGNORE_INTERRUPTS],
         }
-    with _silence_logs(), distributed.Client(address, **options) as client:
-        yield _Dask(client)
+    with _silence_logs():
+        with _name_in_errors("Dask"):
+            client = distributed.Client(address, **options)
+        with client:
+            yield _Dask(client)
 
 
 class _Ray:
@@ -242,13 +266,25 @@ def _ray(workers: int, address: str | None) -> Iterator[Apply]:
     options: dict[str, Any] = {"address": address or "local", "log_to_driver": False}
     if address is None:
         options["num_cpus"] = workers
-    ray.init(logging_level=logging.CRITICAL, **options)
+    with _name_in_errors("Ray"):
+        ray.init(logging_level=logging.CRITICAL, **options)
     engine = _Ray(ray)
     try:
         yield engine
     finally:
         if engine.has_head():  # without it, this would wait
             ray.shutdown()
+
+
+@contextlib.contextmanager
+def _name_in_errors(name: str) -> Iterator[None]:
+    """Turns what is raised where a cluster does not start into a `ClusterError` that names it."""
+    try:
+        yield
+    except (ImportError, OSError):  # which say themselves what is missing, or does not answer
+        raise
+    except Exception as error:
+        raise ClusterError(f"{name} has not started: {error}") from error
 
 
 @contextlib.contextmanager

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
@@ -15,7 +17,8 @@ from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.py_environment import PyEnvironment
-from bandit_envs.base.registry import Entry, raised_at
+from bandit_envs.base.registry import Entry
+from bandit_envs.base.users_code import ExitError, describe, exits_as_errors, raised_at
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies import Policy
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
@@ -37,6 +40,9 @@ SYMBOLS = {
 
 ALL_DIGITS = 17
 """So many digits tell any two floats apart."""
+
+USERS_NAME = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_]")
+"""How `module:name` begins, of a user's class or function."""
 
 LONG_LIST = 12
 """Legends shorten lists of more items."""
@@ -69,6 +75,9 @@ class Choice(Generic[AnyEntry]):
 
     digits: int = 4
     """How many digits labels have."""
+
+    shows_module: bool = dataclasses.field(default=False, compare=False)
+    """Whether labels have the module of a user's class, as classes of others have its name."""
 
     @classmethod
     def make_choice(cls: type[AnyChoice], name: str, parameters: Mapping[str, object]) -> AnyChoice:
@@ -139,6 +148,18 @@ class Choice(Generic[AnyEntry]):
         """Whether it is a user's class."""
         return ":" in self.name
 
+    @property
+    def modules(self) -> list[str]:
+        """The users' modules that it names: of its class, and of models in its parameters."""
+        texts = [self.name, *filter(lambda value: isinstance(value, str), self.parameters.values())]
+        found = [USERS_NAME.match(str(text)) for text in texts]
+        return [match[1] for match in found if match]
+
+    @property
+    def title(self) -> str:
+        """How labels write the class."""
+        return self.name if self.shows_module else self.entry.title
+
     def parts(self, without: str = "") -> list[str]:
         """Returns the parts of a label, such as `ε-greedy` and `ε=0.1`, without one parameter."""
         values = [
@@ -146,7 +167,7 @@ class Choice(Generic[AnyEntry]):
             for key, value in self.parameters.items()
             if key != without
         ]
-        return [self.entry.title, *values]
+        return [self.title, *values]
 
     def __str__(self) -> str:
         values = ",".join(f"{key}={to_toml(value)}" for key, value in self.parameters.items())
@@ -154,7 +175,8 @@ class Choice(Generic[AnyEntry]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the name: a worker looks for a user's class in the same folder."""
-        return _unpickle, (type(self), self.name, self.parameters, self.folder, self.digits)
+        labels = (self.digits, self.shows_module)
+        return _unpickle, (type(self), self.name, self.parameters, self.folder, labels)
 
 
 class EnvironmentChoice(Choice[EnvironmentEntry]):
@@ -168,7 +190,9 @@ class EnvironmentChoice(Choice[EnvironmentEntry]):
         named = EnvironmentEntry.of_name(self.name)
         # `make` is given, as `replace` would read it, and so import the module.
         entry = dataclasses.replace(named, make=self.name, independent_rows=independent)
-        return EnvironmentChoice(entry, self.parameters, self.folder, self.digits)
+        return EnvironmentChoice(
+            entry, self.parameters, self.folder, self.digits, shows_module=self.shows_module
+        )
 
     def make(self, runs: int, seed: np.random.SeedSequence) -> Environment:
         """Returns an environment with a row for each run; if rows share a problem, for one run."""
@@ -203,10 +227,10 @@ def _unpickle(
     name: str,
     parameters: Mapping[str, object],
     folder: str,
-    digits: int,
+    labels: tuple[int, bool],
 ) -> AnyChoice:
     """Returns the choice that was pickled, in the process of any worker."""
-    return choice_class(find_entry(choice_class, name, folder), parameters, folder, digits)
+    return choice_class(find_entry(choice_class, name, folder), parameters, folder, *labels)
 
 
 def _check_parameter(name: str, value: object, default: object) -> None:
@@ -250,21 +274,28 @@ def _quote(text: str) -> str:
     return f'"{"".join(signs)}"'
 
 
-def printable(value: object, *choices: Choice[Any]) -> str:
-    """Returns text, or an exception and its line in the users' classes of `choices`, as a line."""
-    line = "".join(filter(str.isprintable, " ".join(_text_of(value).split())))
+def printable(value: object, *modules: str) -> str:
+    """Returns text, or an exception and its line in users' `modules`, as a line."""
+    text = describe(value) if isinstance(value, BaseException) else str(value)
+    line = "".join(filter(str.isprintable, " ".join(text.split())))
     if len(line) > 500:
         line = f"{line[:196]} ... {line[-299:]}"  # reasons come last
-    modules = [choice.name.partition(":")[0] for choice in choices if choice.is_users]
-    if modules and isinstance(value, BaseException):
+    if isinstance(value, BaseException):
         line += raised_at(value, *modules)
     return line
 
 
-def _text_of(value: object) -> str:
-    """Returns the text of a value, with the file or the name of an exception."""
-    if isinstance(value, OSError) and value.filename is not None:
-        return f"{value.filename}: {value.strerror}"
-    if isinstance(value, BaseException) and not isinstance(value, (TypeError, ValueError, OSError)):
-        return f"{type(value).__name__}: {value}"
-    return str(value)
+@contextlib.contextmanager
+def name_in_errors(subject: str, *modules: str) -> Iterator[None]:
+    """Names in errors what failed, and the line in users' `modules`.
+
+    Other errors than those of wrong input pass unless there is such a module: they are our own.
+    """
+    try:
+        with exits_as_errors():
+            yield
+    except Exception as error:
+        is_input = isinstance(error, (NotImplementedError, TypeError, ValueError, ExitError))
+        if not is_input and not modules:
+            raise
+        raise ValueError(f"{subject}: {printable(error, *modules)}") from error

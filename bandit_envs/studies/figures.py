@@ -202,7 +202,7 @@ def _draw_over(study: Study, pairs: Sequence[PairResult], axes: NDArray[np.objec
         color = study.colors.get(str(pair.policy), "")
         label = study.policy_label(pair.policy)
         if study.paired:
-            label = study.labels.get(str(pair.policy), pair.policy.entry.title)
+            label = study.labels.get(str(pair.policy), pair.policy.title)
         x = number_of[str(pair.environment)]
         points = [(x, *pair.band(panel, study)[1:, -1]) for panel in study.panels]
         lines.setdefault(Line(label, color), []).append(points)

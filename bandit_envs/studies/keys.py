@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import near_miss
+from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.drivers import StepDriver
 from bandit_envs.metrics import METRICS, ON_REQUEST, QUANTITIES
 from bandit_envs.policies import Policy
@@ -120,7 +122,20 @@ def check_distinct(choices: list[AnyChoice]) -> tuple[AnyChoice, ...]:
         met.add(key)
     if _number_of_texts(choices, choices[0].digits) < _number_of_texts(choices, ALL_DIGITS):
         choices = [dataclasses.replace(choice, digits=ALL_DIGITS) for choice in choices]
-    return tuple(choices)
+    shared = _shared_titles(choices)
+    return tuple(_show_module(choice, shared) for choice in choices)
+
+
+def _shared_titles(choices: Sequence[Choice[Any]]) -> set[str]:
+    """Returns the titles that several classes have."""
+    titles = collections.Counter({choice.name: choice.entry.title for choice in choices}.values())
+    return {title for title, count in titles.items() if count > 1}
+
+
+def _show_module(choice: AnyChoice, shared: set[str]) -> AnyChoice:
+    """Returns a choice whose labels have the module of a user's class with a shared title."""
+    is_shared = choice.is_users and choice.entry.title in shared
+    return dataclasses.replace(choice, shows_module=True) if is_shared else choice
 
 
 def _hashable(value: object) -> object:
@@ -283,10 +298,12 @@ def _explain(
         listed: the study's choices, where the last of `choices` is made of its parameters.
     """
     try:
-        yield
+        with exits_as_errors():
+            yield
     except Exception as error:  # users' classes raise any
+        modules = [module for choice in choices for module in choice.modules]
         hint = _list_hint(choices[-1], listed)
-        raise ValueError(f"{subject}: {printable(error, *choices)}{hint}") from error
+        raise ValueError(f"{subject}: {printable(error, *modules)}{hint}") from error
 
 
 def _list_hint(failed: Choice[Any], listed: Sequence[Choice[Any]]) -> str:

@@ -18,6 +18,7 @@ from bandit_envs.studies.differences import (
 )
 from bandit_envs.studies.expected import Row, compare
 from bandit_envs.studies.latex import latex_table
+from bandit_envs.studies.row_by_row import Pair, describe_row_by_row
 from bandit_envs.studies.study import Study, View
 from bandit_envs.studies.tables import csv_rows, study_tables, text_cell, write_tables
 
@@ -39,20 +40,35 @@ class LoadedStudy:
         study: the study.
         pairs: what has finished of each policy in each environment.
         num_missing: how many tasks have not finished.
+        row_by_row: the environments and policies that have a model for each run.
     """
 
     def __init__(
-        self, folder: Path, study: Study, pairs: Sequence[PairResult], num_missing: int
+        self,
+        folder: Path,
+        study: Study,
+        pairs: Sequence[PairResult],
+        num_missing: int,
+        row_by_row: Sequence[Pair] = (),
     ) -> None:
         self.folder = folder  #: of the results
         self.study = study  #: the study, with what is shown of it
         self.pairs = pairs  #: what has finished of each policy in each environment
         self.num_missing = num_missing  #: how many tasks have not finished
+        self.row_by_row = (
+            row_by_row  #: texts of environments and policies with a model for each run
+        )
 
     @classmethod
     def from_results(cls, results: Results) -> LoadedStudy:
         """Returns what is loaded of results."""
-        return cls(results.path, results.study, results.pairs(), len(results.missing()))
+        return cls(
+            folder=results.path,
+            study=results.study,
+            pairs=results.pairs(),
+            num_missing=len(results.missing()),
+            row_by_row=results.row_by_row or (),
+        )
 
     @property
     def summary(self) -> DataFrame:
@@ -68,6 +84,11 @@ class LoadedStudy:
     def runs(self) -> DataFrame:
         """A row for each run."""
         return self._frame("runs")
+
+    @property
+    def note(self) -> str:
+        """A line that says which policies have a model for each run; "" if none has."""
+        return describe_row_by_row(self.study, self.row_by_row)
 
     @property
     def comparison(self) -> DataFrame:
@@ -105,10 +126,11 @@ class LoadedStudy:
         if text is None:
             return self.study.policy[0]
         (choice,) = PolicyChoice.expand(text)
-        if choice not in self.study.policy:
-            expected = ", ".join(map(str, self.study.policy))
-            raise ValueError(f"baseline is {text}; expected one of {expected}")
-        return choice
+        for policy in self.study.policy:
+            if policy == choice:
+                return policy
+        expected = ", ".join(map(str, self.study.policy))
+        raise ValueError(f"baseline is {text}; expected one of {expected}")
 
     def to_latex(self, quantities: Sequence[str] | None = None) -> str:
         """Returns the summary as a table of LaTeX, which needs the package booktabs.
@@ -145,7 +167,7 @@ class LoadedStudy:
         study = self.study.shown(**view)
         if study.quantiles and not self.study.quantiles:
             raise ValueError("quantiles are not kept; expected a study that was run with quantiles")
-        return LoadedStudy(self.folder, study, self.pairs, self.num_missing)
+        return LoadedStudy(self.folder, study, self.pairs, self.num_missing, self.row_by_row)
 
     def write_figure(
         self, file: str | Path, *, width: float | None = None, style: str | Path | None = None
@@ -174,7 +196,7 @@ class LoadedStudy:
         import_extra("bokeh", "show")
         from bandit_envs.studies.page import study_page  # noqa: PLC0415 - needs Bokeh
 
-        atomic_write(Path(file), [study_page(self.study, self.pairs).encode()])
+        atomic_write(Path(file), [study_page(self.study, self.pairs, self.note).encode()])
 
     def write_tables(self) -> None:
         """Writes the tables to CSV files in the folder, as the command does."""

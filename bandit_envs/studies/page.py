@@ -46,12 +46,13 @@ USUAL_CURVES = ("reward", "percent_optimal", "cumulative_regret")
 DASHES = dict(zip(LINES, ("solid", "dashed", "dotted", "dashdot")))
 
 
-def study_page(study: Study, pairs: Sequence[PairResult]) -> str:
+def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str:
     """Returns a page with the tables, the curves and the text of a study.
 
     Args:
         study: the study.
         pairs: what has finished of it.
+        note: a line below the summary.
     """
     curves = Curves(study, pairs)
     summary = _summary(study, pairs)
@@ -68,6 +69,8 @@ def study_page(study: Study, pairs: Sequence[PairResult]) -> str:
         "<p>A click on a heading sorts the table.</p>",
         f'<div class="wide">{places.get("summary", "<p>Nothing has finished.</p>")}</div>',
     ]
+    if note:
+        parts.append(f"<p>{html.escape(note)}</p>")
     comparison = compare(study, pairs)
     if comparison:
         parts += ["<h2>Expected values</h2>", _comparison(comparison)]

@@ -8,6 +8,7 @@ from bandit_envs.logged.files import WRITTEN_SUFFIXES, check_suffix
 from bandit_envs.logged.recorder import remove_parts
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.specs import SlateSpec
+from bandit_envs.studies.choice import name_in_errors
 from bandit_envs.studies.study import RUNS_PER_TASK, Task
 from bandit_envs.studies.tasks import make_pair
 from bandit_envs.wrappers.delays import max_delay_of
@@ -24,7 +25,9 @@ def record(tasks: list[Task], path: Path) -> LogSummary:
             the probabilities of its actions.
     """
     task = tasks[0]
-    env, policy = make_pair(task, task.block, task.runs)
+    subject = f"policy {task.policy} in environment {task.environment}"
+    with name_in_errors(subject, *task.modules):
+        env, policy = make_pair(task, task.block, task.runs)
     if isinstance(env.action_spec(), SlateSpec) or max_delay_of(env.observation_spec()) > 0:
         raise ValueError(f"--record takes no slates or delayed rewards, as {task.environment} has")
     if len(tasks) > 1 or task.batches > 1:
@@ -43,7 +46,8 @@ def record(tasks: list[Task], path: Path) -> LogSummary:
     recorder = LogRecorder(policy.num_actions, known, path if is_folder else None)
     observers = (policy, recorder)
     driver = StepDriver(env, policy, observers, task.steps, emit_log_probability=True)
-    driver.run()
+    with name_in_errors(subject, *task.modules):
+        driver.run()
     if is_folder:
         recorder.flush()
         return LogSummary.from_batches(scan_log(path))

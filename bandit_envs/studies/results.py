@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from operator import attrgetter
 from pathlib import Path
@@ -21,10 +20,12 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base import saving
 from bandit_envs.metrics import QUANTITIES, Statistics, of_runs
-from bandit_envs.studies.choice import Choice, EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.records import Result, merge
+from bandit_envs.studies.row_by_row import Pair, find_row_by_row, read_row_by_row
 from bandit_envs.studies.study import Study, Task
 from bandit_envs.studies.task_folder import TaskFolder
+from bandit_envs.studies.user_modules import digest_modules
 from bandit_envs.studies.workers import FORMAT, VERSIONS, Assignment
 
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "labels", "colors", "expected"}
@@ -97,14 +98,23 @@ class Results:
         path: the folder, which need not exist.
         study: the study.
         versions: the versions that results must be of; by default, those of this process.
+        row_by_row: the pairs that have a policy for each run; by default, `lock` finds them.
     """
 
     def __init__(
-        self, path: Path, study: Study, versions: Mapping[str, object] | None = None
+        self,
+        path: Path,
+        study: Study,
+        versions: Mapping[str, object] | None = None,
+        row_by_row: Sequence[Pair] | None = None,
     ) -> None:
         self.path = path
         self.study = study
-        self._versions = versions or {**VERSIONS, **_digests_of_user_code(study)}
+        self.row_by_row = row_by_row
+        self._versions = versions or {
+            **VERSIONS,
+            **digest_modules([*study.environment, *study.policy]),
+        }
         rows = {str(each): each.entry.independent_rows for each in study.environment}
         self._config = {
             "study": study.to_dict(),
@@ -134,7 +144,8 @@ class Results:
         """
         config = read_config(path)
         study = _read_study({**config["study"], **changes}, config.get("independent_rows"))
-        results = cls(path, study, config["versions"])
+        row_by_row = read_row_by_row(config.get("row_by_row"))
+        results = cls(path, study, config["versions"], row_by_row)
         conflict = results.conflict()
         if conflict:
             raise ValueError(conflict)
@@ -174,7 +185,10 @@ class Results:
         with self._acquire_lock():
             if conflict:
                 self._delete_results()
-            text = json.dumps(self._config, indent=2, ensure_ascii=False) + "\n"
+            if self.row_by_row is None:
+                self.row_by_row = find_row_by_row(self.study)
+            config = {**self._config, "row_by_row": self.row_by_row}
+            text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
             saving.atomic_write(self.path / "config.json", [text.encode()])
             self.files.path.mkdir(exist_ok=True)
             for folder in (self.path, self.files.path):
@@ -262,15 +276,3 @@ def _read_study(values: Mapping[str, Any], independent_rows: object) -> Study:
 def _measured(study: Mapping[str, Any]) -> dict[str, Any]:
     """Returns what a study measures, without what it shows of that."""
     return {key: study[key] for key in sorted(study.keys() - SHOWN_KEYS)}
-
-
-def _digests_of_user_code(study: Study) -> dict[str, str]:
-    """Returns a digest of each module with a user's class in the study."""
-    digests = {}
-    choices: list[Choice[Any]] = [*study.environment, *study.policy]
-    for choice in choices:
-        if choice.is_users:
-            make = choice.entry.make
-            code = Path(inspect.getfile(make)).read_bytes()
-            digests[make.__module__] = hashlib.sha256(code).hexdigest()
-    return digests

@@ -85,6 +85,11 @@ class Task(NamedTuple):
         """How many environments it makes, one after the other."""
         return 1 if self.environment.entry.independent_rows else self.runs
 
+    @property
+    def modules(self) -> list[str]:
+        """The users' modules that it names."""
+        return [*self.environment.modules, *self.policy.modules]
+
     def __str__(self) -> str:
         return f"{self.policy} in {self.environment}, block {self.block}"
 

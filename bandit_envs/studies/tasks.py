@@ -17,6 +17,7 @@ from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.checkpoints import Checkpoint
 from bandit_envs.studies.choice import Environment
 from bandit_envs.studies.records import Result, merge, to_arrays, to_result
+from bandit_envs.studies.row_by_row import make_policy
 from bandit_envs.studies.study import Task
 
 STEPS_AT_A_TIME = 500
@@ -141,11 +142,14 @@ class TaskRun:
 
 
 def make_pair(task: Task, number: int, runs: int) -> tuple[Environment, Policy]:
-    """Returns the environment and the policy of a block, or of a run whose rows share a problem."""
+    """Returns the environment and the policy of a block, or of a run whose rows share a problem.
+
+    The policy learns a model for each row if rows are problems of their own.
+    """
     root = np.random.SeedSequence(task.seed, spawn_key=(number,))
     env_seed, policy_seed = root.spawn(2)
     env = task.environment.make(runs, env_seed)
-    return env, task.policy.make(env, policy_seed)
+    return env, make_policy(task.environment, task.policy, env, env_seed, policy_seed)
 
 
 class Batch:

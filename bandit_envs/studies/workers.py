@@ -20,6 +20,7 @@ import threadpoolctl
 
 from bandit_envs import __version__
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.metrics import kept_steps
 from bandit_envs.studies.checkpoints import Checkpoint
 from bandit_envs.studies.choice import printable
@@ -121,9 +122,10 @@ def run_bundle(bundle: Bundle) -> Outcome:
 def _try_task(task: Task, file: WorkerFile) -> str:
     """Runs a task and writes its result. Returns what went wrong, or ""."""
     try:
-        result = run_task(task, file.add_steps, file.checkpoint(task))
+        with exits_as_errors():
+            result = run_task(task, file.add_steps, file.checkpoint(task))
     except Exception as error:  # users' classes raise any
-        return f"{task}: {printable(error, task.environment, task.policy)}"
+        return f"{task}: {printable(error, *task.modules)}"
     file.save(task, result)
     return ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -49,14 +49,16 @@ class Wrapper(KnownMeans, PyEnvironment):
     (array([0.], dtype=float32), array([ True]))
     """
 
-    independent_rows: ClassVar[bool] = False
-    """As of a bandit. Set it in a wrapper that makes its own environment, for use in studies."""
+    independent_rows: bool = False
+    """An instance has that of what it wraps. Set it to True in a class that makes its own
+    environment with independent rows: studies ask the class before they make one."""
 
     def __init__(self, env: PyEnvironment) -> None:
         check_environment(env)
         name = f"{type(self).__name__}({env.name})"
         super().__init__(batch_size=env.batch_size, seed=env.np_random, name=name)
         self._env = env
+        self.independent_rows = type(self).independent_rows or env.independent_rows
         self._innermost = env.unwrapped
         self._observation_spec = env.observation_spec()
         self._reward_spec = env.reward_spec()

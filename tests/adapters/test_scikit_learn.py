@@ -40,6 +40,7 @@ from bandit_envs.adapters.scikit_learn import (
     SklearnUCBPolicy,
 )
 from bandit_envs.adapters.scikit_learn_estimators import RewardEstimator
+from tests.adapters.row_by_row import assert_rows_learn_alone_and_go_on_from_a_file
 
 ONLINE = SGDClassifier(loss="log_loss")
 SCALED = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))
@@ -273,6 +274,14 @@ def test_it_learns_from_delayed_rewards_and_its_files_go_on(tmp_path):
     made[1].set_state(load_state(tmp_path / "state.npz"))
     shown = env.reset()
     assert np.array_equal(made[0].action(shown), made[1].action(shown))
+
+
+def test_each_row_of_independent_problems_has_estimators_of_its_own(tmp_path):
+    def make_policy(env, seed):
+        arguments = SklearnEpsilonGreedyPolicy.arguments_for(env)
+        return SklearnEpsilonGreedyPolicy("Ridge", epsilon=0.2, **arguments, seed=seed)
+
+    assert_rows_learn_alone_and_go_on_from_a_file(make_policy, tmp_path)
 
 
 class NotCopied(Known):

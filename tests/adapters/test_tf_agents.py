@@ -3,6 +3,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -356,6 +357,15 @@ def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
         as_tf_agents(k_armed(horizon=3))
     with pytest.raises(ValueError, match="expected a bandit of bandit_envs without a horizon"):
         TFAgentsBanditEnvironment(k_armed(horizon=3))
+
+
+def test_a_warning_says_that_agents_learn_one_model_from_several_problems():
+    with pytest.warns(UserWarning, match="each of the 2 rows of k_armed_testbed is a problem"):
+        as_tf_agents(k_armed())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        as_tf_agents(k_armed(batch_size=1))
+        as_tf_agents(per_arm())
 
 
 @pytest.mark.parametrize(

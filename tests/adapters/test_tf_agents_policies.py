@@ -37,6 +37,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs import (
     BernoulliPyEnvironment,
     EpsilonGreedyPolicy,
+    KArmedTestbed,
     LinUCBPolicy,
     RegretMetric,
     StepDriver,
@@ -56,6 +57,7 @@ from bandit_envs.testing import PolicyContract
 from bandit_envs.wrappers import RandomActionMask
 from tests.adapters import agents
 from tests.adapters.examples import TwoRewards
+from tests.adapters.row_by_row import assert_rows_learn_alone_and_go_on_from_a_file
 
 B = 5
 
@@ -157,6 +159,13 @@ def test_a_run_in_a_driver_continues_from_a_file(tmp_path):
     other.set_state(load_state(tmp_path / "run.npz"))
     other.run()
     assert np.array_equal(restored.result().per_step.mean, metric.result().per_step.mean)
+
+
+def test_each_row_of_independent_problems_has_what_an_agent_learned_for_itself(tmp_path):
+    agent = lin_ucb_agent.LinearUCBAgent(*tensor_specs(KArmedTestbed(2)))
+    assert_rows_learn_alone_and_go_on_from_a_file(
+        lambda env, seed: as_policy(agent, seed=seed), tmp_path
+    )
 
 
 def test_two_policies_of_one_agent_do_not_disturb_each_other():

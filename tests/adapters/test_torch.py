@@ -34,6 +34,7 @@ from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import LogRecorder, learn_from_log
 from bandit_envs.testing import PolicyContract, assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
+from tests.adapters.row_by_row import assert_rows_learn_alone_and_go_on_from_a_file
 
 D, K = 3, 4
 HIDDEN = 6
@@ -390,6 +391,15 @@ def test_a_run_leaves_the_number_of_threads_as_it_is():
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_each_row_of_independent_problems_has_a_network_of_its_own(tmp_path):
+    def make_policy(env, seed):
+        return NeuralEpsilonGreedyPolicy(
+            0.2, **NeuralEpsilonGreedyPolicy.arguments_for(env), memory_size=50, seed=seed
+        )
+
+    assert_rows_learn_alone_and_go_on_from_a_file(make_policy, tmp_path)
 
 
 def test_recorded_probabilities_are_those_of_the_choices_and_the_log_teaches_another_policy():

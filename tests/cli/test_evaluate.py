@@ -1,6 +1,7 @@
 """What the command estimates from logs."""
 
 import re
+import signal
 import sys
 
 import numpy as np
@@ -468,7 +469,7 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
         (["--policy", "random", "--estimator", "ips:max_weight=-1"], "max_weight is -1"),
         (["--policy", "random", "--estimator", f"{MINE}:Always:num_actions=3"], "Estimator"),
-        (["--policy", "random", "--estimator", "replay"], "policy random: probabilities"),
+        (["--policy", "random", "--estimator", "replay"], "policy random: estimator replay: prob"),
         (["--policy", "random", "--confidence", "1"], "confidence is 1"),
         (["--policy", "random", "--train-fraction", "1"], "learn from all 1200 rows"),
         (["--policy", "ucb:c=1", "--train-fraction", "1e-9"], "too few to learn from a part"),
@@ -487,7 +488,7 @@ def test_mistakes_end_with_one_line_and_no_file(table, tmp_path, arguments, mess
 
 def test_an_interrupted_evaluation_writes_nothing(table, tmp_path, monkeypatch):
     def interrupt(*arguments):
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     write_log(tmp_path / "log.npz", table)
     monkeypatch.setattr(evaluation, "open_log", interrupt)

@@ -36,6 +36,7 @@ def test_an_entry_says_which_class_it_makes(entry):
 @entries
 def test_rows_are_independent_or_users_with_contexts_as_the_entry_says(entry):
     assert entry.independent_rows is entry.environment.independent_rows
+    assert entry.independent_rows is make(entry).independent_rows
     observes = entry.environment._observe is not BanditPyEnvironment._observe
     assert entry.has_context is (observes and not entry.independent_rows)
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from bandit_envs import (
-    ArraySpec,
     CascadeBandit,
     DelayedRewards,
     EpsilonGreedyPolicy,
     KArmedTestbed,
-    LinUCBPolicy,
     RandomPolicy,
     RandomSlatePolicy,
     StepDriver,
@@ -41,6 +39,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.trajectories import restart
 from tests.logged.logs import ACTION, PREDICTED, PROBABILITIES, PROPENSITY, REWARD, small_log
+from tests.policies.shared import SharedAverages
 
 
 def log_with(column, value):
@@ -285,7 +284,6 @@ def test_runs_that_cannot_be_logged_are_refused(env, policy, emit_log_probabilit
 
 
 def test_rows_that_share_a_model_cannot_learn_from_matches():
-    spec = ArraySpec((2,), np.float32)
-    policy = LinUCBPolicy(num_actions=3, batch_size=3, observation_spec=spec)
-    with pytest.raises(ValueError, match="policy has batch_size 3; expected 1"):
+    policy = SharedAverages(num_actions=3, batch_size=3)
+    with pytest.raises(ValueError, match=r"learns_by_row is False.*independent_rows is True"):
         MatchedRows(ReplayEnvironment(small_log(), 3), policy)

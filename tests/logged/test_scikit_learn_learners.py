@@ -220,7 +220,7 @@ def no_clicks():
             DirectMethodLearner(logistic()).fit,
             BanditLog(CLICKS.observation, CLICKS.action, CLICKS.observation[:, 0], [0.5] * 100, 4),
             ValueError,
-            "cannot learn from the .* rows of action 0: Unknown label type",
+            "LogisticRegression.* cannot learn from .* rows of action 0: Unknown label type",
         ),
         (
             lambda classifier: ClassifierGreedyPolicy(classifier, 4, observation_spec=SPEC),

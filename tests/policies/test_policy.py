@@ -89,6 +89,15 @@ def test_rewards_outside_the_range_of_a_policy_are_refused(monkeypatch, bounds):
         policy(step(np.full(B, -sign)))
 
 
+def test_a_reward_out_of_range_says_what_to_do_with_it_and_nan_only_what_it_is(monkeypatch):
+    monkeypatch.setattr(Counts, "reward_range", (0.0, 1.0))
+    policy = Counts(num_actions=K, batch_size=B)
+    with pytest.raises(ValueError, match=r"is 49\.99; expected .* 0 to 1; rescale rewards before"):
+        policy(step(np.full(B, 49.99)))
+    with pytest.raises(ValueError, match=r"reward\[0\] is nan; expected a number from 0 to 1$"):
+        policy(step(np.full(B, np.nan)))
+
+
 def test_states_of_other_sizes_or_kinds_are_refused_and_nothing_changes():
     policy = ucb()
     state = policy.get_state()

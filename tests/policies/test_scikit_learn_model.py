@@ -16,7 +16,7 @@ from bandit_envs import Policy, load_state, save_state
 from bandit_envs.base.state import EncodedModel
 from bandit_envs.logged import IPSLearner, read_policy, write_log, write_policy
 from bandit_envs.policies.named_estimators import make_estimator
-from bandit_envs.policies.scikit_learn_model import ScikitLearnModel
+from bandit_envs.policies.scikit_learn_model import ScikitLearnModel, fit_weighted, predict_means
 from bandit_envs.testing import assert_identical
 from tests.logged.test_learners import bad_logger_log
 
@@ -53,6 +53,10 @@ def make_pipeline():
 
 def double(features):
     return 2.0 * features
+
+
+def leave():
+    raise SystemExit(0)
 
 
 class Mean:
@@ -168,12 +172,44 @@ def test_the_class_of_a_file_is_that_of_the_policy_or_refused(estimator, message
     assert_identical(other.get_state(), before)
 
 
+def test_values_without_keywords_are_those_of_the_first_parameters():
+    assert make_estimator("Ridge(10.0)").alpha == 10.0
+    estimator = make_estimator("Ridge(3, max_iter=7)")
+    assert (estimator.alpha, estimator.max_iter) == (3, 7)
+
+
+class Fails(Mean):
+    """One that fails in a way of its own, which depends on what it is asked."""
+
+    def fit(self, features, rewards, sample_weight=None):
+        return 1 / 0
+
+    def predict(self, features):
+        return {}["missing"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fit_weighted(Fails(), FEATURES, LABELS, LABELS), "learn from 60 rows with weig"),
+        (lambda: fit_weighted(Mean(), FEATURES, LABELS, LABELS), "argument 'sample_weight'"),
+        (lambda: predict_means(Fails(), FEATURES[:1]), "Fails .* predict 1 row: KeyError: 'miss"),
+    ],
+)
+def test_an_error_of_an_estimator_says_which_it_is_and_what_it_was_doing(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("LogisticRegresion", "did you mean LogisticRegression"),
         ("LogisticRegression(D=3)", "cannot be made"),
-        ("LogisticRegression(3)", "expected a name"),
+        ("LogisticRegression(3, 4)", "cannot be made"),
+        ("LogisticRegression(*[3])", "expected a name"),
+        ("LogisticRegression(make)", "expected a name"),
+        ("tests.policies.test_scikit_learn_model:leave", "cannot be made: SystemExit: 0"),
         ("LogisticRegression(", "expected a name"),
         ("sklearn.linear_model:Lin", "cannot be used"),
         ("math:pi", "neither a class nor a function"),

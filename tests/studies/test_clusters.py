@@ -105,6 +105,25 @@ def test_an_address_at_which_nothing_answers_is_refused(tmp_path):
     assert not (tmp_path / "results").exists()
 
 
+NO_WORKERS = """
+import os
+import sys
+
+if "--multiprocessing-fork" in sys.orig_argv:
+    os._exit(3)
+"""
+
+
+def test_workers_that_die_while_they_start_end_the_run_with_one_line(tmp_path):
+    pytest.importorskip("distributed")
+    (tmp_path / "sitecustomize.py").write_text(NO_WORKERS)
+    options = ("--output", tmp_path / "results", *TWO_WORKERS, "dask")
+    code, out, err = finish(start("sweep", write(tmp_path, TINY), *options, path=[tmp_path]))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "Dask has not started: " in err
+    assert not (tmp_path / "results").exists()
+
+
 def processes_of(command, name):
     """Returns the processes below a command whose first word has a name in it."""
     psutil = pytest.importorskip("psutil")

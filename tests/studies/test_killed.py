@@ -63,7 +63,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     def interrupted(self, task, result):
         save(self, task, result)
         if task.position == 1:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as context:
         context.setattr(results, "save", interrupted)
@@ -131,3 +131,39 @@ def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path
     assert not list(output.rglob(".*.part"))
     assert sweep(tmp_path, STUDY, output="undisturbed").code == 0
     assert tables(output) == tables(tmp_path / "undisturbed")
+
+
+@needs_signals
+@pytest.mark.slow
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    psutil = pytest.importorskip("psutil")
+    study = TINY.replace("steps = 5", "steps = 200_000")
+    options = ("--output", tmp_path / "results", "--workers", "2")
+    command = start("sweep", write(tmp_path, study), *options)
+
+    def workers():
+        children = psutil.Process(command.pid).children(recursive=True)
+        return [child for child in children if "popen_loky" in " ".join(child.cmdline())]
+
+    wait_for(lambda: len(workers()) == 2, command)
+    found = workers()
+    wait_for(lambda: list((tmp_path / "results" / "tasks").glob(".steps-*")), command)
+    command.kill()
+    command.communicate()
+    _, alive = psutil.wait_procs(found, timeout=10)
+    assert alive == []
+
+
+@needs_signals
+@pytest.mark.slow
+def test_ctrl_c_after_the_last_line_leaves_no_traceback(tmp_path):
+    options = ("--output", tmp_path / "results", "--workers", "2")
+    for pause in (0.0, 0.01, 0.05, 0.1):
+        command = start("sweep", write(tmp_path, TINY), *options, "--overwrite")
+        while not command.stdout.readline().startswith("Results: "):
+            assert command.poll() is None
+        time.sleep(pause)
+        os.killpg(command.pid, signal.SIGINT)
+        code, _, err = finish(command)
+        assert code in (0, 130)
+        assert "Traceback" not in err

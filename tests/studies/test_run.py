@@ -335,6 +335,7 @@ LONG = [
     (["per_arm:batch_size=2"], ["linear_thompson"], {"quantiles": [0.1, 0.9], "runs": 130}),
     (["bernoulli:means=[0.1,0.9]"], ["lucb:delta=0.1"], {"metrics": ["error", "stopping_time"]}),
     (["tests.studies.mine:Delayed:means=[0.1,0.9],delay=5"], ["greedy"], {"runs": 20}),
+    (["testbed:k=4"], ["tests.policies.shared:SharedAverages"], {"runs": 5}),
 ]
 
 

@@ -35,6 +35,8 @@ def test_what_is_not_changed_is_the_same():
     assert env.name == "Unchanged(bare)"
     assert env.batched is True
     assert (env.batch_size, env.num_actions, env.horizon) == (3, 3, None)
+    assert env.independent_rows is True
+    assert Unchanged(per_arm_bandit()).independent_rows is False
     for spec in ("action_spec", "observation_spec", "reward_spec", "discount_spec"):
         assert getattr(env, spec)() == getattr(bare, spec)()
     assert env.time_step_spec() == bare.time_step_spec()

@@ -1,0 +1,85 @@
+"""What the code of users raises: as an ordinary error, as a text, and where it was raised."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from types import FrameType
+
+
+class ExitError(RuntimeError):
+    """A user's code has raised what would have ended the process, such as SystemExit."""
+
+
+@contextlib.contextmanager
+def exits_as_errors() -> Iterator[None]:
+    """Turns what is no `Exception` into an `ExitError`, so that `except Exception` meets it.
+
+    These are SystemExit, GeneratorExit and a KeyboardInterrupt that a user's code raises itself.
+    After Ctrl-C, KeyboardInterrupt is raised as ever.
+    """
+    with _noted_interrupts() as interrupts:
+        try:
+            yield
+        except Exception:
+            raise
+        except BaseException as error:
+            if interrupts and not isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt from error
+            if interrupts:
+                raise
+            exit_error = ExitError(describe(error)).with_traceback(error.__traceback__)
+            raise exit_error from error
+
+
+@contextlib.contextmanager
+def _noted_interrupts() -> Iterator[list[int]]:
+    """Yields a list that is empty until Ctrl-C is pressed. What Ctrl-C does stays the same."""
+    interrupts: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    # Other threads get no signals, and a handler that is none of Python's cannot be asked.
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield interrupts
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        handler(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def text_of(error: object) -> str:
+    """Returns the text of an error, also if the error fails to tell one."""
+    try:
+        with exits_as_errors():
+            return str(error)
+    except Exception as problem:
+        return f"(its text cannot be shown: {type(problem).__name__})"
+
+
+def describe(error: BaseException) -> str:
+    """Returns the text of an error, with the name of its class where the text may need one."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    text = text_of(error)
+    if isinstance(error, (TypeError, ValueError, OSError, ExitError)):
+        return text
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+def raised_at(error: BaseException, *modules: str) -> str:
+    """Returns " (file:line)" of the last line in one of users' `modules` that led to an error."""
+    found = [
+        f" ({frame.f_code.co_filename}:{line})"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__") in modules
+    ]
+    return "".join(found[-1:])
