@@ -41,8 +41,8 @@ SYMBOLS = {
 ALL_DIGITS = 17
 """So many digits tell any two floats apart."""
 
-USERS_NAME = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_]")
-"""How `module:name` begins, of a user's class or function."""
+USERS_NAME = re.compile(r"(?:^|[\"=])([A-Za-z_][\w.]*):[A-Za-z_]")
+"""How `module:name` begins, of a user's class or function, in a parameter or in a part of it."""
 
 LONG_LIST = 12
 """Legends shorten lists of more items."""
@@ -152,8 +152,7 @@ class Choice(Generic[AnyEntry]):
     def modules(self) -> list[str]:
         """The users' modules that it names: of its class, and of models in its parameters."""
         texts = [self.name, *filter(lambda value: isinstance(value, str), self.parameters.values())]
-        found = [USERS_NAME.match(str(text)) for text in texts]
-        return [match[1] for match in found if match]
+        return [name for text in texts for name in USERS_NAME.findall(str(text))]
 
     @property
     def title(self) -> str:
