@@ -171,6 +171,7 @@ class PyPolicyModel:
     """
 
     initial: Values = ()
+    knows_probabilities = False
 
     def __init__(self, policy: py_policy.PyPolicy) -> None:
         _check_specs(policy)

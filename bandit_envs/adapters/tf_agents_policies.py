@@ -40,10 +40,10 @@ Playable: TypeAlias = (
 
 
 class TFAgentsPolicy(Policy):
-    """A policy of TF-Agents whose probabilities are unknown; see `as_policy`.
+    """An agent or a policy of TF-Agents; see `as_policy`.
 
     Args:
-        model: chooses actions.
+        model: chooses actions; it learns, and tells probabilities, if it can.
         batch_size: B.
         seed: as in `Policy`.
     """
@@ -54,13 +54,27 @@ class TFAgentsPolicy(Policy):
         self, model: TFPolicyModel | PyPolicyModel, batch_size: int = 1, seed: Seed = None
     ) -> None:
         self._model = model
+        self.can_learn = isinstance(model, AgentModel)
+        self.knows_probabilities = model.knows_probabilities
         super().__init__(num_actions=model.num_actions, batch_size=batch_size, seed=seed)
 
     def _initial(self) -> Values:
         return tuple(value.copy() for value in self._model.initial)
 
+    def _learn(self, learned: Values, trajectory: Trajectory) -> Values:
+        if isinstance(self._model, AgentModel):
+            return self._model.train(learned, trajectory)
+        return learned
+
     def _select(self, rng: Rng, learned: Values, time_step: TimeStep) -> Array:
+        if self.knows_probabilities:
+            return super()._select(rng, learned, time_step)
         return self._model.act(rng, learned, time_step.observation)
+
+    def _probabilities(self, learned: Values, time_step: TimeStep) -> Floats:
+        if isinstance(self._model, TFPolicyModel) and self.knows_probabilities:
+            return self._model.probabilities(learned, time_step.observation)
+        return super()._probabilities(learned, time_step)
 
     def _choose(self, rng: Rng, time_step: TimeStep) -> Array:
         chosen = self._select(rng, self._state.learned, time_step)
@@ -80,28 +94,6 @@ class TFAgentsPolicy(Policy):
             return check_rewards(flat, flat.size, *self.reward_range).reshape(shape)
 
         return indices, map_structure(check, self._model.reward_spec, reward)
-
-
-class TFAgentsPolicyWithProbabilities(TFAgentsPolicy):
-    """A policy of TF-Agents whose distribution of actions is known; see `as_policy`."""
-
-    _model: TFPolicyModel
-
-    def _probabilities(self, learned: Values, time_step: TimeStep) -> Floats:
-        return self._model.probabilities(learned, time_step.observation)
-
-
-class TFAgentsLearner(TFAgentsPolicy):
-    """An agent of TF-Agents whose probabilities are unknown; see `as_policy`."""
-
-    _model: AgentModel
-
-    def _learn(self, learned: Values, trajectory: Trajectory) -> Values:
-        return self._model.train(learned, trajectory)
-
-
-class TFAgentsLearnerWithProbabilities(TFAgentsLearner, TFAgentsPolicyWithProbabilities):
-    """An agent of TF-Agents whose distribution of actions is known; see `as_policy`."""
 
 
 def as_policy(agent: Playable, batch_size: int = 1, seed: Seed = None) -> TFAgentsPolicy:
@@ -136,18 +128,14 @@ def as_policy(agent: Playable, batch_size: int = 1, seed: Seed = None) -> TFAgen
     (3,)
     """
     if isinstance(agent, tf_agent.TFAgent):
-        model = AgentModel(agent)
-        kind = TFAgentsLearnerWithProbabilities if model.knows_probabilities else TFAgentsLearner
-        return kind(model, batch_size, seed)
+        return TFAgentsPolicy(AgentModel(agent), batch_size, seed)
     if isinstance(agent, py_policy.PyPolicy):
         return TFAgentsPolicy(PyPolicyModel(agent), batch_size, seed)
     policy = load_policy(agent) if isinstance(agent, (str, os.PathLike)) else agent
     if not isinstance(policy, tf_policy.TFPolicy):
         expected = "a TFAgent, a TFPolicy, a PyPolicy or the folder of a PolicySaver"
         raise TypeError(f"agent is {short_repr(agent)}; expected {expected}")
-    fixed = TFPolicyModel(policy)
-    chosen = TFAgentsPolicyWithProbabilities if fixed.knows_probabilities else TFAgentsPolicy
-    return chosen(fixed, batch_size, seed)
+    return TFAgentsPolicy(TFPolicyModel(policy), batch_size, seed)
 
 
 def tensor_specs(env: AnyEnvironment) -> tuple[ts.TimeStep, Nest]:
