@@ -223,7 +223,8 @@ class TextPolicy(Policy):
         probabilities = np.zeros(self._table_shape)
         draws: list[list[int]] = [[] for _ in prompts]
         pending = list(range(self.batch_size))
-        for attempt in range(self._retries + 1):
+        problem = ""
+        for _ in range(self._retries + 1):
             for row, draw in zip(pending, rng.integers(2**63, size=len(pending)).tolist()):
                 draws[row].append(draw)
             asked = [prompts[row] for row in pending]
@@ -233,14 +234,14 @@ class TextPolicy(Policy):
                 try:
                     probabilities[row] = self._prompter.read(answer, available, row)
                 except UnreadableAnswerError as error:
-                    if attempt == self._retries:
-                        self._forget(prompts[row], draws[row])
-                        raise UnreadableAnswerError(f"row {row}: {error}") from None
                     unreadable.append(row)
+                    problem = f"row {row}: {error}"
             pending = unreadable
             if not pending:
-                break
-        return probabilities
+                return probabilities
+        for row in pending:
+            self._forget(prompts[row], draws[row])
+        raise UnreadableAnswerError(problem)
 
     def _ask(self, prompts: list[str], draws: list[int]) -> Sequence[str]:
         """Returns an answer for each prompt, and the number drawn for it."""

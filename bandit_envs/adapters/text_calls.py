@@ -145,13 +145,21 @@ class AnswerCache:
                 database,
             ):
                 yield database
+        except sqlite3.OperationalError as error:  # no folder, no space, no right to write, a lock
+            raise OSError(f"{self._path} cannot be read or written: {error}") from error
         except sqlite3.Error as error:
-            expected = "expected a file that AnswerCache has made, or none"
-            raise ValueError(f"{self._path.name} holds no answers: {error}; {expected}") from error
+            expected = "a SQLite file that AnswerCache has made; give it a new path for a new file"
+            raise ValueError(
+                f"{self._path} holds no answers: {error}; expected {expected}"
+            ) from error
 
 
 def _make_table(database: sqlite3.Connection) -> None:
     """Makes the table of answers in a new file; sqlite3.DatabaseError if the file is another's."""
+    (owner,) = database.execute("PRAGMA application_id").fetchone()
+    if owner == APPLICATION:
+        return
+    database.execute("BEGIN IMMEDIATE")  # several processes may make the file
     (owner,) = database.execute("PRAGMA application_id").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and owner != APPLICATION:

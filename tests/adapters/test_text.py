@@ -337,6 +337,41 @@ def test_a_call_that_fails_leaves_the_policy_as_it_was():
     assert found == [undisturbed.action(step).tolist() for _ in range(5)]
 
 
+def make_a_cache(path, started, number):
+    """Makes a cache as soon as all processes are there."""
+    started.wait()
+    text.AnswerCache(first_offered, path)([f"prompt {number}"])
+
+
+def test_processes_that_make_the_file_at_the_same_time_share_it(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    for attempt in range(3):
+        path = tmp_path / f"answers {attempt}.sqlite"
+        started = context.Barrier(4)
+        makers = [context.Process(target=make_a_cache, args=(path, started, n)) for n in range(4)]
+        for maker in makers:
+            maker.start()
+        for maker in makers:
+            maker.join()
+        assert [maker.exitcode for maker in makers] == [0] * 4
+
+
+def test_a_folder_that_is_not_there_is_no_damaged_file(tmp_path):
+    with pytest.raises(OSError, match="cannot be read or written: unable to open"):
+        text.AnswerCache(first_offered, tmp_path / "nowhere" / "answers.sqlite")
+
+
+def test_all_rows_that_could_not_be_read_are_asked_again(tmp_path):
+    said = ["what?"]
+    cache = text.AnswerCache(lambda prompts: said * len(prompts), tmp_path / "answers.sqlite")
+    env = KArmedTestbed(k=3, batch_size=3, seed=0)
+    policy = make_policy(env, cache, seed=1, retries=0)
+    with pytest.raises(text.UnreadableAnswerError):
+        policy.action(env.reset())
+    said[:] = [NAMES[2]]
+    assert policy.action(env.current_time_step()).tolist() == [2, 2, 2]
+
+
 def test_a_model_that_repeats_itself_is_read_in_time():
     started = time.perf_counter()
     assert text.parse_answer("<Answer>" * 50_000 + "red</Answer>" + "<answer>" * 9, ["red"]) == 0

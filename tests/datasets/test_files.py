@@ -102,6 +102,7 @@ def test_the_open_bandit_dataset_has_features_of_users_and_items(tmp_path):
 @pytest.fixture
 def publisher(tmp_path, monkeypatch):
     """Publishes files on this machine. Its `body` and `length` are those of the next answer."""
+    pytest.importorskip("pandas")
     pooch = pytest.importorskip("pooch")
 
     class Handler(http.server.BaseHTTPRequestHandler):
