@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask, Rng
+from bandit_envs.arrays import Array, Floats, Mask, Rng
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.nests import Nest
@@ -123,6 +123,12 @@ class ContextualPolicy(Policy):
         added = 1.0 if self.learns_by_row else len(action)
         after = self.model.learn(learned.model, rows)
         return Knowledge(after, state, learned.num_rewards + added)
+
+    def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
+        indices, rewards = super()._checked(action, reward)
+        if self.model.learns:
+            self.model.check_rewards(rewards)
+        return indices, rewards
 
     def _select(self, rng: Rng, learned: Knowledge, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)

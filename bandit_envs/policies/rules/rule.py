@@ -146,8 +146,8 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
         """Raises TypeError if the model cannot do what the rule needs."""
         if self.needs in model.abilities():
             return
-        others = _models_with(self.needs, model)
-        advice = f"; use {', '.join(others)}" if others else ""
+        others = model.advice(self.needs) or ", ".join(_models_with(self.needs, model))
+        advice = f"; use {others}" if others else ""
         abilities = ", ".join(sorted(model.abilities()))
         problem = f"{type(self).__name__} needs {self.needs} of a model"
         raise TypeError(f"{problem}; {type(model).__name__} has {abilities}{advice}")
