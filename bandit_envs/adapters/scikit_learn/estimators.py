@@ -64,8 +64,8 @@ class Estimators(ValueModel):
     `NormalPrior` for regressors. A prediction is then its quantile of level 0.9.
 
     Several replicas of each estimator are a bootstrap: each gives each row a weight Gamma(1, 1), or
-    if the estimator takes no `sample_weight`, repeats it Poisson(1) times. Then the model draws, and
-    has quantiles and intervals:
+    if the estimator takes no `sample_weight`, repeats it Poisson(1) times. Then the model draws,
+    and has quantiles and intervals:
 
         draw                  what a replica predicts, drawn for each row and action; where actions
                               have features, for each row
@@ -144,8 +144,8 @@ class Estimators(ValueModel):
     def initial(self, sizes: ModelSizes, rng: Rng) -> Models:
         return self._fitting.initial(rng, sizes.num_outputs, sizes.num_features)
 
-    def check_rewards(self, rewards: Array) -> None:
-        self._estimator.check_rewards(np.asarray(rewards, np.float64))
+    def check_rewards(self, rewards: Array) -> Array:
+        return self._estimator.check_rewards(rewards)
 
     def learn(self, learned: Models, rows: LearnedRows) -> Models:
         seen = Rows(rows.features, np.asarray(rows.reward, np.float64))

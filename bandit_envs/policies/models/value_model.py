@@ -76,8 +76,9 @@ class ValueModel(abc.ABC):
             ValueError: the model is not for inputs of these sizes.
         """
 
-    def check_rewards(self, rewards: Array) -> None:
-        """Raises ValueError if it cannot learn from rewards [n] that are in its `reward_range`."""
+    def check_rewards(self, rewards: Array) -> Array:
+        """Returns rewards [n] in its `reward_range`; ValueError if it cannot learn from them."""
+        return rewards
 
     @abc.abstractmethod
     def learn(self, learned: Any, rows: LearnedRows) -> Any:
