@@ -153,7 +153,7 @@ NEEDED_BY_EXAMPLES = {
     "bandit_envs.adapters.scikit_learn": "sklearn",
     "bandit_envs.adapters.torch": "torch",
     "bandit_envs.policies.bayes_ucb": "scipy",
-    "bandit_envs.policies.estimator_scores": "sklearn",
+    "bandit_envs.policies.models.fitted_estimators": "sklearn",
     "bandit_envs.logged.ips_learner": "sklearn",
 }
 

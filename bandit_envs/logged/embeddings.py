@@ -25,7 +25,7 @@ from bandit_envs.logged.columns import (
     check_reward_range,
 )
 from bandit_envs.logged.estimate import Estimate, Terms
-from bandit_envs.logged.features import context_features
+from bandit_envs.logged.features import flat_features_of
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.policies.scikit_learn_model import name_estimator
 
@@ -175,7 +175,7 @@ class ActionPosterior:
         """Returns p(a | x_i, e_i) of every action: [n, K]; the log needs an `embedding`."""
         size = len(require_numbered_actions(log))
         is_category = [_indicators(column) for column in _embedding_of(log).T]
-        features = np.concatenate([context_features(log), *is_category], axis=1)
+        features = np.concatenate([flat_features_of(log), *is_category], axis=1)
         model = copy.deepcopy(self._model)
         table = np.zeros((size, log.num_actions))
         with name_estimator(model, "learn and predict", size):

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.logged.features import context_of, spec_of_rows
-from bandit_envs.logged.learners import Learner
+from bandit_envs.logged.features import context_of
+from bandit_envs.logged.learners import Learner, greedy_policy
 from bandit_envs.logged.log import BanditLog, require_rows
-from bandit_envs.policies.estimator_scores import NEVER, ClassifierGreedyPolicy
-from bandit_envs.policies.linear_scores import LinearGreedyPolicy
-from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.models import FittedClassifier, LinearScores
+from bandit_envs.policies.models.fitted_estimators import NEVER
 from bandit_envs.policies.scikit_learn_model import check_classifier, copy_estimator, fit_weighted
 from bandit_envs.seeding import Seed, generator
 
@@ -50,7 +50,7 @@ class IPSLearner(Learner):
         self._classifier = check_classifier("classifier", classifier)
         self._baseline = check_number("baseline", baseline)
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> Policy:
+    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
         """Returns a policy that learned from a log, as `Learner.fit` says.
 
         Raises:
@@ -58,7 +58,6 @@ class IPSLearner(Learner):
                 learn from these rows.
         """
         context = context_of(require_rows(log))
-        spec = spec_of_rows(log.observation)
         weights = self._weigh(log)
         rows = np.flatnonzero(weights)
         labels = log.action[rows]
@@ -66,13 +65,11 @@ class IPSLearner(Learner):
             only = np.full((log.num_actions, 1 + context.shape[1]), 0.0)
             only[:, 0] = NEVER
             only[labels[0], 0] = 0.0
-            return LinearGreedyPolicy(only, observation_spec=spec, batch_size=batch_size, seed=seed)
+            return greedy_policy(LinearScores(only), log, batch_size, seed)
         rng = generator(seed)
         classifier = copy_estimator(self._classifier, rng)
         fit_weighted(classifier, context[rows], labels, weights[rows])
-        return ClassifierGreedyPolicy(
-            classifier, log.num_actions, observation_spec=spec, batch_size=batch_size, seed=rng
-        )
+        return greedy_policy(FittedClassifier(classifier), log, batch_size, rng)
 
     def _weigh(self, log: BanditLog) -> Any:
         """Returns the weights of the rows: [n]."""

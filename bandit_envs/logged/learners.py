@@ -30,10 +30,11 @@ from bandit_envs.logged.log import (
 from bandit_envs.logged.models import RewardRegression
 from bandit_envs.logged.reward_sums import fit_batches
 from bandit_envs.logged.ridge import RidgeRegression, RidgeSums
+from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.draws import softmax
-from bandit_envs.policies.estimator_scores import NEVER, RegressionGreedyPolicy
-from bandit_envs.policies.linear_scores import LinearGreedyPolicy, LinearSoftmaxPolicy
-from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.models import FittedRegressions, LinearScores, ValueModel
+from bandit_envs.policies.models.fitted_estimators import NEVER
+from bandit_envs.policies.rules import Greedy, Rule, Softmax
 from bandit_envs.policies.scikit_learn_model import check_estimator, copy_estimator, name_estimator
 from bandit_envs.seeding import Seed, generator
 
@@ -52,11 +53,14 @@ FOLDS = 3  # of cross-fitted models of rewards
 class Learner(abc.ABC):
     """Learns a policy from a log.
 
+    What it learns is the `model` of the policy, which any other rule takes too: a greedy policy
+    that shall explore becomes `ContextualPolicy(policy.model, EpsilonGreedy(0.1), ...)`.
+
     Evaluate what it learns on other rows than those that it has learned from.
     """
 
     @abc.abstractmethod
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> Policy:
+    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
         """Returns a policy that learned from a log, and learns no more.
 
         Args:
@@ -72,7 +76,7 @@ class Learner(abc.ABC):
 
     def fit_batches(
         self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
-    ) -> Policy:
+    ) -> ContextualPolicy:
         """Returns what `fit` does of the whole log.
 
         Args:
@@ -114,7 +118,7 @@ class DirectMethodLearner(Learner):
     def streams(self) -> bool:
         return self._regressor is None
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> Policy:
+    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
         if self.streams:
             return self.fit_batches([log], batch_size, seed)
         rng = generator(seed)
@@ -128,7 +132,7 @@ class DirectMethodLearner(Learner):
 
     def fit_batches(
         self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
-    ) -> Policy:
+    ) -> ContextualPolicy:
         if not self.streams:
             return super().fit_batches(batches, batch_size, seed)
         sums = RidgeSums()
@@ -177,7 +181,7 @@ class DoublyRobustLearner(Learner):
     def streams(self) -> bool:
         return self._model is None and self._regressor is None
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> Policy:
+    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
         if self.streams:
             return self.fit_batches([log], batch_size, seed)
         context = context_of(log)
@@ -193,7 +197,7 @@ class DoublyRobustLearner(Learner):
 
     def fit_batches(
         self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
-    ) -> Policy:
+    ) -> ContextualPolicy:
         if not self.streams:
             return super().fit_batches(batches, batch_size, seed)
         model = fit_batches(check_repeatable(batches), FOLDS)
@@ -256,7 +260,7 @@ class PolicyGradientLearner(Learner):
         self._penalty = check_number("penalty", penalty, 0.0)
         self._model = model
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> LinearSoftmaxPolicy:
+    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
         context = context_of(require_rows(log))
         mean = context.mean(axis=0)
         std = context.std(axis=0)
@@ -271,12 +275,8 @@ class PolicyGradientLearner(Learner):
             weights += self._step_size * (gradient - self._penalty * weights)
         weights[:, 1:] /= std
         weights[:, 0] -= weights[:, 1:] @ mean
-        return LinearSoftmaxPolicy(
-            weights,
-            observation_spec=spec_of_rows(log.observation),
-            batch_size=batch_size,
-            seed=seed,
-        )
+        rule = Softmax(temperature=1.0, cooling=1.0)
+        return _policy_of(LinearScores(weights), rule, log, batch_size, seed)
 
 
 def value_and_gradient(
@@ -360,7 +360,7 @@ def _correct_rewards(predicted: Floats, log: BanditLog) -> Floats:
 
 def _ridge_policy(
     models: Mapping[int, RidgeRegression], batch: BanditLog | None, batch_size: int, seed: Seed
-) -> Policy:
+) -> ContextualPolicy:
     """Returns a policy that chooses the action with the largest prediction.
 
     Args:
@@ -375,18 +375,37 @@ def _ridge_policy(
     return _greedy_policy(of_all, batch, batch_size, seed)
 
 
-def _greedy_policy(models: list[Any], log: BanditLog, batch_size: int, seed: Seed) -> Policy:
+def _greedy_policy(
+    models: list[Any], log: BanditLog, batch_size: int, seed: Seed
+) -> ContextualPolicy:
     """Returns a policy that chooses the action with the largest prediction."""
-    spec = spec_of_rows(log.observation)
-    dim = context_of(log[:1]).shape[1]
     if not all(isinstance(model, (float, RidgeRegression)) for model in models):
-        return RegressionGreedyPolicy(
-            models, observation_spec=spec, batch_size=batch_size, seed=seed
-        )
-    weights = np.zeros((len(models), 1 + dim))
+        return greedy_policy(FittedRegressions(models), log, batch_size, seed)
+    weights = np.zeros((len(models), 1 + context_of(log[:1]).shape[1]))
     for action, model in enumerate(models):
         if isinstance(model, float):
             weights[action, 0] = model
         else:
             weights[action] = model.weights
-    return LinearGreedyPolicy(weights, observation_spec=spec, batch_size=batch_size, seed=seed)
+    return greedy_policy(LinearScores(weights), log, batch_size, seed)
+
+
+def greedy_policy(
+    model: ValueModel, log: BanditLog, batch_size: int, seed: Seed
+) -> ContextualPolicy:
+    """Returns a policy for a log that chooses the action with the largest prediction."""
+    return _policy_of(model, Greedy(), log, batch_size, seed)
+
+
+def _policy_of(
+    model: ValueModel, rule: Rule, log: BanditLog, batch_size: int, seed: Seed
+) -> ContextualPolicy:
+    """Returns a policy for the contexts and actions of a log."""
+    return ContextualPolicy(
+        model,
+        rule,
+        observation_spec=spec_of_rows(log.observation),
+        num_actions=log.num_actions,
+        batch_size=batch_size,
+        seed=seed,
+    )

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer
-from bandit_envs.logged.features import context_features, has_items, item_features
+from bandit_envs.logged.features import features_of, has_items
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.logged.reward_sums import RewardSums, folds_of
 from bandit_envs.policies.scikit_learn_model import (
@@ -91,7 +91,8 @@ def _mrdr_weights(log: BanditLog, probabilities: ArrayLike) -> Floats:
 
 def _action_features(log: BanditLog, rows: Indices, action: Indices) -> Floats:
     """Returns the features of actions [m] in rows [m]: [m, d]."""
+    features = features_of(log)
     if has_items(log):
-        return np.asarray(item_features(log)[rows, action])
+        return np.asarray(features[rows, action])
     is_action = np.eye(log.num_actions)[action]
-    return np.concatenate([is_action, context_features(log)[rows]], axis=1)
+    return np.concatenate([is_action, features[rows]], axis=1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
-from bandit_envs.logged.features import context_features, has_items, item_features
+from bandit_envs.logged.features import features_of, has_items
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.logged.moments import Moments
 from bandit_envs.logged.ridge import RidgeRegression
@@ -72,12 +72,11 @@ class RewardSums:
             weights: [n], by which rows count; by default all are 1.
         """
         require_numbered_actions(log)
+        features = features_of(log)
+        model = log.action
         if has_items(log):
-            features = item_features(log)[np.arange(len(log)), log.action]
+            features = features[np.arange(len(log)), log.action]
             model = np.zeros(len(log), np.int64)
-        else:
-            features = context_features(log)
-            model = log.action
         columns = np.column_stack([features, log.reward]).T
         fold = folds_of(first_row, len(log), folds)
         moments = {}
@@ -138,7 +137,7 @@ class CrossFittedRidge:
         """
         fold = folds_of(first_row, len(log), len(self._weights))
         predicted = np.zeros((len(log), log.num_actions))
-        features = item_features(log) if has_items(log) else context_features(log)
+        features = features_of(log)
         for test, models in enumerate(self._weights):
             rows = np.flatnonzero(fold == test)
             if has_items(log):

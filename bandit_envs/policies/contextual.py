@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask, Rng
+from bandit_envs.arrays import Array, Floats, Mask, Rng
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.nests import Nest
+from bandit_envs.nests import Nest, flatten
 from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.policies.rules.rule import Predictions, Rule
+from bandit_envs.policies.scikit_learn_model import ScikitLearnModel
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
@@ -105,6 +106,14 @@ class ContextualPolicy(Policy):
             "independent_rows": getattr(env, "independent_rows", False),
         }
 
+    @property
+    def is_as_made(self) -> bool:
+        """Whether it knows what its model and its rule say at first, and nothing else."""
+        known = flatten(self._state.learned)
+        initial = flatten(self._initial())
+        has_learned = self._state.is_trained or len(known) != len(initial)
+        return not has_learned and all(map(_is_same, known, initial))
+
     def _initial(self) -> Knowledge:
         num_rows = self.batch_size if self.learns_by_row else 1
         sizes = self._reader.sizes(num_rows)
@@ -123,6 +132,10 @@ class ContextualPolicy(Policy):
         added = 1.0 if self.learns_by_row else len(action)
         after = self.model.learn(learned.model, rows)
         return Knowledge(after, state, learned.num_rewards + added)
+
+    def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
+        indices, rewards = super()._checked(action, reward)
+        return indices, self.model.check_rewards(rewards) if self.model.learns else rewards
 
     def _select(self, rng: Rng, learned: Knowledge, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
@@ -160,6 +173,15 @@ class ContextualPolicy(Policy):
             "action_dim": sizes.action_dim,
             "independent_rows": int(self.learns_by_row),
         }
+
+
+def _is_same(found: Any, initial: Any) -> bool:
+    """Returns whether two leaves of what is known are one, or arrays of the same numbers."""
+    if isinstance(found, ScikitLearnModel) and isinstance(initial, ScikitLearnModel):
+        return found.estimator is initial.estimator
+    if isinstance(found, (np.ndarray, np.generic, int, float)):
+        return np.array_equal(found, initial)
+    return found is initial
 
 
 def _check_part(name: str, part: Any, kind: type[Any]) -> Any:

@@ -40,7 +40,13 @@ MODELS: dict[str, ModelPart] = ModelPart.table(
     ("ensemble", "ensemble of networks", "bandit_envs.adapters.torch:Ensemble"),
     ("dropout", "network with dropout", "bandit_envs.adapters.torch:Dropout"),
 )
-"""All models of the package, by id."""
+"""All models of the package that a text can name, by id."""
+
+FITTED: dict[str, ModelPart] = ModelPart.table(
+    ("fitted_classifier", "fitted classifier", "bandit_envs.policies.models:FittedClassifier"),
+    ("fitted_regressions", "fitted regressions", "bandit_envs.policies.models:FittedRegressions"),
+)
+"""All others, which a learner makes."""
 
 RULES: dict[str, RulePart] = RulePart.table(
     ("greedy", "greedy", "bandit_envs.policies.rules:Greedy"),

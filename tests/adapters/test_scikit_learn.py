@@ -1,13 +1,13 @@
-"""Policies around estimators of scikit-learn."""
+"""Estimators of scikit-learn as models of rewards."""
 
 import threading
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from bandit_envs import (
     ArraySpec,
+    ContextualPolicy,
     DelayedRewards,
     StepDriver,
     TimeStep,
@@ -15,8 +15,19 @@ from bandit_envs import (
     load_state,
     save_state,
 )
+from bandit_envs.arrays import sigmoid
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.delayed import learner
+from bandit_envs.policies.rules import (
+    AdaptiveGreedy,
+    EpsilonGreedy,
+    Greedy,
+    OptimisticRegCB,
+    Softmax,
+    SquareCB,
+    ThompsonSampling,
+    UpperQuantile,
+)
 from bandit_envs.testing import PolicyContract
 from bandit_envs.testing.comparison import assert_identical
 
@@ -31,15 +42,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from bandit_envs.adapters.scikit_learn import (
-    SklearnAdaptiveGreedyPolicy,
-    SklearnEpsilonGreedyPolicy,
-    SklearnSoftmaxPolicy,
-    SklearnSquareCBPolicy,
-    SklearnThompsonSamplingPolicy,
-    SklearnUCBPolicy,
-)
-from bandit_envs.adapters.scikit_learn_estimators import RewardEstimator
+from bandit_envs.adapters.scikit_learn import Estimators
+from bandit_envs.adapters.scikit_learn.reward_estimator import RewardEstimator
 from tests.adapters.row_by_row import assert_rows_learn_alone_and_go_on_from_a_file
 
 ONLINE = SGDClassifier(loss="log_loss")
@@ -47,13 +51,13 @@ SCALED = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))
 
 
 class EstimatorContract(PolicyContract):
-    """The contract of a policy, whose class and arguments a subclass names."""
+    """The contract of a policy, whose model and rule a subclass names."""
 
     __test__ = False
     num_steps = 8
     num_choices = 500
-    kind = SklearnThompsonSamplingPolicy
-    options: ClassVar[dict] = {}
+    model = Estimators("LogisticRegression(C=0.5)", num_replicas=2)
+    rule = ThompsonSampling()
 
     def make_environment(self, batch_size, seed):
         return ENVIRONMENTS["logistic_context"].make(
@@ -61,40 +65,38 @@ class EstimatorContract(PolicyContract):
         )
 
     def make_policy(self, env, seed):
-        return self.kind(**self.options, **self.kind.arguments_for(env), seed=seed)
+        arguments = ContextualPolicy.arguments_for(env)
+        return ContextualPolicy(self.model, self.rule, **arguments, seed=seed)
 
 
 CASES = {
     "SGDClassifier, online": (
-        SklearnThompsonSamplingPolicy,
-        {"estimator": ONLINE, "num_replicas": 2, "memory_size": 0},
+        Estimators(ONLINE, num_replicas=2, memory_size=0),
+        ThompsonSampling(),
     ),
-    "SGDClassifier": (SklearnUCBPolicy, {"estimator": ONLINE, "num_replicas": 2}),
+    "SGDClassifier": (Estimators(ONLINE, num_replicas=2), UpperQuantile()),
     "neighbours": (
-        SklearnThompsonSamplingPolicy,
-        {"estimator": KNeighborsClassifier(1, algorithm="brute"), "num_replicas": 3},
+        Estimators(KNeighborsClassifier(1, algorithm="brute"), num_replicas=3),
+        ThompsonSampling(),
     ),
-    "LinearSVC": (SklearnAdaptiveGreedyPolicy, {"estimator": LinearSVC(), "window": 7}),
+    "LinearSVC": (Estimators(LinearSVC()), AdaptiveGreedy(window=7)),
     "RandomForestClassifier": (
-        SklearnSoftmaxPolicy,
-        {"estimator": RandomForestClassifier(3, max_depth=3), "memory_size": 20},
+        Estimators(RandomForestClassifier(3, max_depth=3), memory_size=20),
+        Softmax(),
     ),
     "Pipeline": (
-        SklearnEpsilonGreedyPolicy,
-        {"estimator": make_pipeline(StandardScaler(), LogisticRegression()), "epsilon": 0.2},
+        Estimators(make_pipeline(StandardScaler(), LogisticRegression())),
+        EpsilonGreedy(0.2),
     ),
     "Pipeline, online": (
-        SklearnUCBPolicy,
-        {"estimator": SCALED, "num_replicas": 2, "memory_size": 0},
+        Estimators(SCALED, num_replicas=2, memory_size=0),
+        OptimisticRegCB(),
     ),
-    "SGDRegressor, online": (
-        SklearnSquareCBPolicy,
-        {"estimator": SGDRegressor(), "memory_size": 0},
-    ),
+    "SGDRegressor, online": (Estimators(SGDRegressor(), memory_size=0), SquareCB()),
 }
 
-for name, (kind, options) in CASES.items():
-    members = {"kind": kind, "options": options, "__test__": True, "__module__": __name__}
+for name, (model, rule) in CASES.items():
+    members = {"model": model, "rule": rule, "__test__": True, "__module__": __name__}
     globals()[f"Test {name}"] = type(f"Test {name}", (EstimatorContract,), members)
 
 
@@ -102,11 +104,7 @@ class TestRegressorOfActions(EstimatorContract):
     """One model for all actions, from their features."""
 
     __test__ = True
-    kind = SklearnThompsonSamplingPolicy
-    options: ClassVar[dict] = {
-        "estimator": RandomForestRegressor(2, max_depth=2),
-        "num_replicas": 2,
-    }
+    model = Estimators(RandomForestRegressor(2, max_depth=2), num_replicas=2)
 
     def make_environment(self, batch_size, seed):
         return ENVIRONMENTS["per_arm"].make(
@@ -117,15 +115,17 @@ class TestRegressorOfActions(EstimatorContract):
 SPEC = ArraySpec((2,), np.float64)
 
 
-def policy_of(kind, estimator, batch_size=4, num_actions=2, **options):
-    return kind(
-        estimator,
-        observation_spec=SPEC,
-        num_actions=num_actions,
-        batch_size=batch_size,
-        seed=0,
-        **options,
+def policy_of(rule, estimator, batch_size=4, **options):
+    """A policy of two actions."""
+    model = Estimators(estimator, **options)
+    return ContextualPolicy(
+        model, rule, observation_spec=SPEC, num_actions=2, batch_size=batch_size, seed=0
     )
+
+
+def learned(policy):
+    """What its model has learned."""
+    return policy.get_state().content.learned.model
 
 
 def trajectory(contexts, actions, rewards):
@@ -164,9 +164,9 @@ class Known:
         return np.stack((1.0 - chance, chance), axis=1)
 
 
-def trained(kind, **options):
+def trained(rule, **options):
     """A policy of two actions, whose chances are sigmoid(-x[0]) and sigmoid(x[0])."""
-    policy = policy_of(kind, Known(), **options)
+    policy = policy_of(rule, Known(), **options)
     policy(trajectory(CONTEXTS, [0, 0, 0, 1], [1, 0, 0, 1]))
     policy(trajectory(CONTEXTS, [1, 1, 0, 1], [1, 0, 0, 1]))
     return policy
@@ -176,7 +176,7 @@ CHANCES = 1.0 / (1.0 + np.exp(CONTEXTS[:, :1] * [1.0, -1.0]))
 
 
 def test_softmax_is_that_of_the_logits_of_predictions():
-    policy = trained(SklearnSoftmaxPolicy, temperature=0.5, cooling=0.9)
+    policy = trained(Softmax(temperature=0.5, cooling=0.9))
     temperature = 0.5 * 0.9**8
     weights = np.exp((np.log(CHANCES) - np.log(1.0 - CHANCES)) / temperature)
     expected = weights / weights.sum(axis=1, keepdims=True)
@@ -184,75 +184,125 @@ def test_softmax_is_that_of_the_logits_of_predictions():
 
 
 def test_epsilon_greedy_chooses_the_largest_prediction():
-    table = trained(SklearnEpsilonGreedyPolicy, epsilon=0.2).probabilities(SHOWN)
+    table = trained(EpsilonGreedy(0.2)).probabilities(SHOWN)
     assert np.allclose(table, np.where(CHANCES > 0.5, 0.9, 0.1))
 
 
 def test_square_cb_weighs_gaps_of_predictions():
-    table = trained(SklearnSquareCBPolicy, gamma_scale=3.0).probabilities(SHOWN)
+    table = trained(SquareCB(gamma_scale=3.0)).probabilities(SHOWN)
     gaps = CHANCES.max(axis=1) - CHANCES.min(axis=1)
     others = 1.0 / (2.0 + 3.0 * np.sqrt(8.0) * gaps)
     assert np.allclose(table.min(axis=1), others)
 
 
 def test_adaptive_greedy_explores_below_a_percentile_of_its_largest_predictions():
-    policy = trained(SklearnAdaptiveGreedyPolicy, percentile=50.0, decay=1.0, window=4)
+    policy = trained(AdaptiveGreedy(percentile=50.0, decay=1.0, window=4))
     policy(trajectory(CONTEXTS, [0, 1, 0, 1], [1, 1, 0, 1]))
     # Before that trajectory, its largest chances were those of the contexts: their median.
     largest = CHANCES.max(axis=1)
-    assert np.isclose(policy.get_state().content.learned.threshold, np.median(largest))
+    assert np.isclose(policy.get_state().content.learned.rule.threshold, np.median(largest))
     is_low = np.abs(CONTEXTS[:, 0]) < 1.5
     assert np.allclose((policy.probabilities(SHOWN) == 0.5).all(axis=1), is_low)
 
 
 def test_ucb_is_the_percentile_over_replicas_and_predicting_changes_nothing():
-    policy = trained(SklearnUCBPolicy, num_replicas=3)
+    policy = trained(UpperQuantile(), num_replicas=3)
     before = policy.get_state()
     assert np.allclose(policy.probabilities(SHOWN), CHANCES > 0.5)
     assert_identical(policy.get_state(), before)
 
 
+class Drawn(Known):
+    """A classifier whose log-odds in the first feature are its share of good rows by weight."""
+
+    def fit(self, features, labels, sample_weight):
+        self.scale = np.average(labels, weights=sample_weight)
+        return self
+
+
+def test_bounds_are_quantiles_of_what_replicas_predict():
+    policy = policy_of(ThompsonSampling(), Drawn(), num_replicas=7)
+    policy(trajectory(CONTEXTS, [0, 1, 0, 1], [1, 1, 0, 0]))
+    inputs = policy._reader.read(CONTEXTS, 4)
+    scales = np.reshape([each.estimator.scale for each in learned(policy).estimators], (2, 7))
+    scores = CONTEXTS[:, :1, np.newaxis] * scales
+    below, above = 0.1586552539314571, 0.8413447460685429  # of a normal distribution
+    expected = [sigmoid(np.quantile(scores, level, axis=2)) for level in (below, above)]
+    for radius in (1.0, np.ones((4, 1))):
+        found = policy.model.interval(learned(policy), inputs, radius)
+        assert np.allclose(found, expected)
+    means = sigmoid(scores.mean(axis=2))
+    assert np.allclose(policy.model.means(learned(policy), inputs), means)
+    widest = policy.model.interval(learned(policy), inputs, 1e9)
+    extremes = np.stack((scores.min(axis=2), scores.max(axis=2)))
+    assert np.allclose(widest, sigmoid(extremes))
+
+
+def test_rules_that_need_replicas_say_so():
+    with pytest.raises(TypeError, match="Estimators has means; use num_replicas of 2 or more"):
+        policy_of(ThompsonSampling(), Known())
+
+
+def test_the_first_parameter_of_the_prior_is_for_a_number_of_actions():
+    policies = [
+        ContextualPolicy(
+            Estimators(Known(), num_replicas=2, prior=prior),
+            UpperQuantile(percentile=50.0),
+            observation_spec=SPEC,
+            num_actions=8,
+        )
+        for prior in (3.0, (1.0, 4.0))
+    ]
+    contexts = [policy._reader.read(CONTEXTS, 4) for policy in policies]
+    found = [
+        policy.model.quantile(learned(policy), context, 0.5)
+        for policy, context in zip(policies, contexts)
+    ]
+    assert np.array_equal(*found)
+    assert np.allclose(sigmoid(found[0]), 1.0 - 0.5**0.25)  # the median of Beta(1, 4)
+
+
 def test_before_a_model_has_seen_both_labels_a_prior_explores():
-    policy = policy_of(SklearnEpsilonGreedyPolicy, LogisticRegression(), epsilon=0.0)
+    policy = policy_of(Greedy(), LogisticRegression())
     assert np.allclose(policy.probabilities(SHOWN), 0.5)
     policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0, 0, 0, 0]))
     assert np.allclose(policy.probabilities(SHOWN), [0.0, 1.0])
 
 
 def test_a_classifier_learns_rewards_between_0_and_1_as_labels_with_weights():
-    policy = policy_of(SklearnEpsilonGreedyPolicy, LogisticRegression(), epsilon=0.0)
+    policy = policy_of(Greedy(), LogisticRegression())
     policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0.25, 0.5, 1.0, 0.75]))
     expected = LogisticRegression().fit(
         np.concatenate((CONTEXTS, CONTEXTS[[0, 1, 3]])),
         [1, 1, 1, 1, 0, 0, 0],
         sample_weight=[0.25, 0.5, 1.0, 0.75, 0.75, 0.5, 0.25],
     )
-    found = policy.get_state().content.learned.estimators[0].estimator
+    found = learned(policy).estimators[0].estimator
     assert np.allclose(found.coef_, expected.coef_)
 
 
 def test_a_memory_keeps_the_last_rows():
-    policy = policy_of(SklearnEpsilonGreedyPolicy, Known(), epsilon=0.0, memory_size=6)
+    policy = policy_of(Greedy(), Known(), memory_size=6)
     for step in range(3):
         policy(trajectory(CONTEXTS + step, [step % 2] * 4, [1, 0, 1, 0]))
-    memory = policy.get_state().content.learned.memory
+    memory = learned(policy).memory
     assert sorted(memory.features[:, 0]) == sorted([3.0, -1.0, *(CONTEXTS[:, 0] + 2.0)])
     assert sorted(memory.models) == [0, 0, 0, 0, 1, 1]
 
 
 def test_models_are_fitted_anew_when_enough_rows_are_new():
-    policy = policy_of(SklearnEpsilonGreedyPolicy, Known(), epsilon=0.0, refit_after=0.5)
+    policy = policy_of(Greedy(), Known(), refit_after=0.5)
     fitted = []
     for _ in range(5):
         policy(trajectory(CONTEXTS, [0, 0, 0, 0], [1, 0, 1, 0]))
-        fitted.append(int(policy.get_state().content.learned.memory.fitted_rows[0]))
+        fitted.append(int(learned(policy).memory.fitted_rows[0]))
     assert fitted == [4, 8, 12, 12, 20]
 
 
 def test_it_learns_which_action_fits_a_context():
     rng = np.random.default_rng(0)
     for estimator in (LogisticRegression(), make_pipeline(StandardScaler(), GaussianNB())):
-        policy = policy_of(SklearnThompsonSamplingPolicy, estimator, batch_size=50)
+        policy = policy_of(ThompsonSampling(), estimator, batch_size=50, num_replicas=10)
         for _ in range(10):
             contexts = rng.normal(size=(50, 2))
             action = policy.action(time_step(contexts))
@@ -263,12 +313,7 @@ def test_it_learns_which_action_fits_a_context():
 
 def test_it_learns_from_delayed_rewards_and_its_files_go_on(tmp_path):
     env = DelayedRewards(EstimatorContract().make_environment(5, 0), delay=2)
-    made = [
-        SklearnThompsonSamplingPolicy(
-            "LogisticRegression(C=0.5)", **SklearnThompsonSamplingPolicy.arguments_for(env), seed=1
-        )
-        for _ in range(2)
-    ]
+    made = [EstimatorContract().make_policy(env, 1) for _ in range(2)]
     StepDriver(env, made[0], [learner(env, made[0])], num_steps=8).run()
     save_state(tmp_path / "state.npz", made[0].get_state())
     made[1].set_state(load_state(tmp_path / "state.npz"))
@@ -278,8 +323,8 @@ def test_it_learns_from_delayed_rewards_and_its_files_go_on(tmp_path):
 
 def test_each_row_of_independent_problems_has_estimators_of_its_own(tmp_path):
     def make_policy(env, seed):
-        arguments = SklearnEpsilonGreedyPolicy.arguments_for(env)
-        return SklearnEpsilonGreedyPolicy("Ridge", epsilon=0.2, **arguments, seed=seed)
+        arguments = ContextualPolicy.arguments_for(env)
+        return ContextualPolicy(Estimators("Ridge"), EpsilonGreedy(0.2), **arguments, seed=seed)
 
     assert_rows_learn_alone_and_go_on_from_a_file(make_policy, tmp_path)
 
@@ -300,12 +345,13 @@ class NotWritten(Known):
 
 def test_an_estimator_that_cannot_be_copied_is_refused_at_once():
     with pytest.raises(TypeError, match="a NotCopied cannot be copied"):
-        policy_of(SklearnSoftmaxPolicy, NotCopied())
+        Estimators(NotCopied())
 
 
 def test_an_estimator_that_cannot_be_written_runs_but_a_checkpoint_is_refused_at_once(tmp_path):
     env = EstimatorContract().make_environment(5, 0)
-    policy = SklearnSoftmaxPolicy(NotWritten(), **SklearnSoftmaxPolicy.arguments_for(env))
+    arguments = ContextualPolicy.arguments_for(env)
+    policy = ContextualPolicy(Estimators(NotWritten()), Softmax(), **arguments)
     policy.set_state(policy.get_state())
     seen = []
     driver = StepDriver(env, policy, [policy, seen.append], num_steps=3)
@@ -318,11 +364,11 @@ def test_an_estimator_that_cannot_be_written_runs_but_a_checkpoint_is_refused_at
 
 def test_probabilities_that_round_to_1_are_still_ranked():
     contexts = np.repeat([[1.0, 0.0], [0.0, 1.0]], 20, axis=0)
-    policy = policy_of(SklearnUCBPolicy, ONLINE, batch_size=40, memory_size=0, num_replicas=3)
+    policy = policy_of(UpperQuantile(), ONLINE, batch_size=40, memory_size=0, num_replicas=3)
     for action in (0, 1):
         policy(trajectory(contexts, [action] * 40, contexts[:, 0]))
     far = np.array([[1e4, 0.0]])
-    models = [each.estimator for each in policy.get_state().content.learned.estimators]
+    models = [each.estimator for each in learned(policy).estimators]
     assert [model.predict_proba(far)[0, 1] for model in models] == [1.0] * 6
     slopes = np.reshape([model.coef_[0, 0] for model in models], (2, 3))
     best = np.percentile(slopes, 80.0, axis=1).argmax()
@@ -357,7 +403,9 @@ REFUSED = [
     (LogisticRegression(), {"memory_size": 0}, TypeError, "LogisticRegression has no partial_fit"),
     (LogisticRegression(), {"memory_size": -1}, ValueError, "memory_size is -1"),
     (LogisticRegression(), {"min_rewards": 0}, ValueError, "min_rewards is 0"),
-    (LogisticRegression(), {"prior": [1.0]}, ValueError, "expected two numbers above 0"),
+    (LogisticRegression(), {"prior": [1.0]}, ValueError, "expected one or two numbers above 0"),
+    (LogisticRegression(), {"prior": 0.0}, ValueError, "prior is 0"),
+    (LogisticRegression(), {"num_replicas": 0}, ValueError, "num_replicas is 0"),
     (LogisticRegression(), {"refit_after": -0.1}, ValueError, "refit_after is -0.1"),
 ]
 
@@ -365,14 +413,15 @@ REFUSED = [
 @pytest.mark.parametrize(("estimator", "options", "error", "message"), REFUSED)
 def test_bad_arguments_are_refused(estimator, options, error, message):
     with pytest.raises(error, match=message):
-        policy_of(SklearnSoftmaxPolicy, estimator, **options)
+        Estimators(estimator, **options)
 
 
 def test_rewards_that_a_classifier_cannot_learn_are_refused():
-    policy = policy_of(SklearnSoftmaxPolicy, LogisticRegression())
+    policy = policy_of(Softmax(), LogisticRegression())
     with pytest.raises(ValueError, match="reward"):
         policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0, 1, 2, 0]))
-    policy = policy_of(SklearnSoftmaxPolicy, KNeighborsClassifier())
+    policy = policy_of(AdaptiveGreedy(window=2), KNeighborsClassifier())
+    before = policy.get_state()
     with pytest.raises(ValueError, match="expected 0 or 1, as KNeighborsClassifier takes no"):
         policy(trajectory(CONTEXTS, [0, 0, 0, 0], [0, 1, 0.5, 0]))
-    assert policy.is_untrained
+    assert_identical(policy.get_state(), before)

@@ -9,20 +9,21 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from bandit_envs import ArraySpec, datasets
+from bandit_envs import ArraySpec, ContextualPolicy, datasets
+from bandit_envs.policies.rules import (
+    AdaptiveGreedy,
+    EpsilonGreedy,
+    Softmax,
+    ThompsonSampling,
+    UpperQuantile,
+)
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 pytest.importorskip("sklearn")
 
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-from bandit_envs.adapters.scikit_learn import (
-    SklearnAdaptiveGreedyPolicy,
-    SklearnEpsilonGreedyPolicy,
-    SklearnSoftmaxPolicy,
-    SklearnThompsonSamplingPolicy,
-    SklearnUCBPolicy,
-)
+from bandit_envs.adapters.scikit_learn import Estimators
 
 pytestmark = pytest.mark.slow
 
@@ -40,18 +41,18 @@ class Peer(NamedTuple):
 
 
 FITTED_ANEW = {
-    SklearnSoftmaxPolicy: Peer(0.7258, 0.0061),
-    SklearnAdaptiveGreedyPolicy: Peer(0.7240, 0.0058),
-    SklearnEpsilonGreedyPolicy: Peer(0.6773, 0.0077),
-    SklearnThompsonSamplingPolicy: Peer(0.6327, 0.0096),
-    SklearnUCBPolicy: Peer(0.7141, 0.0089),
+    Softmax(): Peer(0.7258, 0.0061),
+    AdaptiveGreedy(): Peer(0.7240, 0.0058),
+    EpsilonGreedy(0.1): Peer(0.6773, 0.0077),
+    ThompsonSampling(): Peer(0.6327, 0.0096),
+    UpperQuantile(): Peer(0.7141, 0.0089),
 }
 ONLINE = {
-    SklearnSoftmaxPolicy: Peer(0.5121, 0.0060),
-    SklearnAdaptiveGreedyPolicy: Peer(0.4446, 0.0054),
-    SklearnEpsilonGreedyPolicy: Peer(0.5067, 0.0045),
-    SklearnThompsonSamplingPolicy: Peer(0.4122, 0.0064),
-    SklearnUCBPolicy: Peer(0.4208, 0.0066),
+    Softmax(): Peer(0.5121, 0.0060),
+    AdaptiveGreedy(): Peer(0.4446, 0.0054),
+    EpsilonGreedy(0.1): Peer(0.5067, 0.0045),
+    ThompsonSampling(): Peer(0.4122, 0.0064),
+    UpperQuantile(): Peer(0.4208, 0.0066),
 }
 
 
@@ -72,26 +73,31 @@ def mean_reward(policy, seed):
     return np.mean(rewards)
 
 
-def assert_no_worse(kind, estimator, peer, **options):
+REPLICAS = {
+    ThompsonSampling(): {"num_replicas": 10},
+    UpperQuantile(): {"num_replicas": 10, "prior": 3.0},
+}
+
+
+def assert_no_worse(rule, estimator, peer, **options):
     """The mean reward is no worse than the peer's by two standard errors of their difference."""
+    model = Estimators(estimator, **options, **REPLICAS.get(rule, {}))
     spec = ArraySpec((64,), np.float64)
     shape = {"observation_spec": spec, "num_actions": K, "batch_size": B}
-    if kind is SklearnEpsilonGreedyPolicy:
-        options["epsilon"] = 0.1
     found = [
-        mean_reward(kind(estimator, **options, **shape, seed=seed), seed)
+        mean_reward(ContextualPolicy(model, rule, **shape, seed=seed), seed)
         for seed in range(NUM_SEEDS)
     ]
     error = np.hypot(np.std(found, ddof=1) / np.sqrt(NUM_SEEDS), peer.error)
     assert np.mean(found) > peer.mean - 2.0 * error
 
 
-@pytest.mark.parametrize("kind", FITTED_ANEW)
-def test_fitted_anew_it_earns_what_contextualbandits_does(kind):
-    assert_no_worse(kind, LogisticRegression(C=0.1, max_iter=50), FITTED_ANEW[kind])
+@pytest.mark.parametrize("rule", FITTED_ANEW, ids=str)
+def test_fitted_anew_it_earns_what_contextualbandits_does(rule):
+    assert_no_worse(rule, LogisticRegression(C=0.1, max_iter=50), FITTED_ANEW[rule])
 
 
-@pytest.mark.parametrize("kind", ONLINE)
-def test_online_it_earns_more_than_contextualbandits(kind):
+@pytest.mark.parametrize("rule", ONLINE, ids=str)
+def test_online_it_earns_more_than_contextualbandits(rule):
     estimator = SGDClassifier(loss="log_loss", alpha=1e-3)
-    assert_no_worse(kind, estimator, ONLINE[kind], memory_size=0)
+    assert_no_worse(rule, estimator, ONLINE[rule], memory_size=0)

@@ -5,9 +5,15 @@ import re
 
 import numpy as np
 import pytest
-from bandit_envs.policies.linear_scores import LinearGreedyPolicy
 
-from bandit_envs import ArraySpec, RandomPolicy, StepDriver, load_state, save_state
+from bandit_envs import (
+    ArraySpec,
+    ContextualPolicy,
+    RandomPolicy,
+    StepDriver,
+    load_state,
+    save_state,
+)
 from bandit_envs.environments.logistic_context import LogisticContextBandit
 from bandit_envs.logged import (
     DirectMethodLearner,
@@ -21,7 +27,10 @@ from bandit_envs.logged import (
     write_log,
 )
 from bandit_envs.logged.policy_files import read_policy, write_policy
+from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.named_estimators import make_estimator
+from bandit_envs.policies.rules import Greedy
+from bandit_envs.policies.written_parts import WrittenPart
 from tests.command_line import rows, run
 
 for package in ("joblib", "filelock", "matplotlib", "rich"):
@@ -201,15 +210,20 @@ def test_mistakes_end_with_one_line_and_no_file(folder, arguments, output, messa
     assert not (folder / output).exists()
 
 
+def greedy(weights):
+    """A policy of two actions by linear scores."""
+    return ContextualPolicy(LinearScores(weights), Greedy(), observation_spec=SPEC, num_actions=2)
+
+
 def test_a_file_gives_back_the_policy_and_is_checked(folder):
     weights = np.arange(6.0).reshape(2, 3)
     file = folder / "policy.npz"
-    write_policy(file, LinearGreedyPolicy(weights, observation_spec=SPEC), features=["x", "y"])
+    write_policy(file, greedy(weights), features=["x", "y"])
     saved = read_policy(file)
-    assert (saved.kind, saved.rows_learned, saved.log) == ("linear_greedy", 0, "")
+    assert (saved.rule, saved.rows_learned, saved.log) == (Greedy(), 0, "")
     assert saved.features == ["x", "y"]
-    assert np.array_equal(saved.make(SPEC).get_state().content.learned, weights)
-    with pytest.raises(ValueError, match="weights has shape"):
+    assert np.array_equal(saved.make(SPEC).get_state().content.learned.model, weights)
+    with pytest.raises(ValueError, match="has the context_dim 5; expected 2"):
         saved.make(ArraySpec((5,), np.float64))
     with pytest.raises(TypeError, match="policy is a RandomPolicy"):
         write_policy(file, RandomPolicy(3))
@@ -229,16 +243,21 @@ NOT_A_POLICY = {
     "empty content": {KEY: {}},
 }
 BAD_FIELDS = [
-    ("kind", "linear"),
-    ("kind", ["linear_greedy"]),
-    ("kind", "classifier_greedy"),
-    ("kind", "regression_greedy"),
-    ("arguments", {}),
-    ("arguments", [1]),
-    ("arguments", {"weights": "x"}),
-    ("arguments", {"weights": np.zeros((2, 9))}),
-    ("arguments", {"weights": np.full((2, 3), np.nan)}),
-    ("arguments", {"weights": np.zeros((2, 3)), "batch_size": 2}),
+    ("kind", "linear_greedy"),
+    ("model", "linear_scores"),
+    ("model", WrittenPart("linear_greedy", {})),
+    ("model", WrittenPart(["linear_scores"], {})),
+    ("model", WrittenPart("fitted_classifier", {})),
+    ("model", WrittenPart("linear_scores", [1])),
+    ("model", WrittenPart("linear_scores", {"weights": "x"})),
+    ("model", WrittenPart("linear_scores", {"weights": np.zeros((2, 9))})),
+    ("model", WrittenPart("linear_scores", {"weights": np.full((2, 3), np.nan)})),
+    ("model", WrittenPart("linear_scores", {"weights": np.zeros((2, 3)), "batch_size": 2})),
+    ("rule", WrittenPart("ridge", {})),
+    ("sizes", {}),
+    ("sizes", {"num_actions": 10**30}),
+    ("learned", "x"),
+    ("learned", np.zeros(3)),
     ("rows_learned", "many"),
     ("rows_learned", -1),
     ("rows_learned", np.zeros(3)),
@@ -252,7 +271,7 @@ BYTES = [b"", b"PK\x03\x04", b"a,b\n1,2\n", b"{}", b"\x80\x04K\x01.", bytes(100)
 def not_policies(folder):
     """Writes files that hold no policy, and yields their paths."""
     file = folder / "own.npz"
-    write_policy(file, LinearGreedyPolicy(np.zeros((2, 3)), observation_spec=SPEC))
+    write_policy(file, greedy(np.zeros((2, 3))))
     content = load_state(file)[KEY]
     contents = [*NOT_A_POLICY.values()]
     contents += [{KEY: {**content, name: value}} for name, value in BAD_FIELDS]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandit_envs import StepDriver
+from bandit_envs import ContextualPolicy, StepDriver
 from bandit_envs.arrays import sigmoid
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.environments.registry import ENVIRONMENTS
@@ -23,7 +23,9 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.learners import value_and_gradient
 from bandit_envs.metrics import AverageRewardMetric
-from bandit_envs.policies import LinearSoftmaxPolicy, RandomPolicy
+from bandit_envs.policies import RandomPolicy
+from bandit_envs.policies.models import LinearScores
+from bandit_envs.policies.rules import Softmax
 from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import PolicyContract
 from bandit_envs.trajectories import restart
@@ -197,9 +199,8 @@ class TestSoftmaxContract(PolicyContract):
         spec = env.observation_spec()
         context = spec["observation"] if isinstance(spec, dict) else spec
         weights = np.random.default_rng(0).normal(size=(4, 1 + context.shape[0]))
-        return LinearSoftmaxPolicy(
-            weights, observation_spec=spec, batch_size=env.batch_size, seed=seed
-        )
+        model = LinearScores(weights)
+        return ContextualPolicy(model, Softmax(), **ContextualPolicy.arguments_for(env), seed=seed)
 
 
 def log_with_items():
@@ -208,7 +209,8 @@ def log_with_items():
 
 
 def softmax_policy(weights):
-    return LinearSoftmaxPolicy(weights, observation_spec=ArraySpec((2,), np.float64))
+    spec = ArraySpec((2,), np.float64)
+    return ContextualPolicy(LinearScores(weights), Softmax(), observation_spec=spec, num_actions=3)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def softmax_policy(weights):
         (PolicyGradientLearner, ReplayMethod(), "objective is ReplayMethod"),
         (PolicyGradientLearner, DoublyRobust(max_weight=2.0), "objective is DoublyRobust"),
         (DirectMethodLearner().fit, log_with_items(), "per_arm; expected contexts alone"),
-        (softmax_policy, np.ones((3, 2)), r"weights has shape \(3, 2\); expected \(K, 3\)"),
+        (softmax_policy, np.ones((3, 2)), r"weights has shape \(3, 2\); expected \(3, 3\)"),
         (softmax_policy, np.full((3, 3), np.nan), "weights has NaN"),
     ],
 )
@@ -240,8 +242,8 @@ def test_what_is_learned_from_batches_is_what_is_learned_from_the_log(learner, s
     log = bad_logger_log(1000, 0)
     log = log[np.flatnonzero(log.action != 1)]  # an action that was never logged
     batches = [log[:1], log[1:400], log[400:400], log[400:]]
-    weights = learner.fit_batches(batches).get_state().content.learned
-    expected = learner.fit(log).get_state().content.learned
+    weights = learner.fit_batches(batches).get_state().content.learned.model
+    expected = learner.fit(log).get_state().content.learned.model
     assert learner.streams == streams
     np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-12)
 
@@ -257,6 +259,6 @@ def test_batches_must_be_complete_and_can_be_passed_over_again(learner):
 
 def test_ridge_regressions_of_sums_are_those_of_the_rows():
     log = bad_logger_log(1000, 0)
-    streamed = DirectMethodLearner().fit(log).get_state().content.learned
-    in_memory = DirectMethodLearner(RidgeRegression()).fit(log).get_state().content.learned
+    streamed = DirectMethodLearner().fit(log).get_state().content.learned.model
+    in_memory = DirectMethodLearner(RidgeRegression()).fit(log).get_state().content.learned.model
     np.testing.assert_allclose(streamed, in_memory, rtol=1e-9)

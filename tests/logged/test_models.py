@@ -160,3 +160,14 @@ def test_an_action_that_was_logged_once_is_predicted():
     action = np.append(2, rng.integers(2, size=99))
     log = BanditLog(rng.normal(size=(100, 2)), action, action, np.full(100, 0.5), 3)
     assert np.isfinite(RewardRegression().predict(log)).all()
+
+
+@pytest.mark.parametrize("model", [None, RidgeRegression()])
+def test_a_mask_beside_the_context_is_no_feature(model):
+    log = small_log()
+    mask = np.ones((len(log), log.num_actions), bool)
+    mask[::3, 0] = log.action[::3] == 0
+    observation = {"observation": log.observation, "mask": mask}
+    masked = dataclasses.replace(log, observation=observation)
+    regression = RewardRegression(model, folds=2)
+    np.testing.assert_array_equal(regression.predict(masked), regression.predict(log))

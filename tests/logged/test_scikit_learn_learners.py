@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandit_envs import load_state, save_state
+from bandit_envs import ContextualPolicy, load_state, save_state
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import (
     BanditLog,
@@ -13,7 +13,8 @@ from bandit_envs.logged import (
     probabilities_of,
 )
 from bandit_envs.logged.policy_files import read_policy, write_policy
-from bandit_envs.policies.estimator_scores import ClassifierGreedyPolicy
+from bandit_envs.policies.models import FittedClassifier, FittedRegressions
+from bandit_envs.policies.rules import EpsilonGreedy, Greedy, Softmax
 from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import PolicyContract, assert_identical
 from bandit_envs.trajectories import restart
@@ -76,7 +77,8 @@ SCORES = [
 def test_the_classifier_learns_with_the_weights_of_its_source():
     policy = IPSLearner(logistic(C=1.0, tol=1e-10)).fit(small_log(), batch_size=8)
 
-    scores = policy._scores(policy._state.learned, restart(small_log().observation, 8))
+    inputs = policy._reader.read(small_log().observation, 8)
+    scores = policy.model.scores(policy.get_state().content.learned.model, inputs)
 
     np.testing.assert_allclose(scores, SCORES, atol=1e-5)
     chosen = policy.action(restart(small_log().observation, 8))
@@ -189,9 +191,8 @@ class TestContract(PolicyContract):
         context = spec["observation"] if isinstance(spec, dict) else spec
         features = np.random.default_rng(0).normal(size=(50, *context.shape))
         classifier = logistic().fit(features, np.arange(50) % 4)
-        return ClassifierGreedyPolicy(
-            classifier, 4, observation_spec=spec, batch_size=env.batch_size, seed=seed
-        )
+        model = FittedClassifier(classifier)
+        return ContextualPolicy(model, Greedy(), **ContextualPolicy.arguments_for(env), seed=seed)
 
 
 def log_with_items():
@@ -199,8 +200,36 @@ def log_with_items():
     return BanditLog(observation, [0, 1], [0.0, 1.0], [0.5, 0.5])
 
 
+def policy_of(model, rule=None, dim=2):
+    """A policy of four actions for one row."""
+    spec = ArraySpec((dim,), np.float64)
+    return ContextualPolicy(model, rule or Greedy(), observation_spec=spec, num_actions=4)
+
+
+@pytest.mark.parametrize("constant", [2, 2.0, np.float32(2.0), np.int64(2)])
+def test_any_real_number_may_be_the_prediction_of_an_action(constant):
+    policy = policy_of(FittedRegressions([1.0, constant, 0.0, -1]))
+    assert policy.action(restart(np.zeros((1, 2)), 1)).tolist() == [1]
+
+
+def test_what_was_learned_is_the_model_of_an_exploring_policy():
+    log = costs_log(never=2)
+    learned = IPSLearner(logistic(), baseline=-1.0).fit(log)
+    time_step = restart(log.observation[:1], 1)
+    best = learned.probabilities(time_step)
+    inputs = learned._reader.read(log.observation[:1], 1)
+    scores = learned.model.scores(learned.get_state().content.learned.model, inputs)
+
+    explores = policy_of(learned.model, EpsilonGreedy(0.2), dim=3)
+    draws = policy_of(learned.model, Softmax(temperature=0.5, cooling=1.0), dim=3)
+
+    np.testing.assert_allclose(explores.probabilities(time_step), 0.05 + 0.8 * best)
+    weights = np.exp(2.0 * scores)
+    np.testing.assert_allclose(draws.probabilities(time_step), weights / weights.sum())
+    assert draws.probabilities(time_step)[0, 2] == 0.0
+
+
 CLICKS = bad_logger_log(100, 0)
-SPEC = ArraySpec((2,), np.float64)
 
 
 def no_clicks():
@@ -223,11 +252,31 @@ def no_clicks():
             "LogisticRegression.* cannot learn from .* rows of action 0: Unknown label type",
         ),
         (
-            lambda classifier: ClassifierGreedyPolicy(classifier, 4, observation_spec=SPEC),
+            lambda classifier: policy_of(FittedClassifier(classifier)),
             logistic().fit(CLICKS.observation, CLICKS.action),
             ValueError,
             "classifier was fitted to 3 features; observation_spec has 2",
         ),
+        (
+            lambda classifier: policy_of(FittedClassifier(classifier)),
+            logistic().fit(CLICKS.observation[:, :2], CLICKS.action + 1),
+            ValueError,
+            "expected actions from 0 to 3",
+        ),
+        (FittedClassifier, logistic(), ValueError, "expected one that was fitted"),
+        (
+            FittedClassifier,
+            logistic().fit(CLICKS.observation, CLICKS.action - 1),
+            ValueError,
+            "expected actions, which are integers from 0",
+        ),
+        (
+            lambda models: policy_of(FittedRegressions(models)),
+            [0.0, 1.0],
+            ValueError,
+            "there are 2 models; expected 4",
+        ),
+        (FittedRegressions, [0.0, "Ridge"], TypeError, r"models\[1\] is 'Ridge'"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(call, argument, error, message):

@@ -255,7 +255,7 @@ def crafted_policy(folder):
     """A file of a learned policy with that distribution, and its mark."""
     mark, text = marker(folder)
     policy = IPSLearner(linear_model.LogisticRegression()).fit(bad_logger_log(50, 0))
-    with_distribution(policy._state.learned.estimator, text)
+    with_distribution(policy.model.classifier, text)
     write_policy(folder / "policy.npz", policy)
     mark.unlink(missing_ok=True)
     return folder / "policy.npz", mark
@@ -411,7 +411,7 @@ def test_what_a_reader_trusts_is_not_written_with_a_state(tmp_path):
 
 def test_a_policy_file_of_ones_own_may_hold_what_its_reader_trusts(tmp_path):
     policy = IPSLearner(linear_model.LogisticRegression()).fit(bad_logger_log(50, 0))
-    policy._state.learned.estimator.when = datetime.date(2020, 1, 1)
+    policy.model.classifier.when = datetime.date(2020, 1, 1)
     write_policy(tmp_path / "policy.npz", policy)
 
     with pytest.raises(ValueError, match=r"policy.npz: .*with trusted=.'datetime.date'."):

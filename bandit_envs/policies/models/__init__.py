@@ -1,6 +1,8 @@
 """Models that predict the rewards of actions: one part of a `ContextualPolicy`."""
 
 from bandit_envs.policies.models.bayesian_ridge import BayesianRidge as BayesianRidge
+from bandit_envs.policies.models.fitted_estimators import FittedClassifier as FittedClassifier
+from bandit_envs.policies.models.fitted_estimators import FittedRegressions as FittedRegressions
 from bandit_envs.policies.models.fourier_features import FourierFeatures as FourierFeatures
 from bandit_envs.policies.models.hybrid_ridge import HybridRidge as HybridRidge
 from bandit_envs.policies.models.inputs import Contexts as Contexts

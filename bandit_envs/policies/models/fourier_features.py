@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Rng
+from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import (
     MAX_PARAMETER,
     MIN_STD,
@@ -59,8 +59,6 @@ class FourierFeatures(ValueModel):
     smoothness: float | None = None
     seed: int = 0
 
-    is_random: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         if not isinstance(self.model, ValueModel):
             raise TypeError(f"model is {short_repr(self.model)}; expected a ValueModel")
@@ -91,8 +89,19 @@ class FourierFeatures(ValueModel):
         """Whether those of the model are."""
         return self.model.draws_are_scaled
 
+    @property
+    def is_random(self) -> bool:  # type: ignore[override]
+        """Whether the model draws."""
+        return self.model.is_random
+
+    def check_rewards(self, rewards: Array) -> Array:
+        return self.model.check_rewards(rewards)
+
     def abilities(self) -> frozenset[str]:
         return self.model.abilities()
+
+    def advice(self, ability: str) -> str:
+        return self.model.advice(ability)
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
         if sizes.action_dim is None:

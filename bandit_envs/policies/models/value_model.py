@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from bandit_envs.arrays import Floats, Rng
+from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD
 from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
 
@@ -63,6 +64,10 @@ class ValueModel(abc.ABC):
     draws_are_scaled: ClassVar[bool] = True
     """Whether `draw` multiplies deviations from the mean by `scale`; else that must be 1."""
 
+    made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {}
+    """The parameters that may be a text that names code, such as "module:name", and what makes them
+    of it. Files hold what was made, as reading them imports nothing that they name."""
+
     @abc.abstractmethod
     def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
         """Returns what the model knows before the first reward.
@@ -70,6 +75,10 @@ class ValueModel(abc.ABC):
         Raises:
             ValueError: the model is not for inputs of these sizes.
         """
+
+    def check_rewards(self, rewards: Array) -> Array:
+        """Returns rewards [n] in its `reward_range`; ValueError if it cannot learn from them."""
+        return rewards
 
     @abc.abstractmethod
     def learn(self, learned: Any, rows: LearnedRows) -> Any:
@@ -124,3 +133,7 @@ class ValueModel(abc.ABC):
         return frozenset(
             name for name in ABILITIES if getattr(kind, name) is not getattr(ValueModel, name)
         )
+
+    def advice(self, ability: str) -> str:
+        """Returns how a model of this class has an ability that it lacks, for messages, or ""."""
+        return ""

@@ -12,7 +12,7 @@ from bandit_envs.base.checks import check_integer
 from bandit_envs.policies.draws import argmax_random_ties, uniform
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions
-from bandit_envs.policies.rules.rule import Predictions, Rule
+from bandit_envs.policies.rules.rule import Predictions, Rule, check_rule
 
 
 class Pulls(NamedTuple):
@@ -46,6 +46,7 @@ class FirstPulls(Rule):
     pulls: int = 2
 
     def __post_init__(self) -> None:
+        check_rule("rule", self.rule)
         check_integer("pulls", self.pulls, minimum=0)
 
     @property

@@ -12,7 +12,7 @@ from bandit_envs.base.checks import check_number
 from bandit_envs.policies.draws import available_only, explore, uniform
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions
-from bandit_envs.policies.rules.rule import Predictions, Rule
+from bandit_envs.policies.rules.rule import Predictions, Rule, check_rule
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Mixed(Rule):
     share: float = 0.1
 
     def __post_init__(self) -> None:
+        check_rule("rule", self.rule)
         check_number("share", self.share, 0.0, 1.0)
 
     @property

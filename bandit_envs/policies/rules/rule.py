@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask, Rng, check_array
+from bandit_envs.base.checks import short_repr
 from bandit_envs.policies.draws import (
     argmax_random_ties,
     available_only,
@@ -146,8 +147,8 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
         """Raises TypeError if the model cannot do what the rule needs."""
         if self.needs in model.abilities():
             return
-        others = _models_with(self.needs, model)
-        advice = f"; use {', '.join(others)}" if others else ""
+        others = model.advice(self.needs) or ", ".join(_models_with(self.needs, model))
+        advice = f"; use {others}" if others else ""
         abilities = ", ".join(sorted(model.abilities()))
         problem = f"{type(self).__name__} needs {self.needs} of a model"
         raise TypeError(f"{problem}; {type(model).__name__} has {abilities}{advice}")
@@ -179,6 +180,14 @@ class IndexRule(Rule):
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         index = self.index(seen)
         return index_probabilities(index, self.exploration(seen), available)
+
+
+def check_rule(name: str, rule: Any) -> Rule:
+    """Returns a rule; TypeError if it is something else."""
+    if isinstance(rule, Rule):
+        return rule
+    expected = "a Rule, such as bandit_envs.policies.rules has"
+    raise TypeError(f"{name} is {short_repr(rule)}; expected {expected}")
 
 
 def _models_with(ability: str, model: ValueModel) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import abc
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices, Mask, Rng
+from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import MIN_STD
 from bandit_envs.datasets.tables import import_extra
 
@@ -40,12 +40,8 @@ class Prior(abc.ABC):
     """A posterior of the mean reward of each model, given the sums of its rewards."""
 
     @abc.abstractmethod
-    def has_seen(self, sums: RewardSums, min_rewards: int) -> Mask:
-        """Returns which models have seen `min_rewards` rewards of each kind: [M]."""
-
-    @abc.abstractmethod
-    def quantile(self, sums: RewardSums, level: float) -> Floats:
-        """Returns the quantiles of a level between 0 and 1: [M]."""
+    def quantile(self, sums: RewardSums, level: Any) -> Floats:
+        """Returns the quantiles of a level between 0 and 1, [M], or of levels [B, 1]: [B, M]."""
 
     @abc.abstractmethod
     def draw(self, rng: Rng, sums: RewardSums, size: int) -> Floats:
@@ -66,11 +62,7 @@ class BetaPrior(Prior):
         self._successes = successes
         self._failures = failures
 
-    def has_seen(self, sums: RewardSums, min_rewards: int) -> Mask:
-        failures = sums.counts - sums.totals
-        return np.asarray((sums.totals >= min_rewards) & (failures >= min_rewards))
-
-    def quantile(self, sums: RewardSums, level: float) -> Floats:
+    def quantile(self, sums: RewardSums, level: Any) -> Floats:
         special = import_extra("scipy.special", "scikit-learn")
         return np.asarray(special.betaincinv(*self._parameters(sums), level))
 
@@ -90,10 +82,7 @@ class NormalPrior(Prior):
     and counts as one reward.
     """
 
-    def has_seen(self, sums: RewardSums, min_rewards: int) -> Mask:
-        return np.asarray(sums.counts >= min_rewards)
-
-    def quantile(self, sums: RewardSums, level: float) -> Floats:
+    def quantile(self, sums: RewardSums, level: Any) -> Floats:
         means, deviations = self._means_and_deviations(sums)
         special = import_extra("scipy.special", "scikit-learn")
         return np.asarray(means + deviations * special.ndtri(level))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.adapters.scikit_learn_estimators import RewardEstimator, Rows
-from bandit_envs.adapters.scikit_learn_priors import Prior, RewardSums
+from bandit_envs.adapters.scikit_learn.priors import RewardSums
+from bandit_envs.adapters.scikit_learn.reward_estimator import RewardEstimator, Rows
 from bandit_envs.arrays import Floats, Indices, Mask, Rng
 from bandit_envs.policies.scikit_learn_model import ScikitLearnModel
 
@@ -58,7 +58,7 @@ class Memory(NamedTuple):
 
 
 class Models(NamedTuple):
-    """What a policy knows: n replicas of each of M models. All but the estimators are arrays.
+    """What `Estimators` know: n replicas of each of M models. All but the estimators are arrays.
 
     Fields:
         estimators: replica i of model m is number m n + i.
@@ -145,8 +145,7 @@ class MemoryFitting(Fitting):
         num_replicas: how many replicas of each model there are.
         size: how many rows the memory has.
         refit_after: how many new rows are enough, as a share of those of the last fit.
-        prior: says whether a model has seen rewards enough to be fitted.
-        min_rewards: how many of each kind are enough.
+        min_rewards: how many rewards of each kind a model must have seen to be fitted.
     """
 
     def __init__(
@@ -156,13 +155,11 @@ class MemoryFitting(Fitting):
         *,
         size: int,
         refit_after: float,
-        prior: Prior,
         min_rewards: int,
     ) -> None:
         super().__init__(estimator, num_replicas)
         self._size = size
         self._refit_after = refit_after
-        self._prior = prior
         self._min_rewards = min_rewards
 
     def _memory(self, num_models: int, dim: int) -> Memory:
@@ -174,7 +171,7 @@ class MemoryFitting(Fitting):
         memory.add(models, rows, known.sums.num_rows)
         known.sums.add(models, rows.rewards)
         is_due = memory.new_rows >= np.maximum(1, self._refit_after * memory.fitted_rows)
-        is_due &= self._prior.has_seen(known.sums, self._min_rewards)
+        is_due &= self._estimator.have_seen(known.sums, self._min_rewards)
         for model in np.flatnonzero(is_due).tolist():
             of_model = memory.rows_of(model)
             if self._estimator.can_fit(of_model.rewards):

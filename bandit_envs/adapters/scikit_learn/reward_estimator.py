@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Floats, Indices, Rng, sigmoid
+from bandit_envs.adapters.scikit_learn.priors import RewardSums
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, sigmoid
 from bandit_envs.base.checks import short_repr
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.policies.named_estimators import make_estimator
@@ -83,13 +84,20 @@ class RewardEstimator:
         """Returns a copy. Each `random_state` that is None becomes a generator of its own."""
         return copy_estimator(self._estimator, rng)
 
-    def check_rewards(self, rewards: Floats) -> None:
-        """Raises ValueError if a classifier without weights gets a reward between 0 and 1."""
-        if not self.is_classifier or self.takes_weights:
-            return
-        if ((rewards > 0.0) & (rewards < 1.0)).any():
+    def check_rewards(self, rewards: Array) -> Array:
+        """Returns rewards; ValueError if a classifier without weights gets one between 0 and 1."""
+        takes_all = not self.is_classifier or self.takes_weights
+        if not takes_all and ((rewards > 0.0) & (rewards < 1.0)).any():
             expected = f"expected 0 or 1, as {self.name} takes no sample_weight"
             raise ValueError(f"reward is {short_repr(rewards)}; {expected}")
+        return rewards
+
+    def have_seen(self, sums: RewardSums, min_rewards: int) -> Mask:
+        """Returns which models have seen so many rewards, of a classifier of both labels: [M]."""
+        if not self.is_classifier:
+            return np.asarray(sums.counts >= min_rewards)
+        failures = sums.counts - sums.totals
+        return np.asarray((sums.totals >= min_rewards) & (failures >= min_rewards))
 
     def can_fit(self, rewards: Floats) -> bool:
         """Returns whether there are rewards enough to fit: for a classifier, of both labels."""

@@ -1,0 +1,3 @@
+"""Estimators of scikit-learn as models of rewards."""
+
+from bandit_envs.adapters.scikit_learn.estimators import Estimators as Estimators
