@@ -12,41 +12,41 @@ from bandit_envs.policies.rules import (
 )
 
 
-def epsilon_greedy(epsilon: float, initial_pulls: int = 2) -> Rule:
-    """Returns the rule that chooses the largest prediction, with probability epsilon any action.
+def first_greedy(epsilon: float, initial_pulls: int = 2) -> Rule:
+    """Chooses what is predicted best, with probability epsilon any action; new actions go first.
 
     Args:
         epsilon: the probability of choosing any action, all equally likely; from 0 to 1.
-        initial_pulls: how many rewards of an action are enough for its predictions to count.
-            Actions with features of their own have none.
+        initial_pulls: how many rewards of an action there are before its predictions count. Actions
+            with features of their own have none.
     """
     return Mixed(FirstPulls(Greedy(), initial_pulls), epsilon)
 
 
-def upper_bound(alpha: float = 0.1, initial_pulls: int = 2) -> Rule:
-    """Returns the rule that chooses the largest bound.
+def first_upper_bound(alpha: float = 0.1, initial_pulls: int = 2) -> Rule:
+    """Chooses the largest upper bound, once each action was chosen `initial_pulls` times.
 
     Args:
         alpha: how far to explore, in standard deviations; at least 0.
-        initial_pulls: as of `epsilon_greedy`.
+        initial_pulls: as of `first_greedy`.
     """
     return FirstPulls(UpperBound(alpha), initial_pulls)
 
 
-def thompson_sampling(alpha: float = 0.1, initial_pulls: int = 2) -> Rule:
-    """Returns the rule that chooses the largest draw.
+def first_scaled_draws(alpha: float = 0.1, initial_pulls: int = 2) -> Rule:
+    """Chooses the largest draw, once each action was chosen `initial_pulls` times.
 
     Args:
         alpha: the scale of the standard deviations, at least 0; 0 is greedy.
-        initial_pulls: as of `epsilon_greedy`.
+        initial_pulls: as of `first_greedy`.
     """
     return FirstPulls(ThompsonSampling(alpha), initial_pulls)
 
 
-def posterior_draws(initial_pulls: int = 2) -> Rule:
-    """Returns the rule that chooses the largest draw, of the model as it is.
+def first_draws(initial_pulls: int = 2) -> Rule:
+    """Chooses the largest draw, once each action was chosen `initial_pulls` times.
 
     Args:
-        initial_pulls: as of `epsilon_greedy`.
+        initial_pulls: as of `first_greedy`.
     """
     return FirstPulls(ThompsonSampling(), initial_pulls)

@@ -39,33 +39,33 @@ SETTINGS: dict[str, Any] = {
 
 def neural_linear(env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Returns a policy that draws linear models of the last hidden layer."""
-    return _policy(NeuralLinear(**SETTINGS), presets.posterior_draws(), env, seed)
+    return _policy(NeuralLinear(**SETTINGS), presets.first_draws(), env, seed)
 
 
 def neural_greedy(env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Returns a policy that chooses what the network predicts best, there called RMS."""
-    return _policy(Network(**SETTINGS), presets.epsilon_greedy(0.0), env, seed)
+    return _policy(Network(**SETTINGS), presets.first_greedy(0.0), env, seed)
 
 
 def neural_epsilon_greedy(env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Returns a policy that chooses any action with probability 0.05; the paper has none."""
-    return _policy(Network(**SETTINGS), presets.epsilon_greedy(0.05), env, seed)
+    return _policy(Network(**SETTINGS), presets.first_greedy(0.05), env, seed)
 
 
 def bootstrap(env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Returns a policy that draws one of three networks, there called BootRMS."""
     model = Ensemble(num_networks=3, row_probability=0.95, **SETTINGS)
-    return _policy(model, presets.posterior_draws(), env, seed)
+    return _policy(model, presets.first_draws(), env, seed)
 
 
 def dropout(env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Returns a policy that drops a fifth of the hidden units, also when it chooses."""
-    return _policy(Dropout(dropout=0.2, **SETTINGS), presets.posterior_draws(), env, seed)
+    return _policy(Dropout(dropout=0.2, **SETTINGS), presets.first_draws(), env, seed)
 
 
 def neural_ucb(env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Returns NeuralUCB with this network and training; the paper does not have it."""
-    return _policy(GradientNetwork(**SETTINGS), presets.upper_bound(), env, seed)
+    return _policy(GradientNetwork(**SETTINGS), presets.first_upper_bound(), env, seed)
 
 
 def _policy(model: Network, rule: Rule, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
