@@ -39,6 +39,7 @@ from bandit_envs.policies.registry import POLICIES
 from bandit_envs.policies.rules import EpsilonGreedy, Greedy, ThompsonSampling, UpperBound
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import restart
+from tests.adapters.row_by_row import assert_rows_learn_alone_and_go_on_from_a_file
 
 D, K = 3, 4
 HIDDEN = 6
@@ -344,6 +345,13 @@ def test_a_run_leaves_the_number_of_threads_as_it_is():
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_each_row_of_independent_problems_has_a_network_of_its_own(tmp_path):
+    def make_policy(env, seed):
+        return policy_for(env, Network(memory_size=50), EpsilonGreedy(0.2), seed)
+
+    assert_rows_learn_alone_and_go_on_from_a_file(make_policy, tmp_path)
 
 
 def test_recorded_probabilities_are_those_of_the_choices_and_the_log_teaches_another_policy():
