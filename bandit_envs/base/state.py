@@ -48,6 +48,10 @@ class ForeignModel(abc.ABC):
             TypeError: the model cannot be written.
         """
 
+    def layout(self) -> str:
+        """Returns in words what a model must share with another one to stand in its place."""
+        return type(self).__name__
+
     @abc.abstractmethod
     def decode(self, content: Nest, trusted: Sequence[str] = ()) -> ForeignModel:
         """Returns a new model, like this one, of what `encode` of another one returned.

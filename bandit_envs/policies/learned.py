@@ -9,6 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Indices, Mask
 from bandit_envs.base.checks import short_repr
+from bandit_envs.base.state import ForeignModel
 from bandit_envs.nests import Nest, map_structure
 
 
@@ -86,6 +87,8 @@ def _repeat(rows: Indices, batch_size: int, leaf: Any) -> Any:
 
 def _layout(leaf: Any) -> str:
     """Returns the dtype and the shape of a leaf; the class of one that is not a number."""
+    if isinstance(leaf, ForeignModel):
+        return leaf.layout()
     if not isinstance(leaf, (np.ndarray, np.generic, int, float)):
         return type(leaf).__name__
     kind = "array" if isinstance(leaf, np.ndarray) else "number"

@@ -24,6 +24,7 @@ from bandit_envs.wrappers.wrapper import with_entries
 
 SHARED = "If rows share a model, set `learns_by_row = False` in the class"
 ROUNDING = 1e-9  # how far two ways to compute one number may differ, as a share of it
+SINGLE_ROUNDING = 1e-4  # for probabilities: networks round to single precision, rules magnify it
 
 
 class PolicyRun(NamedTuple):
@@ -145,14 +146,16 @@ def rows_of(learned: Nest, rows: Indices, batch_size: int) -> Nest:
     return map_structure(take, learned)
 
 
-def require_close(actual: Nest, expected: Nest, name: str, hint: str = "") -> None:
+def require_close(
+    actual: Nest, expected: Nest, name: str, hint: str = "", rounding: float = ROUNDING
+) -> None:
     """Requires nests of numbers to be equal but for rounding, and all else to be identical."""
 
     def compare(left: Nest, right: Nest) -> None:
         if np.asarray(right).dtype.kind != "f":
             assert_identical(left, right, name)
             return
-        close = np.allclose(left, right, ROUNDING, ROUNDING, equal_nan=True)
+        close = np.allclose(left, right, rounding, ROUNDING, equal_nan=True)
         require(close, f"{name} is {left}; expected {right}. {hint}")
 
     map_structure(compare, actual, expected)

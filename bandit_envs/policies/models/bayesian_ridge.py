@@ -82,6 +82,12 @@ class LinearPosteriors(NamedTuple):
             self.losses,
         )
 
+    def deviations(self, inputs: Inputs, a0: float, b0: float) -> Floats:
+        """Returns sqrt(b / a x . A^-1 x) of every action, of its posterior: [B, K]."""
+        a = a0 + 0.5 * self.counts
+        b = b0 + 0.5 * self.losses
+        return np.asarray(np.sqrt(b / a) * inputs.lengths(self.whitening))
+
     def draw(self, rng: Rng, inputs: Inputs, a0: float, b0: float, scale: float = 1.0) -> Floats:
         """Draws beta . x of every action from its posterior: [B, K].
 
@@ -92,9 +98,8 @@ class LinearPosteriors(NamedTuple):
         if isinstance(inputs, Contexts):
             # Given x, beta . x has Student's distribution with 2 a degrees of freedom.
             means = inputs.products(self.theta)
-            deviations = inputs.lengths(self.whitening)
             values = rng.standard_t(2.0 * a, means.shape)
-            values *= scale * (np.sqrt(b / a) * deviations)
+            values *= scale * self.deviations(inputs, a0, b0)
             values += means
             return values
         size = len(inputs.context)
@@ -168,9 +173,7 @@ class BayesianRidge(ValueModel):
     ) -> tuple[Floats, Floats]:
         extended = _constant_added(inputs)
         means = self.initial_value + extended.products(learned.theta)
-        a = self.a0 + 0.5 * learned.counts
-        b = self.b0 + 0.5 * learned.losses
-        widths = radius * (np.sqrt(b / a) * extended.lengths(learned.whitening))
+        widths = radius * learned.deviations(extended, self.a0, self.b0)
         return means - widths, means + widths
 
     def draw(self, rng: Rng, learned: LinearPosteriors, inputs: Inputs, scale: float) -> Floats:

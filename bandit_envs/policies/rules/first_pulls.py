@@ -10,6 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.policies.draws import argmax_random_ties, uniform
+from bandit_envs.policies.models.inputs import Items
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions
 from bandit_envs.policies.rules.rule import Predictions, Rule, check_rule
@@ -30,6 +31,9 @@ class Pulls(NamedTuple):
 @dataclasses.dataclass(frozen=True)
 class FirstPulls(Rule):
     """Chooses among the actions with fewer than `pulls` rewards, and by a rule once there are none.
+
+    Where actions have features of their own, one model predicts for all of them, and they may be
+    others in each step: there, it chooses by the rule from the start.
 
     Args:
         rule: how to choose then.
@@ -100,5 +104,7 @@ class FirstPulls(Rule):
 
     def _untried(self, seen: Predictions, available: Mask | None) -> Mask:
         """Returns which available actions go first: [B, K]."""
+        if isinstance(seen.inputs, Items):
+            return np.zeros(seen.shape, np.bool_)
         untried = np.broadcast_to(seen.state.counts < self.pulls, seen.shape)
         return untried if available is None else untried & available

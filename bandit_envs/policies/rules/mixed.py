@@ -72,6 +72,8 @@ class Mixed(Rule):
 
     def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
         chosen = self.rule.select(rng, seen, available)
+        if self.share == 0.0:
+            return chosen
         return explore(rng, chosen, self.share, available, seen.shape[1])
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:

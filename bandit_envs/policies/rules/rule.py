@@ -191,11 +191,12 @@ def check_rule(name: str, rule: Any) -> Rule:
 
 
 def _models_with(ability: str, model: ValueModel) -> list[str]:
-    """Returns the names of models with an ability: in the module of a model, or in the package."""
-    modules = (sys.modules[type(model).__module__], sys.modules["bandit_envs.policies.models"])
+    """Returns the names of models with an ability: beside a model, or among those of NumPy."""
+    own = type(model).__module__
     found = {}
-    for module in modules:
-        for name, member in vars(module).items():
+    for module in (own, own.rpartition(".")[0], "bandit_envs.policies.models"):
+        members = vars(sys.modules[module]) if module in sys.modules else {}
+        for name, member in members.items():
             is_model = isinstance(member, type) and issubclass(member, ValueModel)
             if is_model and getattr(member, ability) is not getattr(ValueModel, ability):
                 found[name] = member

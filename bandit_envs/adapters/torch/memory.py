@@ -1,4 +1,4 @@
-"""The memory of a policy whose networks learn again and again from what was seen."""
+"""The memory of networks, which learn again and again from what was seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks of PyTorch with their optimizer, as a leaf of the state of a policy."""
+"""Networks of PyTorch with their optimizer, as a leaf of what a model has learned."""
 
 from __future__ import annotations
 
@@ -193,6 +193,10 @@ class Networks(ForeignModel):
                 ]
             variances[part] = _floats(torch.stack(terms).sum(dim=0))
         return variances.reshape(*inputs.shape[:-1], num_outputs)
+
+    def layout(self) -> str:
+        shapes = [list(values.shape) for values in self.modules.state_dict().values()]
+        return f"{type(self).__name__} of {self._dtype} with {shapes}"
 
     def encode(self) -> Nest:
         content = self._optimizer.state_dict()
