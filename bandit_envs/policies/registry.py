@@ -47,7 +47,7 @@ class PolicyEntry(Entry):
     @classmethod
     def of_name(cls, name: str) -> "PolicyEntry":
         title = name.rpartition(":")[2].rpartition(".")[2]
-        return cls(id=name, title=title, make=name, context=None, slates=False)
+        return cls(id=name, title=title, make=name, context=None)
 
     @classmethod
     def of_users(cls, name: str, found: object) -> "PolicyEntry":
@@ -314,6 +314,42 @@ _ENTRIES = (
         "dropout",
         model="bandit_envs.adapters.torch:Dropout",
         rule="bandit_envs.adapters.torch.presets:first_draws",
+    ),
+    ContextualEntry(
+        "sklearn_epsilon_greedy",
+        "ε-greedy, scikit-learn",
+        model="bandit_envs.adapters.scikit_learn.presets:estimators",
+        rule=rules.EpsilonGreedy,
+    ),
+    ContextualEntry(
+        "sklearn_softmax",
+        "softmax, scikit-learn",
+        model="bandit_envs.adapters.scikit_learn.presets:estimators",
+        rule=rules.Softmax,
+    ),
+    ContextualEntry(
+        "sklearn_adaptive_greedy",
+        "adaptive greedy, scikit-learn",
+        model="bandit_envs.adapters.scikit_learn.presets:estimators",
+        rule=rules.AdaptiveGreedy,
+    ),
+    ContextualEntry(
+        "sklearn_square_cb",
+        "SquareCB, scikit-learn",
+        model="bandit_envs.adapters.scikit_learn.presets:estimators",
+        rule=rules.SquareCB,
+    ),
+    ContextualEntry(
+        "sklearn_thompson",
+        "Thompson sampling, scikit-learn",
+        model="bandit_envs.adapters.scikit_learn.presets:replicated_estimators",
+        rule="bandit_envs.adapters.scikit_learn.presets:replica_draws",
+    ),
+    ContextualEntry(
+        "sklearn_ucb",
+        "UCB, scikit-learn",
+        model="bandit_envs.adapters.scikit_learn.presets:optimistic_estimators",
+        rule=rules.UpperQuantile,
     ),
     PolicyEntry("contextual", "contextual", make_contextual, context="any"),
     PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy),

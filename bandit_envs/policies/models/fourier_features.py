@@ -90,6 +90,11 @@ class FourierFeatures(ValueModel):
         return self.model.draws_are_scaled
 
     @property
+    def learns(self) -> bool:  # type: ignore[override]
+        """Whether the model does."""
+        return self.model.learns
+
+    @property
     def is_random(self) -> bool:  # type: ignore[override]
         """Whether the model draws."""
         return self.model.is_random

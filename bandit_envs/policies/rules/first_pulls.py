@@ -63,6 +63,11 @@ class FirstPulls(Rule):
         """The rewards that the rule takes."""
         return self.rule.reward_range
 
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether it matters to the rule."""
+        return self.rule.counts_rewards
+
     def check(self, model: ValueModel) -> None:
         self.rule.check(model)
 

@@ -55,6 +55,11 @@ class EpsilonGreedy(IndexRule):
         check_positive("decay", self.decay, maximum=1.0)
         check_number("smallest_epsilon", self.smallest_epsilon, 0.0, 1.0)
 
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether epsilon decays."""
+        return self.decay < 1.0
+
     def index(self, seen: Predictions) -> Floats:
         return seen.scores()
 

@@ -58,6 +58,11 @@ class Mixed(Rule):
         """Whether the rule does."""
         return self.rule.keeps_state
 
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether it matters to the rule."""
+        return self.rule.counts_rewards
+
     def check(self, model: ValueModel) -> None:
         self.rule.check(model)
 

@@ -50,6 +50,11 @@ class OptimisticRegCB(IndexRule):
     def __post_init__(self) -> None:
         check_mellowness(self.mellowness)
 
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether the bounds widen."""
+        return self.mellowness > 0.0
+
     def index(self, seen: Predictions) -> Floats:
         _, upper = clipped_bounds(seen, self.mellowness)
         return upper
@@ -79,6 +84,11 @@ class EliminationRegCB(Rule):
 
     def __post_init__(self) -> None:
         check_mellowness(self.mellowness)
+
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether the bounds widen."""
+        return self.mellowness > 0.0
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         lower, upper = clipped_bounds(seen, self.mellowness)

@@ -139,6 +139,11 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
         """Whether `after` does anything."""
         return type(self).after is not Rule.after
 
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether the number of rewards matters: then they count for fixed models, too."""
+        return False
+
     def knows_probabilities(self, model: ValueModel) -> bool:
         """Returns whether probabilities have a closed form, with this model."""
         return type(self).probabilities is not Rule.probabilities

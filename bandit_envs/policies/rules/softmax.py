@@ -43,6 +43,11 @@ class Softmax(Rule):
         check_positive("temperature", self.temperature, MIN_STD, MAX_PARAMETER)
         check_positive("cooling", self.cooling, maximum=1.0)
 
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether the temperature cools."""
+        return self.cooling < 1.0
+
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         scores = seen.scores()
         if available is not None:  # so that the largest available one does not become 0

@@ -50,6 +50,11 @@ class SquareCB(Rule):
         check_number("gamma_scale", self.gamma_scale, 0.0, MAX_PARAMETER)
         check_number("gamma_exponent", self.gamma_exponent, 0.0, 1.0)
 
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether gamma grows."""
+        return self.gamma_exponent > 0.0
+
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         return inverse_gap_probabilities(seen.means(), self._gamma(seen), available)
 
