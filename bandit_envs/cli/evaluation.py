@@ -184,6 +184,7 @@ class Evaluation:
         size = self.log.summary.size
         with name_policy(choice):
             env = logged.ReplayEnvironment(sample, self.log.summary.batch_size)
+            env.independent_rows = False  # the rows of a log are users of one problem
             policy = choice.make(env, 0)
             start = 0
             is_of_another_log = False

@@ -20,7 +20,6 @@ from bandit_envs.testing.choice_contract import ChoiceContract
 from bandit_envs.testing.comparison import assert_identical, require
 from bandit_envs.testing.policy_run import (
     SHARED,
-    SINGLE_ROUNDING,
     are_indices,
     require_close,
     require_no_writing,
@@ -50,6 +49,8 @@ class PolicyContract(ChoiceContract):
         num_rows: the rows of a batch, at least 2. It should not be the number of actions, so that
             arrays of rows and of actions cannot be confused.
         num_steps: the steps of a run.
+        rounding: how far the probabilities of a row may differ alone and in a batch, as a share of
+            them. Networks of single precision need 1e-4.
         num_choices: the choices whose frequencies are compared with the probabilities; 0 for none.
 
     >>> from bandit_envs import UCBPolicy
@@ -210,7 +211,7 @@ class PolicyContract(ChoiceContract):
                 expected = policy.probabilities(time_step)[rows]
                 name = f"probabilities() of row {row}, alone in a batch of one,"
                 told = alone.probabilities(asked)
-                require_close(told, expected, name, rounding=SINGLE_ROUNDING)
+                require_close(told, expected, name, rounding=self.rounding)
 
     def test_a_batch_of_one_learns_as_a_row_of_a_larger_batch(self) -> None:
         policy, _ = self._policy_after(self.num_steps)
@@ -241,7 +242,7 @@ class PolicyContract(ChoiceContract):
                 expected = narrow.probabilities(own)[rows]
                 name = "probabilities() of rows after replicate()"
                 told = wide.probabilities(asked)
-                require_close(told, expected, name, REPLICATED, rounding=SINGLE_ROUNDING)
+                require_close(told, expected, name, REPLICATED, rounding=self.rounding)
 
 
 def _constants(policy: Policy) -> dict[str, object]:

@@ -28,6 +28,7 @@ class PolicyContractPart:
     num_rows: int = 5
     num_steps: int = 20
     num_choices: int = 1000
+    rounding: float = 1e-9
     _shared_run: ClassVar[PolicyRun]
 
     def make_policy(self, env: PyEnvironment, seed: int) -> Policy:

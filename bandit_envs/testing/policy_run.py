@@ -24,7 +24,6 @@ from bandit_envs.wrappers.wrapper import with_entries
 
 SHARED = "If rows share a model, set `learns_by_row = False` in the class"
 ROUNDING = 1e-9  # how far two ways to compute one number may differ, as a share of it
-SINGLE_ROUNDING = 1e-4  # for probabilities: networks round to single precision, rules magnify it
 
 
 class PolicyRun(NamedTuple):

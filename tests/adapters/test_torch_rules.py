@@ -88,6 +88,7 @@ def contract_of(model, rule, has_items):
     """Returns the contract of a pair, in an environment with features of actions or without."""
 
     class Pair(PolicyContract):
+        rounding = 1e-4
         num_choices = 2000
 
         def make_environment(self, batch_size, seed):

@@ -11,6 +11,7 @@ from bandit_envs.policies.rules import Rule, ThompsonSampling
 
 def estimators(
     estimator: Any,
+    *,
     memory_size: int = 10_000,
     refit_after: float = 0.1,
     min_rewards: int = 1,
@@ -28,6 +29,7 @@ def estimators(
 
 def replicated_estimators(
     estimator: Any,
+    *,
     num_replicas: int = 10,
     memory_size: int = 10_000,
     refit_after: float = 0.1,
@@ -47,6 +49,7 @@ def replicated_estimators(
 
 def optimistic_estimators(
     estimator: Any,
+    *,
     num_replicas: int = 10,
     memory_size: int = 10_000,
     refit_after: float = 0.1,

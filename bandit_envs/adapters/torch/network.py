@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
@@ -41,6 +41,19 @@ class LearnedNetworks(NamedTuple):
     steps: int
     rng: Rng
     extra: Nest
+
+
+class NetworkEntry(ModelEntry):
+    """A class of networks, or a function that makes one."""
+
+    what = "network"
+
+
+def _find_network(network: Any) -> Any:
+    """Returns what a `module:name` is; of all else, the network itself."""
+    if isinstance(network, str) and ":" in network:
+        return find_users(NetworkEntry, network).make
+    return network
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,6 +112,7 @@ class Network(ValueModel):
     device: str = "cpu"
 
     is_random: ClassVar[bool] = True
+    made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {"network": _find_network}
     log_rows = 8  # with more, a log of a thousand decisions would train a network hardly at all
     num_networks = 1
 
@@ -196,19 +210,6 @@ class Network(ValueModel):
 def by_action(inputs: Inputs, outputs: Floats) -> Floats:
     """Returns the outputs of a network for inputs, [B, O] or [B, K, 1], by action: [B, K]."""
     return outputs[..., 0] if isinstance(inputs, Items) else outputs
-
-
-class NetworkEntry(ModelEntry):
-    """A class of networks, or a function that makes one."""
-
-    what = "network"
-
-
-def _find_network(network: Any) -> Any:
-    """Returns what a `module:name` is; of all else, the network itself."""
-    if isinstance(network, str) and ":" in network:
-        return find_users(NetworkEntry, network).make
-    return network
 
 
 def import_networks() -> ModuleType:
