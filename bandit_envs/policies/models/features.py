@@ -97,7 +97,7 @@ class ItemReader:
         except (LookupError, TypeError, ValueError):
             found = f"observation_spec is {observation_spec}"
             expected = "expected global (G,) and per_arm (K, P)"
-            raise ValueError(f"{found}; {expected}; disjoint policies take vectors (d,)") from None
+            raise ValueError(f"{found}; {expected}") from None
         (self.global_dim,) = self._context.shape  #: G
         self.num_actions, self.arm_dim = self._actions.shape  #: K and P
 

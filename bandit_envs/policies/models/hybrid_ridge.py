@@ -25,7 +25,7 @@ class HybridModels(NamedTuple):
 
     Fields:
         shared: beta, [R, P], and the root of its covariance, [R, P, P].
-        own: A_a^-1 b_a, [R K, G], and the roots of A_a^-1, [R K, G, G].
+        own: A_a^-1 b_a, [R, K, G], and the roots of A_a^-1, [R, K, G, G].
         crossed: A_a^-1 B_a, [R, K, G, P].
     """
 
