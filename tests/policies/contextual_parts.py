@@ -151,9 +151,18 @@ def make_policy(model, rule, spec=CONTEXT, batch_size=B, **options):
     return ContextualPolicy(model, rule, **{**sizes, "seed": 0, **options})
 
 
-def observe(rng, spec, batch_size=B, scale=1.0):
-    """Returns a random observation."""
-    return map_structure(lambda leaf: scale * rng.normal(size=(batch_size, *leaf.shape)), spec)
+def observe(rng, spec, batch_size=B):
+    """Returns a random observation; of the actions in a mask, about half are available."""
+
+    def draw(leaf):
+        shape = (batch_size, *leaf.shape)
+        if leaf.dtype != np.bool_:
+            return rng.normal(size=shape)
+        mask = rng.random(shape) < 0.5
+        mask[:, 0] |= ~mask.any(axis=1)
+        return mask
+
+    return map_structure(draw, spec)
 
 
 def features_of(observation):

@@ -114,7 +114,7 @@ class ItemReader:
         chosen = np.take_along_axis(actions, slates, axis=1)
         shared = np.repeat(context[:, np.newaxis], slates.shape[1], axis=1)
         features = as_finite(np.concatenate((shared, chosen), axis=2))
-        return features.reshape(slates.size, -1)
+        return features.reshape(slates.size, features.shape[2])
 
     def _read(self, observation: Nest, size: int) -> tuple[Array, Array]:
         found = observation if isinstance(observation, Mapping) else {}

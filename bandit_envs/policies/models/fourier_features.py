@@ -154,9 +154,10 @@ class FourierFeatures(ValueModel):
         if isinstance(inputs, Contexts):
             return inputs._replace(context=self._map(inputs.context, inputs.are_problems))
         features = inputs.features()
-        flat = features.reshape(-1, features.shape[2])
+        size, num_actions, dim = features.shape
+        flat = features.reshape(size * num_actions, dim)
         mapped = self._map(flat, inputs.are_problems)
-        actions = mapped.reshape(*features.shape[:2], self.num_features)
+        actions = mapped.reshape(size, num_actions, self.num_features)
         return Items(inputs.context[:, :0], actions, inputs.are_problems)
 
     def _map(self, features: Floats, are_problems: bool) -> Floats:
