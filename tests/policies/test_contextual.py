@@ -132,7 +132,11 @@ WRONG = [
     (Mixed, "rule", ["greedy", None]),
     (Mixed, "share", [1.1, -0.1]),
 ]
-NEEDED = {EpsilonGreedy: {"epsilon": 0.1}, FirstPulls: {"rule": Greedy()}, Mixed: {"rule": Greedy()}}
+NEEDED = {
+    EpsilonGreedy: {"epsilon": 0.1},
+    FirstPulls: {"rule": Greedy()},
+    Mixed: {"rule": Greedy()},
+}
 
 
 @pytest.mark.parametrize(
@@ -207,9 +211,17 @@ class DrawnOnce(MeansAlone):
 @pytest.mark.parametrize(
     ("model", "rule", "message"),
     [
-        (MeansAlone(), UpperBound(), r"UpperBound needs interval .*; MeansAlone has means; use .*Ridge"),
+        (
+            MeansAlone(),
+            UpperBound(),
+            r"UpperBound needs interval .*; MeansAlone has means; use .*Ridge",
+        ),
         (MeansAlone(), ThompsonSampling(), r"needs draw .*; use BayesianRidge, .*DrawnOnce"),
-        (MeansAlone(), Mixed(FirstPulls(EliminationSquareCB())), "EliminationSquareCB needs interval"),
+        (
+            MeansAlone(),
+            Mixed(FirstPulls(EliminationSquareCB())),
+            "EliminationSquareCB needs interval",
+        ),
         (FourierFeatures(MeansAlone()), UpperBound(), "FourierFeatures has means; use"),
         (Ridge(), UpperQuantile(), "UpperQuantile needs quantile of a model; Ridge has .*, means$"),
         (LinearScores(np.zeros((K, 1 + D))), OptimisticRegCB(), "LinearScores has means; use"),
@@ -233,7 +245,9 @@ def test_draws_without_a_scale_are_not_scaled():
 def test_a_model_of_all_rows_cannot_be_one_of_independent_rows():
     with pytest.raises(ValueError, match="MeansAlone is one model for all rows"):
         make_policy(MeansAlone(), Greedy(), independent_rows=True)
-    assert not make_policy(MeansAlone(), Greedy(), batch_size=1, independent_rows=True).learns_by_row
+    assert not make_policy(
+        MeansAlone(), Greedy(), batch_size=1, independent_rows=True
+    ).learns_by_row
 
 
 def test_a_state_of_another_pair_is_refused_by_the_names_of_both():

@@ -165,7 +165,9 @@ def test_reg_cb_chooses_by_bounds_of_the_stated_width(mellowness, num_rewards, m
 @MASKS
 @pytest.mark.parametrize("mellowness", [0.001, 0.1, 3.0])
 def test_square_cb_by_elimination_counts_the_survivors_alone(mellowness, mask):
-    found = probabilities(EliminationSquareCB(5.0, 0.5, mellowness), Told(TABLE, WIDTHS), mask, 49.0)
+    found = probabilities(
+        EliminationSquareCB(5.0, 0.5, mellowness), Told(TABLE, WIDTHS), mask, 49.0
+    )
     expected = inverse_gaps(TABLE, 35.0, survivors(mellowness, 49.0, mask))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
@@ -241,7 +243,9 @@ def test_first_pulls_come_first_and_are_counted_where_they_are_learned():
         chosen.append(int(action[0]))
         teach(policy, time_step.observation, action, np.ones(1))
     assert np.bincount(chosen).tolist() == [3] * K
-    np.testing.assert_allclose(policy.probabilities(time_step), best(np.tile(TABLE[:1], (B, 1)), None)[:1])
+    np.testing.assert_allclose(
+        policy.probabilities(time_step), best(np.tile(TABLE[:1], (B, 1)), None)[:1]
+    )
 
 
 @MASKS
