@@ -12,7 +12,6 @@ from bandit_envs import (
     LinUCBPolicy,
     RandomPolicy,
     StepDriver,
-    WheelPyEnvironment,
 )
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies import KnapsackPolicy
@@ -180,7 +179,7 @@ def test_2000_problems_at_once_beside_2000_single_ones(compare, dim, goal):
 
 @pytest.mark.parametrize("size", [1, 100, 2000])
 def test_a_driver_s_step_of_lin_ucb_beside_that_of_chance(compare, size):
-    env = WheelPyEnvironment(0.5, batch_size=size, seed=0)
+    env = ENVIRONMENTS["wheel"].make(batch_size=size, seed=0)
     policy = LinUCBPolicy(**LinUCBPolicy.arguments_for(env), seed=0)
     chance = RandomPolicy(num_actions=env.num_actions, batch_size=size, seed=0)
     learning = StepDriver(env, policy, [policy], 20)

@@ -238,7 +238,7 @@ def test_a_rule_that_needs_what_a_model_cannot_do_is_refused_with_models_that_ca
 
 def test_draws_without_a_scale_are_not_scaled():
     make_policy(DrawnOnce(), ThompsonSampling())
-    with pytest.raises(ValueError, match="alpha is 0.5; expected 1, as draws of a DrawnOnce"):
+    with pytest.raises(ValueError, match=r"alpha is 0.5; expected 1, as draws of a DrawnOnce"):
         make_policy(DrawnOnce(), ThompsonSampling(0.5))
 
 

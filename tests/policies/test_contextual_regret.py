@@ -6,8 +6,8 @@ The runs of a case are the independent rows of one policy.
 import numpy as np
 import pytest
 
-from bandit_envs import ContextualPolicy
-from bandit_envs.policies.models import FourierFeatures, HybridRidge, Ridge
+from bandit_envs import ContextualPolicy, RegretMetric, StepDriver, WheelPyEnvironment
+from bandit_envs.policies.models import BayesianRidge, FourierFeatures, HybridRidge, Ridge
 from bandit_envs.policies.rules import (
     EliminationRegCB,
     EpsilonGreedy,
@@ -55,7 +55,7 @@ def noisy(rng, means):
     return means + 0.2 * rng.standard_normal(len(means))
 
 
-def assert_regret(pair, problem, runs, steps, expected, reward=clicks):
+def assert_regret(pair, problem, runs, steps, *, expected, reward=clicks):
     """Requires the regret of runs to be a mean within 3 standard errors of it and of ours."""
     rng = np.random.default_rng(8)
     context, means = problem(rng, runs)
@@ -105,7 +105,7 @@ CASES_A = {
 @pytest.mark.parametrize("name", CASES_A)
 def test_regrets_of_rules_are_those_of_independent_code(name):
     rule, expected = CASES_A[name]
-    assert_regret((Ridge(), rule), problem_a, 40, 5000, expected)
+    assert_regret((Ridge(), rule), problem_a, 40, 5000, expected=expected)
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ def test_regrets_of_rules_are_those_of_independent_code(name):
     ],
 )
 def test_what_a_model_predicts_at_first_decides_rules_that_hardly_explore(start, rule, expected):
-    assert_regret((Ridge(initial_value=start), rule), problem_a, 40, 5000, expected)
+    assert_regret((Ridge(initial_value=start), rule), problem_a, 40, 5000, expected=expected)
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_what_a_model_predicts_at_first_decides_rules_that_hardly_explore(start,
     ],
 )
 def test_so_it_does_for_clicks_of_logistic_models(start, rule, expected):
-    assert_regret((Ridge(initial_value=start), rule), problem_l, 40, 3000, expected)
+    assert_regret((Ridge(initial_value=start), rule), problem_l, 40, 3000, expected=expected)
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def test_so_it_does_for_clicks_of_logistic_models(start, rule, expected):
 )
 def test_fourier_features_have_the_regret_of_a_gaussian_process(rule, expected):
     model = FourierFeatures(Ridge(tikhonov_weight=0.04), 0.15, 200)
-    assert_regret((model, rule), problem_r1, 8, 600, expected, noisy)
+    assert_regret((model, rule), problem_r1, 8, 600, expected=expected, reward=noisy)
 
 
 @pytest.mark.slow
@@ -191,3 +191,25 @@ def test_hybrid_lin_ucb_has_the_regret_of_independent_code(alpha, expected):
     own_error = total.std(ddof=1) / np.sqrt(runs)
     print(f"{total.mean():.1f} ± {own_error:.1f}; expected {expected}")
     assert abs(total.mean() - expected[0]) < 3.0 * np.hypot(own_error, expected[1])
+
+
+@pytest.mark.slow
+def test_the_full_posterior_has_the_regret_of_an_independent_program_on_the_wheel():
+    """2,000 steps with delta 0.5, as shares of the uniform policy's regret; 50 runs of a program
+    that inverts matrices gave 6.65 +- 0.23 % of all steps and 2.07 +- 0.12 % of the last 500."""
+    uniform = 0.75 * (50.0 - 54.2 / 5.0) + 0.25 * 0.16
+    shares = []
+    for seed in range(20):
+        env = WheelPyEnvironment(0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.01] * 5, 50.0, 0.01, seed=seed)
+        rule = FirstPulls(ThompsonSampling())
+        policy = ContextualPolicy(
+            BayesianRidge(), rule, **ContextualPolicy.arguments_for(env), seed=seed
+        )
+        metric = RegretMetric(env)
+        StepDriver(env, policy, [policy, metric], 2000).run()
+        regret = metric.result().per_step.mean / uniform
+        shares.append((regret.mean(), regret[-500:].mean()))
+    means = np.mean(shares, axis=0)
+    errors = np.std(shares, axis=0, ddof=1) / np.sqrt(len(shares))
+    assert abs(means[0] - 0.0665) < 3.0 * np.hypot(errors[0], 0.0023)
+    assert abs(means[1] - 0.0207) < 3.0 * np.hypot(errors[1], 0.0012)

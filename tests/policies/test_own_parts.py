@@ -1,4 +1,4 @@
-"""A model of one's own meets every rule, and a rule of one's own every model, under the contract."""
+"""A model of one's own meets every rule, a rule of one's own every model, under the contract."""
 
 import ast
 import inspect

@@ -95,7 +95,7 @@ class Ridge(ValueModel):
 
     def learn(self, learned: LinearModels, rows: LearnedRows) -> LinearModels:
         theta, whitening, baselines = learned
-        num_rows, num_outputs, dim = theta.shape
+        num_rows, num_outputs = theta.shape[:2]
         models = RidgeModels(theta, whitening).reshaped(num_rows * num_outputs)
         of_row = rows.models(num_outputs)
         models.learn(

@@ -54,7 +54,7 @@ class RidgeModels(NamedTuple):
         return cls(np.zeros((num_models, dim)), whitening)
 
     def reshaped(self, *shape: int) -> RidgeModels:
-        """Returns the same models in another order of dimensions, such as [R, M] in place of [R M]."""
+        """Returns the same models, numbered otherwise, such as by [R, M] in place of [R M]."""
         dim = self.theta.shape[-1]
         return RidgeModels(
             self.theta.reshape(*shape, dim), self.whitening.reshape(*shape, dim, dim)

@@ -30,7 +30,7 @@ def sigmoid(scores):
     return np.exp(-np.logaddexp(0.0, -scores))
 
 
-def gradient(weights, prior, precision, x, rewards, start=0.0):
+def gradient(weights, prior, precision, x, rewards, *, start=0.0):
     """The derivative of minus the logarithm of the posterior density."""
     return precision * (weights - prior) + x.T @ (sigmoid(start + x @ weights) - rewards)
 
@@ -40,7 +40,7 @@ def mode(prior, precision, x, rewards, start=0.0):
     bound = np.diag(precision) + x.T @ x / 4
     weights = prior
     for _ in range(3000):
-        step = np.linalg.solve(bound, gradient(weights, prior, precision, x, rewards, start))
+        step = np.linalg.solve(bound, gradient(weights, prior, precision, x, rewards, start=start))
         weights = weights - step
     return weights
 
