@@ -22,8 +22,8 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 MAX_SEED = 2**63
 
 
-class Knowledge(NamedTuple):
-    """What a contextual policy knows.
+class LearnedParts(NamedTuple):
+    """What a contextual policy has learned.
 
     Fields:
         model: what its model has learned.
@@ -114,14 +114,14 @@ class ContextualPolicy(Policy):
         has_learned = self._state.is_trained or len(known) != len(initial)
         return not has_learned and all(map(_is_same, known, initial))
 
-    def _initial(self) -> Knowledge:
+    def _initial(self) -> LearnedParts:
         num_rows = self.batch_size if self.learns_by_row else 1
         sizes = self._reader.sizes(num_rows)
         learned = self.model.initial(sizes, np.random.default_rng(self._model_seed))
         state = self.rule.initial(num_rows, self.num_actions)
-        return Knowledge(learned, state, np.zeros(num_rows) if self.learns_by_row else 0)
+        return LearnedParts(learned, state, np.zeros(num_rows) if self.learns_by_row else 0)
 
-    def _learn(self, learned: Knowledge, trajectory: Trajectory) -> Knowledge:
+    def _learn(self, learned: LearnedParts, trajectory: Trajectory) -> LearnedParts:
         observation, action = trajectory.observation, trajectory.action
         rows = self._reader.read_chosen(observation, action, trajectory.reward, self.learns_by_row)
         state = learned.rule
@@ -131,25 +131,25 @@ class ContextualPolicy(Policy):
             state = self.rule.after(self._seen(learned, observation, size), available, action)
         added = 1.0 if self.learns_by_row else len(action)
         after = self.model.learn(learned.model, rows)
-        return Knowledge(after, state, learned.num_rewards + added)
+        return LearnedParts(after, state, learned.num_rewards + added)
 
     def _checked(self, action: Any, reward: Any) -> tuple[Array, Array]:
         indices, rewards = super()._checked(action, reward)
         return indices, self.model.check_rewards(rewards) if self.model.learns else rewards
 
-    def _select(self, rng: Rng, learned: Knowledge, time_step: TimeStep) -> Actions:
+    def _select(self, rng: Rng, learned: LearnedParts, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
         seen = self._seen(learned, time_step.observation, self.batch_size)
         return self.rule.select(rng, seen, available)
 
-    def _probabilities(self, learned: Knowledge, time_step: TimeStep) -> Floats:
+    def _probabilities(self, learned: LearnedParts, time_step: TimeStep) -> Floats:
         if not self.knows_probabilities:
             return super()._probabilities(learned, time_step)
         available = self._available(time_step.observation)
         seen = self._seen(learned, time_step.observation, self.batch_size)
         return self.rule.probabilities(seen, available)
 
-    def _seen(self, learned: Knowledge, observation: Nest, size: int) -> Predictions:
+    def _seen(self, learned: LearnedParts, observation: Nest, size: int) -> Predictions:
         """Returns what the model predicts for the rows of an observation."""
         inputs = self._reader.read(observation, size, self.learns_by_row)
         num_rewards = learned.num_rewards if self.learns_by_row else float(learned.num_rewards)
@@ -194,6 +194,9 @@ def _check_part(name: str, part: Any, kind: type[Any]) -> Any:
 
 def _check_rows(model: ValueModel, independent_rows: bool, batch_size: int) -> bool:
     """Returns whether each row has models of its own; ValueError if the model cannot have them."""
+    if not isinstance(independent_rows, (bool, np.bool_)):
+        raise TypeError(f"independent_rows is {short_repr(independent_rows)}; expected a bool")
+    independent_rows = bool(independent_rows)
     if not independent_rows or model.can_have_rows:
         return independent_rows
     if batch_size == 1:  # one problem: its models are those of its only row

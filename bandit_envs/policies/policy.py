@@ -284,6 +284,8 @@ class Policy(Stateful, abc.ABC):
 
     def _check_mask(self, observation: Nest) -> Mask | None:
         mask = available_actions(observation, self.num_actions)
+        if mask is not None and mask is not observation.get("mask"):
+            mask.setflags(write=False)  # it is kept for the next question
         if mask is None or (mask.shape == self._table_shape and mask.any(axis=1).all()):
             return mask
         expected = f"expected shape {self._table_shape} and at least one action in each row"

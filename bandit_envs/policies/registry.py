@@ -241,7 +241,11 @@ _ENTRIES = (
         rule=rules.EliminationRegCB,
     ),
     ContextualEntry(
-        "hybrid_lin_ucb", "hybrid LinUCB", model=models.HybridRidge, rule=rules.UpperBound
+        "hybrid_lin_ucb",
+        "hybrid LinUCB",
+        context="items",
+        model=models.HybridRidge,
+        rule=rules.UpperBound,
     ),
     ContextualEntry(
         "gp_ucb", "GP-UCB by Fourier features", model=fourier_ridge, rule=rules.UpperBound

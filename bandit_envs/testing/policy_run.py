@@ -83,7 +83,7 @@ def require_available(policy: Policy, time_step: TimeStep, action: Array) -> Non
     for row in np.flatnonzero(~mask[np.arange(len(action)), action]):
         available = np.flatnonzero(mask[row]).tolist()
         found = f"action() chose {action[row]} in row {row}, where {available} are available"
-        hint = "`_select` must ask `self._available(time_step.observation)`"
+        hint = "`_select` must ask `self._available(time_step.observation)`, and a rule `available`"
         raise AssertionError(f"{found}; {hint}")
 
 

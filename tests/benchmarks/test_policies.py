@@ -6,7 +6,14 @@ import itertools
 import numpy as np
 import pytest
 
-from bandit_envs import BestArmPolicy, CascadeUCBPolicy, LinUCBPolicy
+from bandit_envs import (
+    BestArmPolicy,
+    CascadeUCBPolicy,
+    LinUCBPolicy,
+    RandomPolicy,
+    StepDriver,
+)
+from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies import KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import ArraySpec
@@ -132,3 +139,61 @@ def test_choosing_slates_of_10_of_10000_items_beside_drawing_numbers(compare):
     rng = np.random.default_rng(1)
     title = "CascadeUCB chooses 10 of 10,000 items, 100 rows / a uniform number an item"
     compare(title, lambda: policy.action(before), lambda: rng.random((100, 10_000)), rounds=20)
+
+
+def contextual_stepping(dim, batch_size):
+    """Returns a function that lets LinUCB choose and learn, in rows that are problems."""
+    policy = LinUCBPolicy(
+        observation_spec=ArraySpec((dim,), np.float64),
+        num_actions=K,
+        batch_size=batch_size,
+        independent_rows=True,
+        seed=0,
+    )
+    rng = np.random.default_rng(1)
+    contexts = itertools.cycle([rng.normal(size=(batch_size, dim)) for _ in range(8)])
+    reward = rng.random(batch_size)
+
+    def step():
+        before = restart(next(contexts), batch_size)
+        action = policy.action(before)
+        after = termination(before.observation, reward, np.float64)
+        policy.learn(Trajectory.from_transition(before, action, after))
+
+    for _ in range(20):
+        step()
+    return step
+
+
+@pytest.mark.parametrize(("dim", "goal"), [(5, 1 / 60), (20, 1 / 8)])
+def test_2000_problems_at_once_beside_2000_single_ones(compare, dim, goal):
+    single = contextual_stepping(dim, 1)
+
+    def hundred():
+        for _ in range(100):
+            single()
+
+    title = f"LinUCB of 2000 problems with {dim} features at once / 2000 single ones"
+    compare(title, contextual_stepping(dim, B), hundred, goal=goal, rounds=15, scale=1 / 20)
+
+
+@pytest.mark.parametrize("size", [1, 100, 2000])
+def test_a_driver_s_step_of_lin_ucb_beside_that_of_chance(compare, size):
+    env = ENVIRONMENTS["wheel"].make(batch_size=size, seed=0)
+    policy = LinUCBPolicy(**LinUCBPolicy.arguments_for(env), seed=0)
+    chance = RandomPolicy(num_actions=env.num_actions, batch_size=size, seed=0)
+    learning = StepDriver(env, policy, [policy], 20)
+    idle = StepDriver(env, chance, [], 20)
+    title = f"driver step of LinUCB on the wheel, batch {size} / of chance"
+    compare(title, learning.run, idle.run, rounds=15)
+
+
+def test_a_driver_s_step_of_lin_ucb_of_items_beside_that_of_chance(compare):
+    sizes = {"global_dim": 20, "arm_dim": 70, "max_num_actions": 70, "batch_size": 20}
+    env = ENVIRONMENTS["per_arm"].make(**sizes, seed=0)
+    policy = LinUCBPolicy(**LinUCBPolicy.arguments_for(env), seed=0)
+    chance = RandomPolicy(num_actions=env.num_actions, batch_size=20, seed=0)
+    learning = StepDriver(env, policy, [policy], 10)
+    idle = StepDriver(env, chance, [], 10)
+    title = "driver step of LinUCB, 20 rows of 70 items with 90 features / of chance"
+    compare(title, learning.run, idle.run, rounds=15)

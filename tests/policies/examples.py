@@ -5,17 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    BernoulliPyEnvironment,
-    ContinuousPolicy,
-    KnapsackBandit,
-    StationaryStochasticPerArmPyEnvironment,
-)
+from bandit_envs import BernoulliPyEnvironment, ContinuousPolicy, KnapsackBandit
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies import KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.rewards import LogisticReward
-from bandit_envs.sampling import Normal
 
 TREE = "DecisionTreeClassifier(max_depth=1)"
 
@@ -44,7 +37,7 @@ ARGUMENTS = {
     "sequential_halving": {"budget": 14},
     "discounted_thompson": {"gamma": 0.9},
     "linear_epsilon_greedy": {"epsilon": 0.1},
-    "disjoint_linear_epsilon_greedy": {"epsilon": 0.1},
+    "contextual": {"model": "ridge", "rule": "softmax:temperature=0.2"},
     "neural_epsilon_greedy": {"epsilon": 0.1},
     "sklearn_epsilon_greedy": {"estimator": TREE, "epsilon": 0.1},
     "sklearn_softmax": {"estimator": TREE},
@@ -56,6 +49,12 @@ ARGUMENTS = {
 """Arguments without a default, by the ids of policies."""
 
 
+def is_class_of(name, kind):
+    """Returns whether an id stands for a class of a kind; some stand for functions."""
+    make = POLICIES[name].make
+    return isinstance(make, type) and issubclass(make, kind)
+
+
 def make_environment(name, batch_size=5, seed=0):
     """Returns an environment that the policy `name` fits."""
     entry = POLICIES[name]
@@ -64,14 +63,11 @@ def make_environment(name, batch_size=5, seed=0):
         return ENVIRONMENTS["ranking"].make(num_items=6, num_slots=3, dim=2, **sizes)
     if entry.slates:
         return ENVIRONMENTS["cascade"].make(num_slots=2, **sizes)
-    if entry.context == "items" and entry.make.reward_range == (0.0, 1.0):
-        clicks = LogisticReward(np.linspace(-2.0, 2.0, 5))
-        return StationaryStochasticPerArmPyEnvironment(Normal(2), Normal(3), 4, clicks, **sizes)
     if entry.context == "items":
         return ENVIRONMENTS["per_arm"].make(global_dim=2, arm_dim=3, max_num_actions=4, **sizes)
-    if issubclass(entry.make, KnapsackPolicy):
+    if is_class_of(name, KnapsackPolicy):
         return KnapsackBandit((0.2, 0.4, 0.6, 0.8), (0.1, 0.4, 0.5, 0.9), 15, 20, **sizes)
-    if issubclass(entry.make, ContinuousPolicy):
+    if is_class_of(name, ContinuousPolicy):
         return ENVIRONMENTS["continuous"].make(**sizes)
     if entry.context == "any":  # contexts whose rewards are clicks
         return ENVIRONMENTS["logistic_context"].make(num_actions=4, **sizes)
@@ -81,17 +77,16 @@ def make_environment(name, batch_size=5, seed=0):
 def make_policy(name, env, seed=0):
     """Returns the policy `name` for an environment; the test is skipped if it needs a library."""
     entry = POLICIES[name]
-    arguments = {**ARGUMENTS.get(name, {}), **entry.fixed, **entry.make.arguments_for(env)}
+    arguments = dict(ARGUMENTS.get(name, {}))
     if "budget" in arguments and "rounds" not in arguments:  # halving takes so many steps
-        count = arguments["num_actions"]
+        count = env.num_actions
         arguments["budget"] = count * (1 + math.ceil(math.log2(count)))
     if name == "g_optimal":
-        features = np.random.default_rng(0).normal(size=(arguments["num_actions"], 2))
-        arguments["features"] = features
+        arguments["features"] = np.random.default_rng(0).normal(size=(env.num_actions, 2))
     if name == "pbm_ucb":
-        num_slots = arguments["num_slots"]
+        num_slots = entry.make.arguments_for(env)["num_slots"]
         arguments["observation_probs"] = [0.9**slot for slot in range(num_slots)]
     try:
-        return entry.make(**arguments, seed=seed)
+        return entry.make_for(env, arguments, seed)
     except ModuleNotFoundError as error:
         pytest.skip(f"{error.name} is not installed")

@@ -41,13 +41,8 @@ class LinearPosteriors(NamedTuple):
     ) -> LinearPosteriors:
         """Returns what is known of models of `dim` features before the first row."""
         models = RidgeModels.initial(num_rows * num_outputs, dim, tikhonov_weight)
-        shape = (num_rows, num_outputs, dim)
-        return cls(
-            theta=models.theta.reshape(shape),
-            whitening=models.whitening.reshape(*shape, dim),
-            counts=np.zeros(shape[:2]),
-            losses=np.zeros(shape[:2]),
-        )
+        shape = (num_rows, num_outputs)
+        return cls(*models.reshaped(*shape), counts=np.zeros(shape), losses=np.zeros(shape))
 
     def learn(
         self,
@@ -62,8 +57,7 @@ class LinearPosteriors(NamedTuple):
         Returns:
             What is known after it; the arrays are updated in place.
         """
-        dim = self.theta.shape[2]
-        models = RidgeModels(self.theta.reshape(-1, dim), self.whitening.reshape(-1, dim, dim))
+        models = RidgeModels(self.theta, self.whitening).reshaped(self.counts.size)
         growth = models.learn(
             model=model,
             features=features,
@@ -75,12 +69,7 @@ class LinearPosteriors(NamedTuple):
         shape = self.counts.shape
         self.losses[...] += growth.reshape(shape)
         self.counts[...] += np.bincount(model, minlength=self.counts.size).reshape(shape)
-        return LinearPosteriors(
-            models.theta.reshape(self.theta.shape),
-            models.whitening.reshape(self.whitening.shape),
-            self.counts,
-            self.losses,
-        )
+        return LinearPosteriors(*models.reshaped(*shape), self.counts, self.losses)
 
     def deviations(self, inputs: Inputs, a0: float, b0: float) -> Floats:
         """Returns sqrt(b / a x . A^-1 x) of every action, of its posterior: [B, K]."""

@@ -97,7 +97,7 @@ class ItemReader:
         except (LookupError, TypeError, ValueError):
             found = f"observation_spec is {observation_spec}"
             expected = "expected global (G,) and per_arm (K, P)"
-            raise ValueError(f"{found}; {expected}; disjoint policies take vectors (d,)") from None
+            raise ValueError(f"{found}; {expected}") from None
         (self.global_dim,) = self._context.shape  #: G
         self.num_actions, self.arm_dim = self._actions.shape  #: K and P
 
@@ -114,7 +114,7 @@ class ItemReader:
         chosen = np.take_along_axis(actions, slates, axis=1)
         shared = np.repeat(context[:, np.newaxis], slates.shape[1], axis=1)
         features = as_finite(np.concatenate((shared, chosen), axis=2))
-        return features.reshape(slates.size, -1)
+        return features.reshape(slates.size, features.shape[2])
 
     def _read(self, observation: Nest, size: int) -> tuple[Array, Array]:
         found = observation if isinstance(observation, Mapping) else {}

@@ -80,6 +80,16 @@ class FourierFeatures(ValueModel):
         return self.model.log_rows
 
     @property
+    def learns(self) -> bool:  # type: ignore[override]
+        """Whether the model does."""
+        return self.model.learns
+
+    @property
+    def is_random(self) -> bool:  # type: ignore[override]
+        """Whether the model is."""
+        return self.model.is_random
+
+    @property
     def can_have_rows(self) -> bool:  # type: ignore[override]
         """Whether the model may have rows of its own."""
         return self.model.can_have_rows
@@ -144,9 +154,10 @@ class FourierFeatures(ValueModel):
         if isinstance(inputs, Contexts):
             return inputs._replace(context=self._map(inputs.context, inputs.are_problems))
         features = inputs.features()
-        flat = features.reshape(-1, features.shape[2])
+        size, num_actions, dim = features.shape
+        flat = features.reshape(size * num_actions, dim)
         mapped = self._map(flat, inputs.are_problems)
-        actions = mapped.reshape(*features.shape[:2], self.num_features)
+        actions = mapped.reshape(size, num_actions, self.num_features)
         return Items(inputs.context[:, :0], actions, inputs.are_problems)
 
     def _map(self, features: Floats, are_problems: bool) -> Floats:

@@ -25,7 +25,7 @@ class HybridModels(NamedTuple):
 
     Fields:
         shared: beta, [R, P], and the root of its covariance, [R, P, P].
-        own: A_a^-1 b_a, [R K, G], and the roots of A_a^-1, [R K, G, G].
+        own: A_a^-1 b_a, [R, K, G], and the roots of A_a^-1, [R, K, G, G].
         crossed: A_a^-1 B_a, [R, K, G, P].
     """
 
@@ -73,13 +73,11 @@ class HybridRidge(ValueModel):
             found = "observation_spec has no features of actions"
             raise ValueError(f"{found}; HybridRidge expects global (G,) and per_arm (K, P)")
         num_models = sizes.num_rows * sizes.num_actions
+        own = RidgeModels.initial(num_models, sizes.context_dim, self.own_weight)
         shape = (sizes.num_rows, sizes.num_actions, sizes.context_dim, sizes.action_dim)
         return HybridModels(
             shared=RidgeModels.initial(sizes.num_rows, sizes.action_dim, self.shared_weight),
-            own=_by_row(
-                RidgeModels.initial(num_models, sizes.context_dim, self.own_weight),
-                sizes.num_rows,
-            ),
+            own=own.reshaped(sizes.num_rows, sizes.num_actions),
             crossed=np.zeros(shape),
         )
 
@@ -87,7 +85,7 @@ class HybridRidge(ValueModel):
         num_rows, num_actions = learned.crossed.shape[:2]
         flat = HybridModels(
             shared=learned.shared,
-            own=RidgeModels(*(each.reshape(-1, *each.shape[2:]) for each in learned.own)),
+            own=learned.own.reshaped(num_rows * num_actions),
             crossed=learned.crossed.reshape(num_rows * num_actions, *learned.crossed.shape[2:]),
         )
         size = len(rows.action)
@@ -99,7 +97,9 @@ class HybridRidge(ValueModel):
                 places = np.arange(row, row + 1)
                 self._add(flat, rows, np.zeros(1, np.intp), rows.action[places], places)
         return HybridModels(
-            flat.shared, _by_row(flat.own, num_rows), flat.crossed.reshape(learned.crossed.shape)
+            shared=flat.shared,
+            own=flat.own.reshaped(num_rows, num_actions),
+            crossed=flat.crossed.reshape(learned.crossed.shape),
         )
 
     def means(self, learned: HybridModels, inputs: Inputs) -> Floats:
@@ -182,12 +182,3 @@ class HybridRidge(ValueModel):
         predicted = (context[:, np.newaxis, np.newaxis] @ learned.crossed)[:, :, 0]
         nothing = context[:, :0]
         return Contexts(context, are_problems), Items(nothing, actions - predicted, are_problems)
-
-
-def _by_row(models: RidgeModels, num_rows: int) -> RidgeModels:
-    """Returns flat models [R M, ...] with the rows first: [R, M, ...]."""
-    theta, whitening = models
-    shape = (num_rows, len(theta) // num_rows)
-    return RidgeModels(
-        theta.reshape(*shape, *theta.shape[1:]), whitening.reshape(*shape, *whitening.shape[1:])
-    )

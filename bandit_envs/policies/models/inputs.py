@@ -73,8 +73,9 @@ class Contexts(NamedTuple):
         """Returns |W x| of every action, with matrices W [R, K, D, D]: [B, K]."""
         size, dim = self.context.shape
         if self.are_problems:
-            stacked = roots.reshape(size, -1, dim)  # faster than a product for each model
-            found = (stacked @ self.context[:, :, np.newaxis]).reshape(size, -1, dim)
+            num_models = roots.shape[1]
+            stacked = roots.reshape(size, num_models * dim, dim)  # faster than one by one
+            found = (stacked @ self.context[:, :, np.newaxis]).reshape(size, num_models, dim)
             return np.asarray(np.sqrt(np.einsum("bkd,bkd->bk", found, found)))
         (matrices,) = roots
         squares = np.empty((size, len(matrices)))

@@ -12,7 +12,7 @@ from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
 from bandit_envs.policies.models.value_model import ValueModel
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class LinearScores(ValueModel):
     """Linear scores with fixed weights; it does not learn.
 
@@ -40,6 +40,9 @@ class LinearScores(ValueModel):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LinearScores) and np.array_equal(self.weights, other.weights)
+
+    def __repr__(self) -> str:
+        return f"LinearScores(weights={self.weights.tolist()})"
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
         expected = (sizes.num_actions, 1 + sizes.num_features)

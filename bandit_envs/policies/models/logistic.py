@@ -58,16 +58,17 @@ class Logistic(ValueModel):
         return LogisticModels.initial(shape, self.tikhonov_weight)
 
     def learn(self, learned: LogisticModels, rows: LearnedRows) -> LogisticModels:
-        num_outputs, dim = learned.mean.shape[1:]
-        flat = LogisticModels(learned.mean.reshape(-1, dim), learned.precision.reshape(-1, dim))
-        after = flat.updated(
+        shape = learned.mean.shape
+        num_rows, num_outputs, dim = shape
+        flat = (num_rows * num_outputs, dim)
+        models = LogisticModels(learned.mean.reshape(flat), learned.precision.reshape(flat))
+        after = models.updated(
             model=rows.models(num_outputs),
             context=rows.features,
             rewards=rows.reward.astype(np.float64),
             start=self._start,
             are_problems=rows.are_problems,
         )
-        shape = learned.mean.shape
         return LogisticModels(after.mean.reshape(shape), after.precision.reshape(shape))
 
     def means(self, learned: LogisticModels, inputs: Inputs) -> Floats:

@@ -13,7 +13,8 @@ from bandit_envs.policies.models.ridge_models import add_rows
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
 MAX_STEPS = 100
 MAX_HALVINGS = 60
-PRECISION = 1e-15  # of the factor of a step's direction, which is between -1 and 1
+ROUNDING = 1e-15  # of the factor of a step's direction, as a share of it
+PRECISION = 1e-12  # of the factor, which is from -1 to 1, and of what it adds to the log-odds
 
 
 class LogisticModels(NamedTuple):
@@ -69,6 +70,7 @@ def _add_row(mean: Floats, precision: Floats, x: Floats, reward: float, start: f
     direction = x / precision
     score = start + float(mean @ x)
     spread = float(direction @ x)
+    least = PRECISION / max(1.0, spread)
     low = reward - 1.0
     high = reward
     factor = reward - _sigmoid(score)
@@ -83,7 +85,7 @@ def _add_row(mean: Floats, precision: Floats, x: Floats, reward: float, start: f
         trial = factor - step
         if not low <= trial <= high:
             trial = 0.5 * (low + high)
-        is_close = abs(trial - factor) <= PRECISION
+        is_close = abs(trial - factor) <= max(least, ROUNDING * abs(trial))
         factor = trial
         if is_close:
             break
@@ -107,6 +109,7 @@ def _after_one_row_each(
     direction = x / precision
     scores = start + _dots(mean, x)
     spreads = _dots(direction, x)
+    least = PRECISION / np.maximum(1.0, spreads)
     low = rewards - 1.0
     high = rewards.copy()
     factors = rewards - sigmoid(scores)
@@ -119,7 +122,7 @@ def _after_one_row_each(
         trials = factors - excess / (1.0 + spreads * chances * (1.0 - chances))
         is_outside = ~((low <= trials) & (trials <= high))
         trials = np.where(is_outside, 0.5 * (low + high), trials)
-        is_close = np.abs(trials - factors) <= PRECISION
+        is_close = np.abs(trials - factors) <= np.maximum(least, ROUNDING * np.abs(trials))
         factors = np.where(is_open, trials, factors)  # found ones stay as they are
         is_open &= ~is_close
         if not is_open.any():

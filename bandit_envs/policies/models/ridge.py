@@ -85,19 +85,18 @@ class Ridge(ValueModel):
     def initial(self, sizes: ModelSizes, rng: Rng) -> LinearModels:
         num_rows, num_outputs, dim = sizes.num_rows, sizes.num_outputs, sizes.num_features
         models = RidgeModels.initial(num_rows * num_outputs, dim, self.tikhonov_weight)
+        models = models.reshaped(num_rows, num_outputs)
         shape = (num_rows, num_outputs, dim)
         baselines: Any = ()
         if self.initial_value == "mean":
             counts = np.zeros(num_rows)
             baselines = Baselines(np.zeros(shape), np.zeros(shape), counts, counts.copy())
-        return LinearModels(
-            models.theta.reshape(shape), models.whitening.reshape(*shape, dim), baselines
-        )
+        return LinearModels(*models, baselines)
 
     def learn(self, learned: LinearModels, rows: LearnedRows) -> LinearModels:
         theta, whitening, baselines = learned
-        num_outputs, dim = theta.shape[1:]
-        models = RidgeModels(theta.reshape(-1, dim), whitening.reshape(-1, dim, dim))
+        num_rows, num_outputs = theta.shape[:2]
+        models = RidgeModels(theta, whitening).reshaped(num_rows * num_outputs)
         of_row = rows.models(num_outputs)
         models.learn(
             model=of_row,
@@ -109,9 +108,7 @@ class Ridge(ValueModel):
         )
         if baselines != ():
             self._learn_baselines(baselines, rows, of_row, models.whitening)
-        return LinearModels(
-            models.theta.reshape(theta.shape), models.whitening.reshape(whitening.shape), baselines
-        )
+        return LinearModels(*models.reshaped(num_rows, num_outputs), baselines)
 
     def means(self, learned: LinearModels, inputs: Inputs) -> Floats:
         predicted = inputs.products(learned.theta)
@@ -159,9 +156,9 @@ class Ridge(ValueModel):
         self, baselines: Baselines, rows: LearnedRows, model: Any, whitening: Floats
     ) -> None:
         """Adds rows to the baselines, in place, after the models have learned from them."""
-        dim = whitening.shape[1]
-        totals = baselines.totals.reshape(-1, dim)
-        theta = baselines.theta.reshape(-1, dim)
+        shape = whitening.shape[:2]
+        totals = baselines.totals.reshape(shape)
+        theta = baselines.theta.reshape(shape)
         if self.gamma < 1.0:
             totals *= self.gamma
         np.add.at(totals, model, rows.features)

@@ -53,6 +53,13 @@ class RidgeModels(NamedTuple):
         _set_diagonal(whitening, tikhonov_weight)
         return cls(np.zeros((num_models, dim)), whitening)
 
+    def reshaped(self, *shape: int) -> RidgeModels:
+        """Returns the same models, numbered otherwise, such as by [R, M] in place of [R M]."""
+        dim = self.theta.shape[-1]
+        return RidgeModels(
+            self.theta.reshape(*shape, dim), self.whitening.reshape(*shape, dim, dim)
+        )
+
     def learn(
         self,
         model: Indices,

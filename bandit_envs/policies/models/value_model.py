@@ -26,7 +26,7 @@ class ValueModel(abc.ABC):
         scores(learned, inputs)            -> [B, K]      order actions; default: the means
         interval(learned, inputs, radius)  -> two [B, K]  if it knows how uncertain it is
         quantile(learned, inputs, level)   -> [B, K]      if it knows the law of a mean
-        draw(rng, learned, inputs, scale)  -> [B, K]      if it has a posterior
+        draw(rng, learned, inputs, scale)  -> [B, K]      draws of scores, if it has a posterior
         members(learned, inputs)           -> [N, B, K]   if it is an ensemble of N models
 
     Write a model as a frozen dataclass of its parameters: then it has a repr, can be compared, and
@@ -113,7 +113,9 @@ class ValueModel(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} does not know quantiles")
 
     def draw(self, rng: Rng, learned: Any, inputs: Inputs, scale: float) -> Floats:
-        """Returns a draw of the mean reward of every action from the posterior: [B, K].
+        """Returns a draw of every action from the posterior: [B, K].
+
+        It is of the mean reward, or of what `scores` returns: it orders the actions alike.
 
         Args:
             rng: draws.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask
+from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import check_integer, check_number, check_positive
 from bandit_envs.policies.draws import largest_values, uniform
 from bandit_envs.policies.policy import Actions
@@ -64,24 +64,34 @@ class AdaptiveGreedy(Rule):
     def after(self, seen: Predictions, available: Mask | None, action: Actions) -> Window:
         _, largest = largest_values(_only(seen.means(), available))
         window: Window = seen.state
-        if not isinstance(seen.num_rewards, np.ndarray):
-            self._add(window, 0, largest[:, 0], int(seen.num_rewards))
-            return window
-        for row, before in enumerate(seen.num_rewards.astype(np.intp).tolist()):
-            self._add(window, row, largest[row], before)
+        if isinstance(seen.num_rewards, np.ndarray):
+            self._add_one_each(window, largest[:, 0], seen.num_rewards.astype(np.intp))
+        else:
+            self._add(window, largest[:, 0], int(seen.num_rewards))
         return window
 
-    def _add(self, window: Window, row: int, largest: Floats, num_rewards: int) -> None:
-        """Adds largest predictions [n] to the window of a row, in place."""
+    def _add(self, window: Window, largest: Floats, num_rewards: int) -> None:
+        """Adds largest predictions [n] to the only window, in place."""
         while len(largest) > 0:
             place = num_rewards % self.window
             part = largest[: self.window - place]
-            window.largest[row, place : place + len(part)] = part
+            window.largest[0, place : place + len(part)] = part
             num_rewards += len(part)
             if num_rewards % self.window == 0:
-                percentile = self.percentile * self.decay**num_rewards
-                window.threshold[row] = np.percentile(window.largest[row], percentile)
+                self._set_threshold(window, 0, num_rewards)
             largest = largest[len(part) :]
+
+    def _add_one_each(self, window: Window, largest: Floats, num_rewards: Indices) -> None:
+        """Adds one largest prediction to the window of each row [R], in place."""
+        window.largest[np.arange(len(largest)), num_rewards % self.window] = largest
+        after = num_rewards + 1
+        for row in np.flatnonzero(after % self.window == 0):
+            self._set_threshold(window, row, int(after[row]))
+
+    def _set_threshold(self, window: Window, row: int, num_rewards: int) -> None:
+        """Sets the threshold of a row whose window is full, in place."""
+        percentile = self.percentile * self.decay**num_rewards
+        window.threshold[row] = np.percentile(window.largest[row], percentile)
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         values = _only(seen.means(), available)

@@ -66,18 +66,23 @@ class Predictions(NamedTuple):
         return self.checked("quantile", self.model.quantile(self.learned, self.inputs, level))
 
     def draw(self, rng: Rng, scale: float = 1.0) -> Floats:
-        """Returns a draw of the mean reward of every action: [B, K]."""
+        """Returns a draw of the scores of every action from the posterior: [B, K]."""
         return self.checked("draw", self.model.draw(rng, self.learned, self.inputs, scale))
 
     def members(self) -> Floats:
         """Returns what each of N equally likely models predicts: [N, B, K]."""
-        return self.model.members(self.learned, self.inputs)
+        tables = self.model.members(self.learned, self.inputs)
+        for table in tables:
+            self.checked("members", table)
+        return tables
 
     def checked(self, method: str, table: Floats) -> Floats:
         """Returns a table; ValueError if a user's model or rule returned one of another shape."""
-        if table.shape == self.shape:
+        if isinstance(table, np.ndarray) and table.shape == self.shape:
             return table
-        raise ValueError(f"{method} returned shape {table.shape}; expected {self.shape}")
+        shape = np.shape(table)
+        found = short_repr(table) if shape == self.shape else f"shape {shape}"
+        raise ValueError(f"{method} returned {found}; expected an array of shape {self.shape}")
 
 
 class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
@@ -145,7 +150,7 @@ class Rule(abc.ABC):  # noqa: B024  # one of two methods is enough
         return False
 
     def knows_probabilities(self, model: ValueModel) -> bool:
-        """Returns whether probabilities have a closed form, with this model."""
+        """Returns whether the probabilities have a closed form with this model."""
         return type(self).probabilities is not Rule.probabilities
 
     def check(self, model: ValueModel) -> None:
@@ -175,7 +180,7 @@ class IndexRule(Rule):
         return 0.0
 
     def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
-        index = self.index(seen)
+        index = seen.checked("index", self.index(seen))
         best = argmax_random_ties(rng, index, available)
         epsilon = self.exploration(seen)
         if isinstance(epsilon, float) and epsilon == 0.0:
@@ -183,7 +188,7 @@ class IndexRule(Rule):
         return explore(rng, best, epsilon, available, index.shape[1])
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
-        index = self.index(seen)
+        index = seen.checked("index", self.index(seen))
         return index_probabilities(index, self.exploration(seen), available)
 
 
@@ -196,13 +201,18 @@ def check_rule(name: str, rule: Any) -> Rule:
 
 
 def _models_with(ability: str, model: ValueModel) -> list[str]:
-    """Returns the names of models with an ability: beside a model, or among those of NumPy."""
+    """Returns the names of models with an ability: beside a model, or among those of NumPy.
+
+    A model whose abilities are those of another one, such as `FourierFeatures`, is not named.
+    """
     own = type(model).__module__
     found = {}
     for module in (own, own.rpartition(".")[0], "bandit_envs.policies.models"):
         members = vars(sys.modules[module]) if module in sys.modules else {}
         for name, member in members.items():
             is_model = isinstance(member, type) and issubclass(member, ValueModel)
-            if is_model and getattr(member, ability) is not getattr(ValueModel, ability):
-                found[name] = member
+            if not is_model or member.abilities is not ValueModel.abilities:
+                continue
+            if getattr(member, ability) is not getattr(ValueModel, ability):
+                found[name] = None
     return list(found)

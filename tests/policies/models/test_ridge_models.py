@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bandit_envs.policies.models.inputs import Contexts
 from bandit_envs.policies.models.ridge_models import LARGE, RidgeModels
 
 
@@ -20,23 +21,34 @@ def fitted(x, rewards, gamma, tikhonov_weight, ages):
     return theta, inverse, np.square(targets - rows @ theta).sum()
 
 
-def check(num_models, batch_size, num_batches, scales, *, tikhonov_weight, gamma=1.0):
+def check(
+    num_models, batch_size, num_batches, scales, *, tikhonov_weight, gamma=1.0, are_problems=False
+):
     """Teaches models batches of rows, and compares all of them with `fitted`."""
     dim = len(scales)
     rng = np.random.default_rng(0)
     x = rng.normal(size=(num_batches * batch_size, dim)) * scales
     rewards = x / scales @ rng.normal(size=dim) + rng.normal(size=len(x))
     model = rng.integers(num_models, size=len(x))
+    if are_problems:
+        model = np.tile(np.arange(num_models), len(x) // num_models)
     models = RidgeModels.initial(num_models, dim, tikhonov_weight)
     losses = np.zeros(num_models)
     for start in range(0, len(x), batch_size):
         batch = slice(start, start + batch_size)
-        grown = models.update(model[batch], x[batch], rewards[batch], gamma, tikhonov_weight)
+        grown = models.learn(
+            model=model[batch],
+            features=x[batch],
+            rewards=rewards[batch],
+            gamma=gamma,
+            tikhonov_weight=tikhonov_weight,
+            are_problems=are_problems,
+        )
         losses = gamma * losses + grown
     probes = np.concatenate(
         (rng.normal(size=(20, dim)) * scales, rng.normal(size=(20, dim)) / scales)
     )
-    _, deviations = models.means_and_deviations(probes)
+    deviations = Contexts(probes, False).lengths(models.whitening[np.newaxis])
     ages = np.repeat(np.arange(num_batches)[::-1], batch_size)
     for one in range(num_models):
         rows = model == one
@@ -63,6 +75,14 @@ def test_models_are_those_of_all_rows(num_models, dim, batch_size, tikhonov_weig
 def test_models_that_forget_are_those_of_weighted_rows(num_models, batch_size, gamma):
     scales = 10.0 ** np.linspace(1, -1, 6)
     check(num_models, batch_size, 60, scales, tikhonov_weight=0.1, gamma=gamma)
+
+
+@pytest.mark.parametrize("gamma", [1.0, 0.97, 0.5])
+@pytest.mark.parametrize("tikhonov_weight", [1.0, 1e-6])
+def test_models_of_independent_rows_are_those_of_all_their_rows(gamma, tikhonov_weight):
+    scales = 10.0 ** (np.linspace(3, -3, 9) if gamma == 1.0 else np.linspace(1, -1, 6))
+    weight = tikhonov_weight if gamma == 1.0 else 0.1
+    check(4, 4, 100, scales, tikhonov_weight=weight, gamma=gamma, are_problems=True)
 
 
 @pytest.mark.slow
