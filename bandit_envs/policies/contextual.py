@@ -88,6 +88,7 @@ class ContextualPolicy(Policy):
         self.learns_by_row = _check_rows(model, independent_rows, batch_size)
         self.log_rows = model.log_rows
         self.reward_range = model.reward_range if rule.reward_range is None else rule.reward_range
+        # A rule counts rewards, or keeps some, for a fixed model, too.
         self.can_learn = model.learns or rule.keeps_state or rule.counts_rewards
         self.knows_probabilities = rule.knows_probabilities(model)
         rng = generator(seed)

@@ -464,7 +464,7 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "thomson"], "did you mean thompson"),
         (["--policy", "random", "--policy", "random"], "policy random is listed twice"),
         (["--policy", "mine/yours.py:Always"], "did you mean mine.yours:Always"),
-        (["--policy", "lin_ucb"], "policy lin_ucb: observation_spec"),
+        (["--policy", "hybrid_lin_ucb"], "policy hybrid_lin_ucb: observation_spec"),
         (["--policy", f"{MINE}:Always:action=9"], "policy .*Always:action=9: "),
         (["--policy", "random", "--estimator", "ipw"], "did you mean ips"),
         (["--policy", "random", "--estimator", "ips:max_weight=-1"], "max_weight is -1"),

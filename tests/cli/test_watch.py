@@ -42,7 +42,7 @@ def test_a_policy_that_tells_nothing_is_shown_without_what_it_knows(tmp_path):
         (("--output", "lesson.png"), "expected a file ending in .gif or .mp4 or .html"),
         (("--steps", 0), "steps is 0"),
         (("--fps", 0), "fps is 0"),
-        (("--policy", "lin_ucb"), "lin_ucb"),
+        (("--policy", "hybrid_lin_ucb"), "hybrid_lin_ucb"),
     ],
 )
 def test_what_cannot_be_watched_is_refused_and_nothing_written(
