@@ -287,6 +287,9 @@ def test_no_text_in_a_file_names_code_that_is_imported(name, tmp_path, monkeypat
         write_policy(file, policy_of(Ridge(), Greedy()))
         hostile = WrittenPart(name, {field.name: "tests.logged.logs:random_log"})
         rewrite(file, **{"model" if name in MODELS else "rule": hostile})
-        with pytest.raises(ValueError, match=r"policy\.npz"):
+        if field.name == "device":  # any text is one, and names no code
             read_policy(file)
+        else:
+            with pytest.raises(ValueError, match=r"policy\.npz"):
+                read_policy(file)
         assert "tests.logged.logs" not in sys.modules

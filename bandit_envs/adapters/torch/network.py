@@ -12,7 +12,7 @@ import numpy as np
 
 from bandit_envs.adapters.torch.memory import Memory
 from bandit_envs.arrays import Floats, Rng
-from bandit_envs.base.checks import check_integer, check_number, check_positive
+from bandit_envs.base.checks import check_integer, check_number, check_positive, short_repr
 from bandit_envs.datasets.tables import import_extra
 from bandit_envs.nests import Nest
 from bandit_envs.policies.models.inputs import Inputs, Items, LearnedRows, ModelSizes
@@ -126,6 +126,9 @@ class Network(ValueModel):
         check_integer("train_every", self.train_every, 1)
         check_integer("train_steps", self.train_steps, 1)
         check_integer("memory_size", self.memory_size, 1)
+        if self.optimizer is not None and not callable(self.optimizer):
+            expected = "a function of parameters and lr, such as torch.optim.Adam, or None"
+            raise TypeError(f"optimizer is {short_repr(self.optimizer)}; expected {expected}")
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> LearnedNetworks:
         """Returns new networks, an empty memory, and what a subclass keeps.

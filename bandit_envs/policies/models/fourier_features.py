@@ -99,16 +99,6 @@ class FourierFeatures(ValueModel):
         """Whether those of the model are."""
         return self.model.draws_are_scaled
 
-    @property
-    def learns(self) -> bool:  # type: ignore[override]
-        """Whether the model does."""
-        return self.model.learns
-
-    @property
-    def is_random(self) -> bool:  # type: ignore[override]
-        """Whether the model draws."""
-        return self.model.is_random
-
     def check_rewards(self, rewards: Array) -> Array:
         return self.model.check_rewards(rewards)
 
