@@ -322,9 +322,9 @@ def test_what_an_instance_can_do_is_its_own_to_say(rule):
     scores = LinearScores(np.zeros((K, 1 + D)))
     assert make_policy(Ridge(), rule).can_learn
     if rule.needs == "means":
-        learns = rule.keeps_state or rule.counts_rewards  # a fixed model, not a fixed rule
-        assert make_policy(scores, rule).can_learn is learns
-        assert not make_policy(scores, Greedy()).can_learn
+        # All others keep something, or count the rewards.
+        assert make_policy(scores, rule).can_learn is (rule != Greedy())
+        assert not make_policy(scores, EpsilonGreedy(0.1)).can_learn
     assert make_policy(Ridge(), rule).knows_probabilities is (rule != ThompsonSampling())
     assert not make_policy(Ridge(), FirstPulls(ThompsonSampling())).knows_probabilities
     limited = isinstance(rule, (OptimisticRegCB, EliminationRegCB, EliminationSquareCB))

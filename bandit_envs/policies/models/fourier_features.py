@@ -80,16 +80,6 @@ class FourierFeatures(ValueModel):
         return self.model.log_rows
 
     @property
-    def learns(self) -> bool:  # type: ignore[override]
-        """Whether the model does."""
-        return self.model.learns
-
-    @property
-    def is_random(self) -> bool:  # type: ignore[override]
-        """Whether the model is."""
-        return self.model.is_random
-
-    @property
     def can_have_rows(self) -> bool:  # type: ignore[override]
         """Whether the model may have rows of its own."""
         return self.model.can_have_rows

@@ -85,7 +85,7 @@ class AdaptiveGreedy(Rule):
         """Adds one largest prediction to the window of each row [R], in place."""
         window.largest[np.arange(len(largest)), num_rewards % self.window] = largest
         after = num_rewards + 1
-        for row in np.flatnonzero(after % self.window == 0):
+        for row in np.flatnonzero(after % self.window == 0).tolist():
             self._set_threshold(window, row, int(after[row]))
 
     def _set_threshold(self, window: Window, row: int, num_rewards: int) -> None:

@@ -206,7 +206,7 @@ def _models_with(ability: str, model: ValueModel) -> list[str]:
     A model whose abilities are those of another one, such as `FourierFeatures`, is not named.
     """
     own = type(model).__module__
-    found = {}
+    found: dict[str, None] = {}
     for module in (own, own.rpartition(".")[0], "bandit_envs.policies.models"):
         members = vars(sys.modules[module]) if module in sys.modules else {}
         for name, member in members.items():
