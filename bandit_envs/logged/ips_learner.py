@@ -50,8 +50,8 @@ class IPSLearner(Learner):
         self._classifier = check_classifier("classifier", classifier)
         self._baseline = check_number("baseline", baseline)
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
-        """Returns a policy that learned from a log, as `Learner.fit` says.
+    def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
+        """Returns what `fit` does.
 
         Raises:
             ValueError: a reward is below the baseline, none is above it, or the classifier cannot

@@ -22,7 +22,6 @@ from bandit_envs.logged.estimators import (
 from bandit_envs.logged.features import context_of, spec_of_rows
 from bandit_envs.logged.log import (
     BanditLog,
-    check_batches,
     check_repeatable,
     concatenate,
     require_rows,
@@ -30,6 +29,7 @@ from bandit_envs.logged.log import (
 from bandit_envs.logged.models import RewardRegression
 from bandit_envs.logged.reward_sums import fit_batches
 from bandit_envs.logged.ridge import RidgeRegression, RidgeSums
+from bandit_envs.logged.seen_rows import SeenRows, WatchedBatches, remember
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.models import FittedRegressions, LinearScores, ValueModel
@@ -56,10 +56,11 @@ class Learner(abc.ABC):
     What it learns is the `model` of the policy, which any other rule takes too: a greedy policy
     that shall explore becomes `ContextualPolicy(policy.model, EpsilonGreedy(0.1), ...)`.
 
-    Evaluate what it learns on other rows than those that it has learned from.
+    Evaluate what it learns on other rows than those that it has learned from: `probabilities_of`
+    warns if a policy has seen the rows. A subclass implements `_fit`, and `_fit_batches` if it does
+    not need the whole log in memory.
     """
 
-    @abc.abstractmethod
     def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
         """Returns a policy that learned from a log, and learns no more.
 
@@ -68,6 +69,9 @@ class Learner(abc.ABC):
             batch_size: the number of rows of the policy.
             seed: of the policy's draws, and of estimators whose `random_state` is None.
         """
+        seen = SeenRows()
+        seen.add(check_log(log))
+        return remember(self._fit(log, batch_size, seed), seen)
 
     @property
     def streams(self) -> bool:
@@ -85,7 +89,21 @@ class Learner(abc.ABC):
             batch_size: the number of rows of the policy.
             seed: of the policy's draws, and of estimators whose `random_state` is None.
         """
-        return self.fit(concatenate(list(check_batches(batches))), batch_size, seed)
+        if self.streams:
+            check_repeatable(batches)
+        seen = SeenRows()
+        watched = WatchedBatches(batches, seen)
+        return remember(self._fit_batches(watched, batch_size, seed), seen)
+
+    @abc.abstractmethod
+    def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
+        """Returns what `fit` does."""
+
+    def _fit_batches(
+        self, batches: Iterable[BanditLog], batch_size: int, seed: Seed
+    ) -> ContextualPolicy:
+        """Returns what `fit_batches` does."""
+        return self._fit(concatenate(list(batches)), batch_size, seed)
 
 
 class DirectMethodLearner(Learner):
@@ -118,9 +136,9 @@ class DirectMethodLearner(Learner):
     def streams(self) -> bool:
         return self._regressor is None
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
+    def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         if self.streams:
-            return self.fit_batches([log], batch_size, seed)
+            return self._fit_batches([log], batch_size, seed)
         rng = generator(seed)
         context = context_of(require_rows(log))
         models: list[Any] = []
@@ -130,14 +148,14 @@ class DirectMethodLearner(Learner):
             models.append(fit_regressor(regressor, context[rows], log.reward[rows], action))
         return _greedy_policy(models, log, batch_size, rng)
 
-    def fit_batches(
-        self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
+    def _fit_batches(
+        self, batches: Iterable[BanditLog], batch_size: int, seed: Seed
     ) -> ContextualPolicy:
         if not self.streams:
-            return super().fit_batches(batches, batch_size, seed)
+            return super()._fit_batches(batches, batch_size, seed)
         sums = RidgeSums()
         batch: BanditLog | None = None
-        for batch in check_repeatable(batches):
+        for batch in batches:
             context = context_of(batch)
             for action in np.unique(batch.action).tolist():
                 rows = np.flatnonzero(batch.action == action)
@@ -181,9 +199,9 @@ class DoublyRobustLearner(Learner):
     def streams(self) -> bool:
         return self._model is None and self._regressor is None
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
+    def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         if self.streams:
-            return self.fit_batches([log], batch_size, seed)
+            return self._fit_batches([log], batch_size, seed)
         context = context_of(log)
         rewards = _correct_rewards(RewardRegression(self._model).predict(log), log)
         is_logged = np.bincount(log.action, minlength=log.num_actions) > 0
@@ -195,12 +213,12 @@ class DoublyRobustLearner(Learner):
             models[action] = fit_regressor(made, context, rewards[:, action], action)
         return _greedy_policy(models, log, batch_size, rng)
 
-    def fit_batches(
-        self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
+    def _fit_batches(
+        self, batches: Iterable[BanditLog], batch_size: int, seed: Seed
     ) -> ContextualPolicy:
         if not self.streams:
-            return super().fit_batches(batches, batch_size, seed)
-        model = fit_batches(check_repeatable(batches), FOLDS)
+            return super()._fit_batches(batches, batch_size, seed)
+        model = fit_batches(batches, FOLDS)
         sums = RidgeSums()
         logged: set[int] = set()
         size = 0
@@ -260,7 +278,7 @@ class PolicyGradientLearner(Learner):
         self._penalty = check_number("penalty", penalty, 0.0)
         self._model = model
 
-    def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
+    def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         context = context_of(require_rows(log))
         mean = context.mean(axis=0)
         std = context.std(axis=0)

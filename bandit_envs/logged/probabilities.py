@@ -9,6 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.log import BanditLog, check_log
+from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed, generator
@@ -38,9 +39,13 @@ def probabilities_of(
             estimated.
         seed: of these choices.
         first_row: the number of the first row, if `log` is a part of a log.
+
+    Warns:
+        UserWarning: `learn_from_log` or a learner has made the policy from rows of this log.
     """
     if policy.num_actions != check_log(log).num_actions:
         raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
+    warn_if_seen(policy, log)
     rng = generator(seed)
     before = first_row % policy.batch_size  # the row of the policy to which the first is shown
     copies = math.ceil(min(ROWS, before + len(log)) / policy.batch_size)

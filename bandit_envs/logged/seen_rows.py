@@ -2,59 +2,67 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
-import numpy as np
-
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, check_batches
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import Policy
+
+AnyPolicy = TypeVar("AnyPolicy", bound=Policy)
+
+
+class SeenRows:
+    """Tells logs, or batches of logs, again by what `LogSummary.identify` says of them."""
+
+    def __init__(self) -> None:
+        self._identities: dict[int, set[str]] = {}  # by number of rows
+
+    def add(self, batch: BanditLog) -> None:
+        """Remembers a batch."""
+        self._identities.setdefault(len(batch), set()).add(_identify(batch))
+
+    def has(self, log: BanditLog) -> bool:
+        """Returns whether a log is one of the batches, or begins with one."""
+        return any(
+            0 < size <= len(log) and _identify(log[:size]) in identities
+            for size, identities in self._identities.items()
+        )
+
 
 _SEEN: weakref.WeakKeyDictionary[Policy, SeenRows] = weakref.WeakKeyDictionary()
 
 
-@dataclasses.dataclass
-class SeenRows:
-    """What is kept of the batches of a log that a policy has learned from.
+class WatchedBatches:
+    """Batches of a log, which are remembered when they are read.
 
-    Fields:
-        identities: of each batch, as `LogSummary.identify` tells them.
-        rewards: of each batch, as long as it is in memory: parts of a log share its memory.
+    Args:
+        batches: which may be read more than once, or once.
+        seen: remembers them.
     """
 
-    identities: set[str] = dataclasses.field(default_factory=set)
-    rewards: list[weakref.ref[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]] = (
-        dataclasses.field(default_factory=list)
-    )
+    def __init__(self, batches: Iterable[BanditLog], seen: SeenRows) -> None:
+        self._batches = check_batches(batches)
+        self._seen = seen
 
-    def watch(self, batches: Iterable[BanditLog]) -> Iterator[BanditLog]:
-        """Yields batches, and remembers them."""
-        for batch in batches:
-            self.identities.add(_identify(batch))
-            self.rewards.append(weakref.ref(batch.reward))
+    def __iter__(self) -> Iterator[BanditLog]:
+        for batch in self._batches:
+            self._seen.add(batch)
             yield batch
 
-    def has(self, log: BanditLog) -> bool:
-        """Returns whether a log is one of the batches, or shares memory with one."""
-        if _identify(log) in self.identities:
-            return True
-        found = [reference() for reference in self.rewards]
-        return any(each is not None and np.may_share_memory(each, log.reward) for each in found)
 
-
-def remember(policy: Policy, seen: SeenRows) -> Policy:
+def remember(policy: AnyPolicy, seen: SeenRows) -> AnyPolicy:
     """Returns a policy, of which it is known then from which rows it has learned."""
     _SEEN[policy] = seen
     return policy
 
 
 def warn_if_seen(policy: Policy, log: BanditLog) -> None:
-    """Warns if a policy has learned from rows of a log on which it is to be evaluated."""
+    """Warns if a policy has learned from the first rows of a log on which it is to be evaluated."""
     seen = _SEEN.get(policy)
-    if seen is not None and len(log) and seen.has(log):
+    if seen is not None and seen.has(log):
         warnings.warn(
             "the policy has learned from rows of this log, so estimates of them are too high; "
             "expected rows that it has not seen",

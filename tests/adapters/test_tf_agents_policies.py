@@ -320,10 +320,10 @@ class TestBernoulliThompsonSampling(PolicyContract):
 
 
 def test_thompson_sampling_finds_the_best_action_and_repeats_from_a_file(tmp_path):
-    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], B, seed=0)
+    env = BernoulliPyEnvironment([0.1, 0.5, 0.9], seed=0)
     policy = bernoulli_thompson_sampling(env, 1)
     assert not policy.knows_probabilities
-    StepDriver(env, policy, [policy], 60).run()
+    StepDriver(env, policy, [policy], 300).run()
     frequencies = drawn(policy, env)
     assert (frequencies[:, 2] > 0.8).all()
     save_state(tmp_path / "policy.npz", policy.get_state())

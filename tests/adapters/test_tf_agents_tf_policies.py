@@ -109,7 +109,7 @@ def test_an_agent_of_tf_agents_trains_on_its_steps():
     observers = [policy_observer(ours), buffer.add_batch]
     dynamic_step_driver.DynamicStepDriver(environment, policy, observers, num_steps=10 * B).run()
     agent.train(buffer.gather_all())
-    theta = ours.get_state().content.learned.theta[0]
+    theta = ours.get_state().content.learned.model.theta[0, 0]
     np.testing.assert_allclose(agent.theta.numpy()[0], theta, rtol=1e-3, atol=1e-4)
 
 
