@@ -1,10 +1,15 @@
 """What a release needs: one version, all files of the package, and jobs for all checks."""
 
+import ast
+import importlib
+import inspect
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
+import types
 from configparser import ConfigParser
 from fnmatch import fnmatch
 from pathlib import Path
@@ -87,3 +92,25 @@ def test_the_contract_of_a_policy_runs_inside_a_clone_with_nothing_but_pytest(fo
     )
     assert found.returncode == 0, found.stdout + found.stderr
     assert " passed" in found.stdout
+
+
+PACKAGES = [
+    found.name
+    for found in pkgutil.walk_packages(bandit_envs.__path__, "bandit_envs.")
+    if found.ispkg and "adapters" not in found.name
+]
+
+
+@pytest.mark.parametrize("package", ["bandit_envs", *PACKAGES])
+def test_a_star_imports_what_a_package_hands_on_and_no_modules(package):
+    module = importlib.import_module(package)
+    imported = {}
+    exec(f"from {package} import *", imported)
+    del imported["__builtins__"]
+    handed_on = getattr(module, "__all__", None)
+    if handed_on is None:
+        names = ast.parse(inspect.getsource(module)).body
+        assert not any(isinstance(node, ast.ImportFrom) for node in names)
+        return
+    assert sorted(imported) == sorted(set(handed_on))
+    assert not any(isinstance(value, types.ModuleType) for value in imported.values())

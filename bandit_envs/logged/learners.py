@@ -22,6 +22,7 @@ from bandit_envs.logged.estimators import (
 from bandit_envs.logged.features import context_of, spec_of_rows
 from bandit_envs.logged.log import (
     BanditLog,
+    check_log,
     check_repeatable,
     concatenate,
     require_rows,

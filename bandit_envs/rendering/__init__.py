@@ -3,6 +3,12 @@
 `Knowledge` is what a policy knows of them, and is shown beside them.
 """
 
-from bandit_envs.rendering.arms import Arms as Arms
-from bandit_envs.rendering.knowledge import Knowledge as Knowledge
-from bandit_envs.rendering.window import Window as Window
+from bandit_envs.rendering.arms import Arms
+from bandit_envs.rendering.knowledge import Knowledge
+from bandit_envs.rendering.window import Window
+
+__all__ = [
+    "Arms",
+    "Knowledge",
+    "Window",
+]

@@ -1,31 +1,68 @@
 """Distributions of rewards: of arms, and models that depend on features."""
 
-from bandit_envs.rewards.actions import ActionRewardModel as ActionRewardModel
-from bandit_envs.rewards.actions import ActionRewards as ActionRewards
-from bandit_envs.rewards.actions import LinearActionReward as LinearActionReward
-from bandit_envs.rewards.actions import RowActionReward as RowActionReward
-from bandit_envs.rewards.actions import as_action_reward_model as as_action_reward_model
-from bandit_envs.rewards.actions import normalized_sliding_thetas as normalized_sliding_thetas
-from bandit_envs.rewards.actions import sliding_thetas as sliding_thetas
-from bandit_envs.rewards.actions import structured_thetas as structured_thetas
-from bandit_envs.rewards.arms import Bernoulli as Bernoulli
-from bandit_envs.rewards.arms import Beta as Beta
-from bandit_envs.rewards.arms import Discrete as Discrete
-from bandit_envs.rewards.arms import Exponential as Exponential
-from bandit_envs.rewards.arms import Gamma as Gamma
-from bandit_envs.rewards.arms import Geometric as Geometric
-from bandit_envs.rewards.arms import NormalReward as NormalReward
-from bandit_envs.rewards.arms import Poisson as Poisson
-from bandit_envs.rewards.arms import RewardDistribution as RewardDistribution
-from bandit_envs.rewards.arms import UniformReward as UniformReward
-from bandit_envs.rewards.contextual import FlatReward as FlatReward
-from bandit_envs.rewards.contextual import FunctionReward as FunctionReward
-from bandit_envs.rewards.contextual import LinearReward as LinearReward
-from bandit_envs.rewards.contextual import LogisticReward as LogisticReward
-from bandit_envs.rewards.contextual import RewardFunction as RewardFunction
-from bandit_envs.rewards.contextual import RewardModel as RewardModel
-from bandit_envs.rewards.contextual import RowNestReward as RowNestReward
-from bandit_envs.rewards.contextual import RowReward as RowReward
-from bandit_envs.rewards.contextual import as_reward_model as as_reward_model
-from bandit_envs.rewards.distributions import Corrupted as Corrupted
-from bandit_envs.rewards.distributions import as_distribution as as_distribution
+from bandit_envs.rewards.actions import (
+    ActionRewardModel,
+    ActionRewards,
+    LinearActionReward,
+    RowActionReward,
+    as_action_reward_model,
+    normalized_sliding_thetas,
+    sliding_thetas,
+    structured_thetas,
+)
+from bandit_envs.rewards.arms import (
+    Bernoulli,
+    Beta,
+    Discrete,
+    Exponential,
+    Gamma,
+    Geometric,
+    NormalReward,
+    Poisson,
+    RewardDistribution,
+    UniformReward,
+)
+from bandit_envs.rewards.contextual import (
+    FlatReward,
+    FunctionReward,
+    LinearReward,
+    LogisticReward,
+    RewardFunction,
+    RewardModel,
+    RowNestReward,
+    RowReward,
+    as_reward_model,
+)
+from bandit_envs.rewards.distributions import Corrupted, as_distribution
+
+__all__ = [
+    "ActionRewardModel",
+    "ActionRewards",
+    "Bernoulli",
+    "Beta",
+    "Corrupted",
+    "Discrete",
+    "Exponential",
+    "FlatReward",
+    "FunctionReward",
+    "Gamma",
+    "Geometric",
+    "LinearActionReward",
+    "LinearReward",
+    "LogisticReward",
+    "NormalReward",
+    "Poisson",
+    "RewardDistribution",
+    "RewardFunction",
+    "RewardModel",
+    "RowActionReward",
+    "RowNestReward",
+    "RowReward",
+    "UniformReward",
+    "as_action_reward_model",
+    "as_distribution",
+    "as_reward_model",
+    "normalized_sliding_thetas",
+    "sliding_thetas",
+    "structured_thetas",
+]

@@ -10,9 +10,15 @@ tables, differences between policies, and figures. The command `bandit-envs` use
 2
 """
 
-from bandit_envs.studies.loaded import LoadedStudy as LoadedStudy
-from bandit_envs.studies.loaded import load as load
-from bandit_envs.studies.running import RunObserver as RunObserver
-from bandit_envs.studies.running import TasksFailedError as TasksFailedError
-from bandit_envs.studies.running import run as run
-from bandit_envs.studies.study import Study as Study
+from bandit_envs.studies.loaded import LoadedStudy, load
+from bandit_envs.studies.running import RunObserver, TasksFailedError, run
+from bandit_envs.studies.study import Study
+
+__all__ = [
+    "LoadedStudy",
+    "RunObserver",
+    "Study",
+    "TasksFailedError",
+    "load",
+    "run",
+]
