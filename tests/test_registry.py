@@ -10,7 +10,7 @@ from bandit_envs.policies.registry import PolicyEntry
 
 
 def entry_of(make):
-    return PolicyEntry(id="mine", title="mine", make=make, context="ignored", slates=False)
+    return PolicyEntry(id="mine", title="mine", make=make, context="ignored")
 
 
 def test_an_entry_imports_a_class_that_it_names_when_it_is_first_asked_for():
@@ -22,4 +22,4 @@ def test_an_entry_imports_a_class_that_it_names_when_it_is_first_asked_for():
 
 def test_an_entry_needs_what_it_makes():
     with pytest.raises(TypeError, match="make"):
-        PolicyEntry(id="mine", title="mine", context="ignored", slates=False)
+        PolicyEntry(id="mine", title="mine", context="ignored")

@@ -24,6 +24,10 @@ OF_ANY_REWARD = [
 ]
 
 
+SLOW = ("neural", "hybrid", "gp_")
+"""They take ten seconds and more."""
+
+
 def mean_reward(policy, env, steps):
     """Returns the mean reward of the next steps, in which a policy learns."""
     rewards = []
@@ -35,7 +39,7 @@ def mean_reward(policy, env, steps):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] * name.startswith("neural"))
+        pytest.param(name, marks=[pytest.mark.slow] * name.startswith(SLOW))
         for name in LEARNERS
         if name not in ELSEWHERE
     ],
