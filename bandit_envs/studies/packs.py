@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,8 +102,20 @@ class Pack:
                 self.study = str(archive[STUDY])
                 self.index = Index(**{name: archive[name] for name in Index._fields})
         except Exception as error:  # damaged bytes make zipfile and NumPy raise almost anything
-            raise _damaged(path, error) from error
+            raise damaged(path, error) from error
         self.kept = tuple(self.index.kept.tolist())
+
+    def check(self, steps: NDArray[np.int64]) -> None:
+        """Raises ValueError if the index is not that of a study with statistics of these steps."""
+        index = self.index
+        if not np.array_equal(index.steps, steps):
+            raise damaged(self.path, "its steps are not those of the study")
+        for name in ("task", "position", "block", "runs"):
+            values = getattr(index, name)
+            if values.dtype != np.int64 or values.shape != (index.task.size,):
+                raise damaged(self.path, f"{name} is no list with an integer for each task")
+        if np.unique(index.task).size != index.task.size:
+            raise damaged(self.path, "it has a task twice")
 
     def read(self, metrics: Sequence[str]) -> Iterator[tuple[int, int, Arrays]]:
         """Yields the number, the runs and the arrays of each task.
@@ -116,8 +128,13 @@ class Pack:
         try:
             with np.load(self.path) as archive:
                 whole = {column.name: archive[column.name] for column in columns}
+            for column in columns:
+                shape = (index.task.size, *column.shape)
+                if column.is_of_runs:
+                    shape = (int(index.runs.sum()), *column.shape[1:])
+                _check_array(whole[column.name], column, shape)
         except Exception as error:
-            raise _damaged(self.path, error) from error
+            raise damaged(self.path, error) from error
         stops = index.runs.cumsum().tolist()
         for row, (task, runs, stop) in enumerate(
             zip(index.task.tolist(), index.runs.tolist(), stops)
@@ -130,6 +147,14 @@ class Pack:
             yield task, runs, arrays
 
 
-def _damaged(path: Path, error: Exception) -> ValueError:
-    text = f"{path} is damaged: {error}"
+def _check_array(array: NDArray[Any], column: Column, shape: tuple[int, ...]) -> None:
+    """Raises ValueError if an array is not of the dtype of a column and of a shape."""
+    if array.dtype != np.dtype(column.dtype) or array.shape != shape:
+        found = f"{column.name} has dtype {array.dtype} and shape {array.shape}"
+        raise ValueError(f"{found}; expected {column.dtype} and {shape}")
+
+
+def damaged(path: Path, problem: object) -> ValueError:
+    """Returns the error of a file of results that is damaged: it says what to do."""
+    text = f"{path} is damaged: {problem}"
     return ValueError(f"{text}; without this file, the same command repeats its tasks")

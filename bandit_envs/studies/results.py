@@ -31,6 +31,10 @@ from bandit_envs.studies.workers import FORMAT, VERSIONS, Assignment
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "labels", "colors", "expected"}
 """Keys of a study that say what to show. A change of them keeps the results."""
 
+OWN_NAMES = ("config.json", ".lock", "tasks")
+SHOWN_SUFFIXES = (".csv", ".png", ".svg", ".pdf", ".html")
+"""What is read or written in a folder of results, beside the files of its tasks."""
+
 
 class PairResult(NamedTuple):
     """What has finished of a policy in an environment: blocks of runs, merged."""
@@ -179,6 +183,7 @@ class Results:
             ValueError: it holds something else, or another run uses it.
             OSError: it cannot be written.
         """
+        refuse_links(self.path)
         conflict = self.conflict()
         if conflict and not (overwrite and self.files.path.is_dir()):
             raise ValueError(f"{conflict}; expected another folder (--output), or --overwrite")
@@ -242,8 +247,37 @@ class Results:
             yield PairResult(done[0].environment, done[0].policy, runs, result)
 
 
+def refuse_links(path: Path) -> None:
+    """Raises ValueError if a file of a folder of results is a link, a pipe, or a device.
+
+    Through a link in the folder of another person, a table would be written over any file. A pipe
+    would be waited for.
+    """
+    for folder in (path, path / "tasks"):
+        for each in _entries(folder):
+            is_shown = each.name.lower().endswith(SHOWN_SUFFIXES)
+            if folder == path and not (each.name in OWN_NAMES or is_shown):
+                continue
+            is_folder = folder == path and each.is_dir(follow_symlinks=False)
+            if not (each.is_file(follow_symlinks=False) or is_folder):
+                kind = "a link" if each.is_symlink() else "no regular file"
+                name = Path(each.path).relative_to(path)
+                expected = "expected files and folders of its own"
+                raise ValueError(f"folder {path} has {name}, which is {kind}; {expected}")
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Returns what is in a folder; nothing if there is no such folder."""
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def read_config(path: Path) -> dict[str, Any]:
     """Returns what config.json says; raises ValueError if it is not of this version's results."""
+    refuse_links(path)
     try:
         config: dict[str, Any] = json.loads((path / "config.json").read_bytes())
         is_study = isinstance(config["study"], dict)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from bandit_envs.metrics import kept_steps
-from bandit_envs.studies.packs import Index, Pack, write_pack
+from bandit_envs.studies.packs import Index, Pack, damaged, write_pack
 from bandit_envs.studies.records import (
     Arrays,
     Record,
@@ -69,17 +69,21 @@ class TaskFolder:
                 pack = Pack(path)
                 self._packs[path] = pack
                 if pack.study == self.digest:
-                    for task in pack.index.task.tolist():
-                        self._add(task, pack)
+                    pack.check(self._steps)
+                    for task, runs in zip(pack.index.task.tolist(), pack.index.runs.tolist()):
+                        self._add(task, runs, pack)
         for path in sorted(self.path.glob(f"[!.]*{RECORDS}")):
             known = self._records.setdefault(path, [])
             start = known[-1].end if known else 0
             for record in scan_records(path, self.digest, start):
                 known.append(record)
-                self._add(record.task, record)
+                self._add(record.task, record.runs, record)
 
-    def _add(self, task: int, source: Source) -> None:
+    def _add(self, task: int, runs: int, source: Source) -> None:
         """Notes where a task's result is, if it has the sums of each run that the study needs."""
+        is_task = task in range(self._study.num_tasks) and runs == self._study.task(task).runs
+        if not is_task:
+            raise damaged(source.path, f"it has a task {task} of {runs} runs")
         if not self._study.kept or source.kept == self._study.kept:
             self._sources.setdefault(task, source)
 

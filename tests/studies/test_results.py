@@ -1,6 +1,7 @@
 """Nothing in a folder of results is lost, mixed up or believed without being checked."""
 
 import json
+import os
 import pickle
 import re
 import shutil
@@ -407,6 +408,99 @@ def test_an_environment_of_a_user_without_its_rows_is_refused(results, evil):
     with pytest.raises(ValueError, match="do not say what the rows of"):
         load(results)
     assert not evil.exists()
+
+
+LINKS = [
+    "config.json",
+    "summary.csv",
+    "figure.png",
+    "study.html",
+    "tasks",
+    "tasks/results-2.npz",
+    "tasks/.study.json",
+]
+
+
+@pytest.mark.parametrize("name", LINKS)
+@pytest.mark.parametrize("command", ["report", "show", "sweep", "overwrite"])
+def test_no_link_in_results_of_others_leads_to_another_file(results, tmp_path, name, command):
+    precious = tmp_path / "precious"
+    link = results / name
+    if link.exists():
+        link.rename(precious)
+    else:
+        precious.write_bytes(b"text")
+    link.symlink_to(precious)
+    files = sorted(precious.iterdir()) if precious.is_dir() else [precious]
+    before = [file.read_bytes() for file in files]
+
+    if command in ("report", "show"):
+        found = run(command, results)
+    elif command == "sweep":
+        found = sweep(tmp_path, TINY)
+    else:
+        found = sweep(tmp_path, TINY.replace("steps = 5", "steps = 6"), "--overwrite")
+    assert found.code == 2
+    assert f"has {name}, which is a link" in " ".join(found.err.split())
+    assert [file.read_bytes() for file in files] == before
+
+
+@pytest.mark.parametrize("name", ["config.json", "tasks/results-2.npz", "tasks/a.records"])
+def test_a_pipe_in_results_of_others_is_not_waited_for(results, name):
+    (results / name).unlink(missing_ok=True)
+    os.mkfifo(results / name)
+    with pytest.raises(ValueError, match=f"has {name}, which is no regular file"):
+        load(results)
+
+
+def change_first(**values):
+    """Returns a function that changes the first value of arrays of a pack."""
+
+    def change(arrays):
+        for name, value in values.items():
+            arrays[name][0] = value
+
+    return change
+
+
+def change_kind(name, function):
+    """Returns a function that puts what `function` returns in place of an array of a pack."""
+
+    def change(arrays):
+        arrays[name] = function(arrays[name])
+
+    return change
+
+
+FORGED = [
+    change_first(task=99),
+    change_first(task=-1),
+    change_first(task=1),
+    change_first(runs=10**9),
+    change_first(runs=-4),
+    change_first(runs=3),
+    change_kind("task", lambda task: task + 0.5),
+    change_kind("task", lambda task: task[None]),
+    change_kind("task", lambda task: task.astype(str)),
+    change_kind("runs", lambda runs: runs[:1]),
+    change_kind("steps", lambda steps: steps[:3]),
+    change_kind("reward.mean", lambda mean: mean[:, :3]),
+    change_kind("reward.mean", lambda mean: mean[1:]),
+    change_kind("reward.mean", lambda mean: mean.astype(complex)),
+    change_kind("reward.mean", lambda mean: mean.astype(str)),
+    change_kind("reward.totals", lambda totals: totals[:, None]),
+]
+
+
+@pytest.mark.parametrize("change", FORGED)
+def test_a_pack_whose_arrays_do_not_fit_the_study_is_refused(results, change):
+    path = results / "tasks" / "results-1.npz"
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    change(arrays)
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match=r"results-1\.npz is damaged"):
+        _ = load(results).pairs
 
 
 class Bomb:
