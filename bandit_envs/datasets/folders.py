@@ -236,15 +236,24 @@ def _split_keys(name: str) -> dict[str, str]:
 
 
 def _convert_key(texts: Sequence[str]) -> list[Key]:
-    """Returns the values of a key."""
+    """Returns the values of a key. Numbers that would be rounded are texts, so that they differ."""
     known = [text for text in texts if text != MISSING_KEY]
     kind: type[int | float | str] = str
-    if all(re.fullmatch(r"-?[0-9]{1,18}", text) for text in known):
+    if all(re.fullmatch(r"-?[0-9]{1,19}", text) and abs(int(text)) < 2**63 for text in known):
         kind = int
     elif all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", text) for text in known):
         kind = float
+    if kind is float or len(known) < len(texts):  # a column with NaN is one of floats
+        is_exact = kind is not str and all(map(_is_exact_as_float, known))
+        kind = kind if is_exact else str
     missing = None if kind is str or not known else math.nan
     return [missing if text == MISSING_KEY else kind(text) for text in texts]
+
+
+def _is_exact_as_float(text: str) -> bool:
+    """Whether a number is finite, and, if it is an integer, a float of the same value."""
+    value = float(text)
+    return math.isfinite(value) and (not re.fullmatch("-?[0-9]+", text) or int(value) == int(text))
 
 
 def _order(name: str, keys: Mapping[str, Key]) -> list[tuple[int, float, str]]:
@@ -254,7 +263,7 @@ def _order(name: str, keys: Mapping[str, Key]) -> list[tuple[int, float, str]]:
     for folder in folders:
         value = keys.get(unquote(folder.partition("=")[0]))
         if isinstance(value, (int, float)) and not math.isnan(value):
-            order.append((0, float(value), folder))
+            order.append((0, value, folder))
         else:
             order.append((1, 0.0, folder))
     return [*order, (1, 0.0, last)]

@@ -297,6 +297,26 @@ def test_keys_that_are_numbers_are_numbers(values, expected, tmp_path):
     assert ages(tmp_path, features="x") == expected
 
 
+LONG = "1700000000000000001"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([LONG, "1700000000000000002", "-3"], [-3, int(LONG), int(LONG) + 1]),
+        ([LONG, "0.5"], ["0.5", LONG]),
+        (["99999999999999999998", "99999999999999999999"], None),
+        ([LONG, "__HIVE_DEFAULT_PARTITION__"], [LONG, None]),
+        (["2", "1e999"], ["1e999", "2"]),
+    ],
+)
+def test_no_two_keys_become_one_as_they_are_long(values, expected, tmp_path):
+    for value in values:
+        put_below(tmp_path, f"x={value}/a.csv", table(1))
+    found = [part.keys["x"] for part in scan_log(tmp_path, **NAMES).parts.found]
+    assert found == (values if expected is None else expected)
+
+
 def test_keys_are_of_one_type_in_all_folders(tmp_path):
     for value in ("1", "2b", "1e"):
         put_below(tmp_path, f"x={value}/a.csv", table(1))
