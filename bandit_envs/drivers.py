@@ -89,6 +89,8 @@ class StepDriver(Stateful):
 
         With a checkpoint, the same script goes on after it was stopped, bit for bit: it starts from
         what the file holds, if there is one. A script whose run has ended takes no more steps.
+        After a change of the script, use another file: the state has no arguments such as ε, and
+        the seed is that of the first run.
 
         Args:
             checkpoint: a file, to which `save_state` writes the state of the driver, and how many
@@ -99,7 +101,8 @@ class StepDriver(Stateful):
 
         Raises:
             TypeError: a state cannot be written, as `save_state` says; no step has been taken.
-            ValueError: the checkpoint is of another run, such as one of another batch size.
+            ValueError: the checkpoint is of another run, such as one of another batch size, or of
+                more steps.
         """
         if checkpoint is None:
             return self._run(None, self._num_steps)
@@ -125,6 +128,9 @@ class StepDriver(Stateful):
         if not (type(saved) is tuple and len(saved) == 2 and type(saved[0]) is int):
             raise ValueError(f"{checkpoint} does not hold a driver's checkpoint")
         done, state = saved
+        if not 0 <= done <= self._num_steps:
+            problem = f"{checkpoint} is of a run that has taken {done} steps"
+            raise ValueError(f"{problem}; expected at most num_steps, {self._num_steps}")
         try:
             self.set_state(state)
         except (TypeError, ValueError) as error:

@@ -21,7 +21,7 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
-from bandit_envs.base.saving import save_state
+from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import Stateful
 from bandit_envs.logged import LogRecorder
 from bandit_envs.testing import assert_identical
@@ -392,7 +392,16 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     env = KArmedTestbed(k=4, batch_size=2)
     policy = EpsilonGreedyPolicy(0.1, num_actions=4, batch_size=2)
     with pytest.raises(ValueError, match="batch_size"):
-        StepDriver(env, policy, [policy, RegretMetric(env)]).run(tmp_path / "run.npz")
+        StepDriver(env, policy, [policy, RegretMetric(env)], 50).run(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize("done", [-1, 51, 10**30])
+def test_a_checkpoint_of_a_longer_run_is_not_taken_for_a_shorter_one(done, tmp_path):
+    run_to_the_end(tmp_path / "run.npz")
+    _, state = load_state(tmp_path / "run.npz")
+    save_state(tmp_path / "run.npz", (done, state))
+    with pytest.raises(ValueError, match=rf"has taken {done} steps; expected at most num_steps"):
+        run_to_the_end(tmp_path / "run.npz")
 
 
 @pytest.mark.parametrize("content", [None, 3, [1, 2], (1,), (1, {}), ("1", 2), np.zeros(2), {}])
