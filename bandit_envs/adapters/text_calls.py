@@ -20,6 +20,12 @@ PATIENCE = 60.0
 APPLICATION = 0x62616E64
 """Marks a SQLite database as one of `AnswerCache`."""
 
+TABLE = (
+    "CREATE TABLE answers"
+    " (key TEXT PRIMARY KEY, prompt TEXT NOT NULL, answer TEXT NOT NULL) WITHOUT ROWID"
+)
+"""Makes the table of answers, which is all that the file has."""
+
 
 def ask(complete: Complete, prompts: list[str]) -> Sequence[str]:
     """Returns the answers to prompts.
@@ -98,8 +104,11 @@ class AnswerCache:
         complete: takes a list of prompts and returns a list of answers.
         path: of the file. It is made if there is none.
 
+    A file that cannot be written still gives the answers that it has.
+
     Raises:
         ValueError: the file is something else.
+        OSError: it cannot be opened, or other processes write to it for a minute.
     """
 
     def __init__(self, complete: Complete, path: str | Path) -> None:
@@ -156,19 +165,26 @@ class AnswerCache:
 
 def _make_table(database: sqlite3.Connection) -> None:
     """Makes the table of answers in a new file; sqlite3.DatabaseError if the file is another's."""
-    (owner,) = database.execute("PRAGMA application_id").fetchone()
-    if owner == APPLICATION:
-        return
+    if _has_table(database):
+        return  # without writing: the file may be read-only
     database.execute("BEGIN IMMEDIATE")  # several processes may make the file
+    if not _has_table(database):
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute(TABLE)
+
+
+def _has_table(database: sqlite3.Connection) -> bool:
+    """Whether the file has the table of answers and nothing else.
+
+    If it is not new either, it raises sqlite3.DatabaseError.
+    """
+    parts = database.execute("SELECT sql FROM sqlite_master").fetchall()
     (owner,) = database.execute("PRAGMA application_id").fetchone()
-    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if tables and owner != APPLICATION:
+    if (owner, parts) == (APPLICATION, [(TABLE,)]):
+        return True
+    if parts or owner not in (0, APPLICATION):
         raise sqlite3.DatabaseError("it is a database of something else")
-    database.execute(f"PRAGMA application_id = {APPLICATION}")
-    database.execute(
-        "CREATE TABLE IF NOT EXISTS answers"
-        " (key TEXT PRIMARY KEY, prompt TEXT NOT NULL, answer TEXT NOT NULL) WITHOUT ROWID"
-    )
+    return False
 
 
 def _find(database: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
@@ -176,6 +192,8 @@ def _find(database: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
     found = {}
     for key in keys:
         row = database.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        if row is not None and not isinstance(row[0], str):
+            raise sqlite3.DatabaseError(f"the answer of key {key} is no text")
         if row is not None:
             found[key] = row[0]
     return found

@@ -271,6 +271,48 @@ def test_a_database_of_something_else_is_refused(tmp_path):
         text.AnswerCache(first_offered, path)
 
 
+FOREIGN = [
+    "PRAGMA application_id = 77",
+    "CREATE TRIGGER eat AFTER INSERT ON answers BEGIN DELETE FROM answers; END",
+    "CREATE TABLE users (name TEXT)",
+    "DROP TABLE answers; CREATE VIEW answers AS SELECT 'a' AS key, 'b' AS prompt, 'c' AS answer",
+]
+
+
+@pytest.mark.parametrize("script", FOREIGN)
+def test_a_database_that_does_more_than_keep_answers_is_refused_and_kept(tmp_path, script):
+    path = tmp_path / "answers.sqlite"
+    text.AnswerCache(first_offered, path)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript(script)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="database of something else"):
+        text.AnswerCache(first_offered, path)
+    assert path.read_bytes() == before
+
+
+def test_an_answer_in_the_file_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    cache = text.AnswerCache(lambda prompts: ["red"], path)
+    cache(["a prompt"])
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE answers SET answer = x'ff'")
+    with pytest.raises(ValueError, match="is no text"):
+        cache(["a prompt"])
+
+
+def test_a_cache_that_is_locked_by_another_program_still_answers_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("bandit_envs.adapters.text_calls.PATIENCE", 0.1)
+    path = tmp_path / "answers.sqlite"
+    text.AnswerCache(lambda prompts: ["red"], path)(["a prompt"])
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("BEGIN IMMEDIATE")  # nobody else may write
+        cache = text.AnswerCache(lambda prompts: ["blue"], path)
+        assert cache(["a prompt"]) == ["red"]
+        with pytest.raises(OSError, match="database is locked"):
+            cache(["another prompt"])
+
+
 def ask_again_and_again(path, number):
     """Asks a cache for answers that other processes ask for, too, and for others."""
 
