@@ -11,9 +11,9 @@ from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.policies.draws import argmax_random_ties, uniform
 from bandit_envs.policies.models.inputs import Items
-from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions
-from bandit_envs.policies.rules.rule import Predictions, Rule, check_rule
+from bandit_envs.policies.rules.rule import Predictions
+from bandit_envs.policies.rules.rule_around import RuleAround
 
 
 class Pulls(NamedTuple):
@@ -29,7 +29,7 @@ class Pulls(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class FirstPulls(Rule):
+class FirstPulls(RuleAround):
     """Chooses among the actions with fewer than `pulls` rewards, and by a rule once there are none.
 
     Where actions have features of their own, one model predicts for all of them, and they may be
@@ -46,33 +46,16 @@ class FirstPulls(Rule):
     FirstPulls(rule=Greedy(), pulls=10)
     """
 
-    rule: Rule
     pulls: int = 2
 
     def __post_init__(self) -> None:
-        check_rule("rule", self.rule)
+        super().__post_init__()
         check_integer("pulls", self.pulls, minimum=0)
 
     @property
-    def needs(self) -> str:  # type: ignore[override]
-        """What the rule needs."""
-        return self.rule.needs
-
-    @property
-    def reward_range(self) -> tuple[float, float] | None:  # type: ignore[override]
-        """The rewards that the rule takes."""
-        return self.rule.reward_range
-
-    @property
-    def counts_rewards(self) -> bool:
-        """Whether it matters to the rule."""
-        return self.rule.counts_rewards
-
-    def check(self, model: ValueModel) -> None:
-        self.rule.check(model)
-
-    def knows_probabilities(self, model: ValueModel) -> bool:
-        return self.rule.knows_probabilities(model)
+    def keeps_state(self) -> bool:
+        """True: it counts."""
+        return True
 
     def initial(self, num_rows: int, num_actions: int) -> Pulls:
         counts = np.zeros((num_rows, num_actions))

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.draws import available_only, explore, uniform
-from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions
-from bandit_envs.policies.rules.rule import Predictions, Rule, check_rule
+from bandit_envs.policies.rules.rule import Predictions
+from bandit_envs.policies.rules.rule_around import RuleAround
 
 
 @dataclasses.dataclass(frozen=True)
-class Mixed(Rule):
+class Mixed(RuleAround):
     """Chooses by a rule, or with the probability `share` any available action.
 
         p(a) = (1 - share) p_rule(a) + share / K
@@ -36,44 +35,11 @@ class Mixed(Rule):
     0.05
     """
 
-    rule: Rule
     share: float = 0.1
 
     def __post_init__(self) -> None:
-        check_rule("rule", self.rule)
+        super().__post_init__()
         check_number("share", self.share, 0.0, 1.0)
-
-    @property
-    def needs(self) -> str:  # type: ignore[override]
-        """What the rule needs."""
-        return self.rule.needs
-
-    @property
-    def reward_range(self) -> tuple[float, float] | None:  # type: ignore[override]
-        """The rewards that the rule takes."""
-        return self.rule.reward_range
-
-    @property
-    def keeps_state(self) -> bool:
-        """Whether the rule does."""
-        return self.rule.keeps_state
-
-    @property
-    def counts_rewards(self) -> bool:
-        """Whether it matters to the rule."""
-        return self.rule.counts_rewards
-
-    def check(self, model: ValueModel) -> None:
-        self.rule.check(model)
-
-    def knows_probabilities(self, model: ValueModel) -> bool:
-        return self.rule.knows_probabilities(model)
-
-    def initial(self, num_rows: int, num_actions: int) -> Any:
-        return self.rule.initial(num_rows, num_actions)
-
-    def after(self, seen: Predictions, available: Mask | None, action: Actions) -> Any:
-        return self.rule.after(seen, available, action)
 
     def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
         chosen = self.rule.select(rng, seen, available)

@@ -15,7 +15,29 @@ from bandit_envs.policies.rules.rule import IndexRule, Predictions, Rule
 
 
 @dataclasses.dataclass(frozen=True)
-class OptimisticRegCB(IndexRule):
+class RegCB(Rule):
+    """A rule by bounds of what models predict that fit well enough: see `OptimisticRegCB`.
+
+    Args:
+        mellowness: the factor of beta_n, how far to explore; at least 0.
+    """
+
+    mellowness: float = 0.1
+
+    needs: ClassVar[str] = "interval"
+    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        check_mellowness(self.mellowness)
+
+    @property
+    def counts_rewards(self) -> bool:
+        """Whether the bounds widen."""
+        return self.mellowness > 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimisticRegCB(RegCB, IndexRule):
     """Chooses the action with the largest bound of all models that fit the rewards well enough.
 
         argmax_a  upper(a)
@@ -42,26 +64,13 @@ class OptimisticRegCB(IndexRule):
     OptimisticRegCB(mellowness=0.1)
     """
 
-    mellowness: float = 0.1
-
-    needs: ClassVar[str] = "interval"
-    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[misc]
-
-    def __post_init__(self) -> None:
-        check_mellowness(self.mellowness)
-
-    @property
-    def counts_rewards(self) -> bool:
-        """Whether the bounds widen."""
-        return self.mellowness > 0.0
-
     def index(self, seen: Predictions) -> Floats:
         _, upper = clipped_bounds(seen, self.mellowness)
         return upper
 
 
 @dataclasses.dataclass(frozen=True)
-class EliminationRegCB(Rule):
+class EliminationRegCB(RegCB):
     """Chooses uniformly among the actions whose upper bound is below no lower bound.
 
         {a : upper(a) >= max_b lower(b)}    among the available actions
@@ -76,19 +85,6 @@ class EliminationRegCB(Rule):
     >>> EliminationRegCB()
     EliminationRegCB(mellowness=0.1)
     """
-
-    mellowness: float = 0.1
-
-    needs: ClassVar[str] = "interval"
-    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[misc]
-
-    def __post_init__(self) -> None:
-        check_mellowness(self.mellowness)
-
-    @property
-    def counts_rewards(self) -> bool:
-        """Whether the bounds widen."""
-        return self.mellowness > 0.0
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         lower, upper = clipped_bounds(seen, self.mellowness)

@@ -192,14 +192,6 @@ class IndexRule(Rule):
         return index_probabilities(index, self.exploration(seen), available)
 
 
-def check_rule(name: str, rule: Any) -> Rule:
-    """Returns a rule; TypeError if it is something else."""
-    if isinstance(rule, Rule):
-        return rule
-    expected = "a Rule, such as bandit_envs.policies.rules has"
-    raise TypeError(f"{name} is {short_repr(rule)}; expected {expected}")
-
-
 def _models_with(ability: str, model: ValueModel) -> list[str]:
     """Returns the names of models with an ability: beside a model, or among those of NumPy.
 
