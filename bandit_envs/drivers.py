@@ -1,5 +1,6 @@
 """Drivers: a policy acts in an environment while observers look on."""
 
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -76,7 +77,7 @@ class StepDriver(Stateful):
             _check_observer(env, observer)
         self._info_of = policy.info_of if emit_log_probability else None
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
-        parts = {id(part): part for part in (env, policy, *self._observers)}
+        parts = {id(part): part for part in (env, policy, *map(_owner, self._observers))}
         self._parts = tuple(part for part in parts.values() if isinstance(part, Stateful))
 
     def run(
@@ -158,7 +159,7 @@ class StepDriver(Stateful):
         """Returns whether the policy is among the observers."""
         for observer in self._observers:
             learner = observer.policy if isinstance(observer, DelayedLearning) else observer
-            if learner is policy:
+            if _owner(learner) is policy:
                 return True
         return False
 
@@ -225,12 +226,18 @@ def _check_observer(env: PyEnvironment, observer: Observer) -> None:
     A policy must not learn one model from several problems, or from rewards too early.
     """
     _check(callable(observer), "an observer", observer, "a callable")
-    if not isinstance(observer, Policy):
+    policy = _owner(observer)
+    if not isinstance(policy, Policy):
         return
-    check_problems(env, observer)
-    if observer.can_learn and max_delay_of(env.observation_spec()) > 0:
+    check_problems(env, policy)
+    if policy.can_learn and max_delay_of(env.observation_spec()) > 0:
         problem = f"a policy is among the observers, but rewards of {env.name} come later"
         raise ValueError(f"{problem}; expected DelayedLearning(env, policy) in its place")
+
+
+def _owner(observer: Any) -> Any:
+    """Returns the object whose method an observer is, such as `policy.learn`; else the observer."""
+    return observer.__self__ if inspect.ismethod(observer) else observer
 
 
 def _check(good: bool, name: str, value: Any, expected: str) -> None:

@@ -13,6 +13,7 @@ from bandit_envs import (
     GaussianThompsonSamplingPolicy,
     KArmedTestbed,
     LogisticContextBandit,
+    LUCBPolicy,
     OptimalActionMetric,
     RandomActionMask,
     RandomPolicy,
@@ -26,7 +27,7 @@ from bandit_envs.base.state import Stateful
 from bandit_envs.logged import LogRecorder
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import PolicyInfo
-from tests.policies.shared import SharedAverages
+from tests.policies.shared import SharedAverages, Unsaid
 
 B, K = 6, 4
 
@@ -327,6 +328,39 @@ def test_one_model_cannot_learn_from_several_problems(wrap):
     delayed = DelayedRewards(env, delay=2)
     with pytest.raises(ValueError, match=message):
         DelayedLearning(delayed, shared(delayed))
+
+
+def test_arrays_without_rows_cannot_learn_from_several_problems():
+    env = KArmedTestbed(K, batch_size=B, seed=0)
+    policy = Unsaid(num_actions=K, batch_size=B)
+    with pytest.raises(
+        ValueError, match=rf"Unsaid knows .* \({K},\).*Unsaid.learns_by_row is True"
+    ):
+        StepDriver(env, policy, [policy])
+    users = LogisticContextBandit(K, 3, batch_size=B, seed=0)
+    StepDriver(users, policy, [policy]).run()
+    one = KArmedTestbed(K, seed=0)
+    alone = Unsaid(num_actions=K)
+    StepDriver(one, alone, [alone]).run()
+
+
+def test_a_method_of_a_policy_is_an_observer_as_the_policy_is(recwarn):
+    env = KArmedTestbed(K, batch_size=B, seed=0)
+    with pytest.raises(ValueError, match=r"learns_by_row is False"):
+        StepDriver(env, epsilon_greedy(), [shared(env).learn])
+    delayed = DelayedRewards(env, delay=2)
+    with pytest.raises(ValueError, match="DelayedLearning"):
+        StepDriver(delayed, epsilon_greedy(), [epsilon_greedy().learn])
+    other = epsilon_greedy()
+    driver = StepDriver(env, epsilon_greedy(), [other.learn], 5)
+    before = driver.get_state()
+    driver.run()
+    driver.set_state(before)
+    assert other.is_untrained
+    recwarn.clear()
+    policy = LUCBPolicy(0.5, num_actions=K, batch_size=B, seed=0)
+    StepDriver(env, policy, [policy.learn], 2000).run_until_stopped()
+    assert not recwarn
 
 
 @pytest.mark.parametrize("wrap", IN_WRAPPERS)

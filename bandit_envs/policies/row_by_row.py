@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed
 from bandit_envs.trajectories import TimeStep, Trajectory
 
+Answer = TypeVar("Answer")
+
 
 def shares_a_model(policy: Policy) -> bool:
     """Returns whether all rows of a policy teach one model."""
@@ -32,6 +35,8 @@ def pools_problems(env: PyEnvironment, policy: Policy) -> bool:
 
 def check_problems(env: PyEnvironment, policy: Policy) -> None:
     """Raises ValueError if a policy would learn one model from the rows of several problems."""
+    if env.independent_rows and env.batch_size > 1:
+        check_learns_by_row(policy)
     if not pools_problems(env, policy):
         return
     name = type(policy).__name__
@@ -40,6 +45,21 @@ def check_problems(env: PyEnvironment, policy: Policy) -> None:
         f"{env.batch_size} rows of {env.name} is a problem of its own (independent_rows is True)"
     )
     raise ValueError(f"{problem}; expected a batch_size of 1, or policies.RowByRowPolicy")
+
+
+def check_learns_by_row(policy: Policy) -> None:
+    """Raises ValueError if a policy says that it learns by row, but what it knows has no rows."""
+    if not policy.can_learn or not policy.learns_by_row or isinstance(policy, RowByRowPolicy):
+        return
+    for leaf in flatten(policy._state.learned):
+        shape = np.shape(leaf) if isinstance(leaf, np.ndarray) else ()
+        if shape and shape[0] != policy.batch_size:
+            name = type(policy).__name__
+            problem = (
+                f"{name} knows an array of shape {shape}, which all {policy.batch_size} rows "
+                f"would share, but {name}.learns_by_row is True"
+            )
+            raise ValueError(f"{problem}; expected arrays [B, ...], or learns_by_row = False")
 
 
 class RowByRowPolicy(Policy):
@@ -78,7 +98,7 @@ class RowByRowPolicy(Policy):
         is_trained = any(policy._state.is_trained for policy in policies)
         self._state = PolicyState(self._state.rng, learned, is_trained)
         for policy in self._policies:
-            del policy._state  # `_alone` gives each what it knows
+            del policy._state  # `_ask_alone` gives each what it knows
 
     def action(self, time_step: TimeStep) -> NDArray[Any]:
         self._check_batch("time_step", time_step, TimeStep)
@@ -105,13 +125,14 @@ class RowByRowPolicy(Policy):
         return np.asarray(self._ask(estimate, time_step))
 
     def describe(self, row: int = 0) -> Knowledge:
-        return self._alone(check_integer("row", row, 0, self.batch_size - 1)).describe()
+        index = check_integer("row", row, 0, self.batch_size - 1)
+        return self._ask_alone(index, lambda policy: policy.describe())
 
     def replicate(self, batch_size: int) -> Policy:
         copied = copy.copy(self)
         copied._set_batch_size(batch_size)
         rows = [row % self.batch_size for row in range(copied.batch_size)]
-        copied._policies = tuple(self._policies[row] for row in rows)
+        copied._policies = tuple(copy.copy(self._policies[row]) for row in rows)
         learned = tuple(copy.deepcopy(self._state.learned[row]) for row in rows)
         copied._state = self._state._replace(rng=copy.deepcopy(self._state.rng), learned=learned)
         return copied
@@ -119,12 +140,19 @@ class RowByRowPolicy(Policy):
     def _initial(self) -> tuple[Any, ...]:
         return tuple(policy._initial() for policy in self._policies)
 
-    def _alone(self, row: int) -> Policy:
-        """Returns the policy of a row, with what it has learned and the generator of all."""
-        policy = copy.copy(self._policies[row])
+    def _ask_alone(self, row: int, question: Callable[[Policy], Answer]) -> Answer:
+        """Returns what the policy of a row answers.
+
+        It has what it has learned and the generator of all. It is no copy: attributes that a
+        user's class sets outside of its state stay set, as they do without this class.
+        """
+        policy = self._policies[row]
         rng, learned, is_trained = self._state
         policy._state = PolicyState(rng, learned[row], is_trained)
-        return policy
+        try:
+            return question(policy)
+        finally:
+            del policy._state
 
     def _ask(self, question: Callable[[Policy, Nest], Nest], batch: Nest) -> Nest:
         """Returns what each policy answers, in one nest of arrays [B, ...].
@@ -135,7 +163,8 @@ class RowByRowPolicy(Policy):
         """
         answers = []
         for row in range(self.batch_size):
-            answers.append(question(self._alone(row), _take_row(batch, row)))
+            part = _take_row(batch, row)
+            answers.append(self._ask_alone(row, functools.partial(_answer, question, part)))
         return map_structure(lambda *rows: np.concatenate(rows), *answers)
 
     def _check_choice(self, time_step: TimeStep, action: Any) -> tuple[TimeStep, Nest]:
@@ -155,11 +184,11 @@ class RowByRowPolicy(Policy):
         after = list(learned)
         for row in range(self.batch_size) if rows is None else np.flatnonzero(rows).tolist():
             seen = _take_row(trajectory, row)
-            after[row] = self._alone(row)._learn_from(learned[row], seen, None)
+            after[row] = self._ask_alone(row, functools.partial(_teach, seen))
         return tuple(after)
 
     def _state_key(self) -> dict[str, int | None]:
-        return {**self._alone(0)._state_key(), "batch_size": self.batch_size}
+        return {**self._policies[0]._state_key(), "batch_size": self.batch_size}
 
 
 def _check_policies(policies: Any) -> Policy:
@@ -182,6 +211,20 @@ def _check_policies(policies: Any) -> Policy:
 def _take_row(nest: Nest, row: int) -> Nest:
     """Returns one row of a nest, as a batch of one; a leaf may be None."""
     return map_structure(lambda leaf: None if leaf is None else leaf[row : row + 1], nest)
+
+
+def _answer(question: Callable[[Policy, Nest], Nest], part: Nest, policy: Policy) -> Nest:
+    """Returns what a policy answers of its row."""
+    return question(policy, part)
+
+
+def _teach(trajectory: Trajectory, policy: Policy) -> Any:
+    """Returns what a policy has learned after a trajectory.
+
+    It is called as a driver calls it, as a class may override `__call__` or `learn`.
+    """
+    policy(trajectory)
+    return policy._state.learned
 
 
 def _check_length(name: str, values: Any, length: int) -> Nest:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.policies import Policy, RowByRowPolicy
-from bandit_envs.policies.row_by_row import pools_problems, shares_a_model
+from bandit_envs.policies.row_by_row import check_learns_by_row, pools_problems, shares_a_model
 from bandit_envs.studies.appearance import plain_text
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.study import Study
@@ -24,6 +24,9 @@ Pair: TypeAlias = tuple[str, str]
 
 MANY_NAMES = 6
 """A note names at most so many policies."""
+
+TRIED_ROWS = 13
+"""A batch size that users' arrays hardly have by chance."""
 
 
 def make_policy(
@@ -51,7 +54,11 @@ def make_policy(
 
 
 def find_row_by_row(study: Study) -> list[Pair]:
-    """Returns the pairs of a study that have a policy for each run. It makes all policies."""
+    """Returns the pairs of a study that have a policy for each run. It makes all policies.
+
+    Raises:
+        ValueError: what a policy knows has no rows, so that runs would share it.
+    """
     if study.runs == 1:
         return []
     made: dict[str, PyEnvironment] = {}
@@ -61,8 +68,10 @@ def find_row_by_row(study: Study) -> list[Pair]:
             continue
         name = str(environment)
         if name not in made:
-            made[name] = environment.make(1, np.random.SeedSequence(0))
-        if shares_a_model(policy.make(made[name], 0)):
+            made[name] = environment.make(TRIED_ROWS, np.random.SeedSequence(0))
+        tried = policy.make(made[name], 0)
+        check_learns_by_row(tried)
+        if shares_a_model(tried):
             found.append((name, str(policy)))
     return found
 

@@ -110,3 +110,23 @@ class SharedNumber(ContinuousPolicy):
     def _densities(self, learned, time_step, action):
         low = learned[0] / learned[1] / 2.0
         return np.where((action >= low) & (action <= low + 0.5), 2.0, 0.0)
+
+
+class Unsaid(SharedAverages):
+    """Forgets to say that its rows share a model."""
+
+    learns_by_row = True
+
+
+class Decaying(SharedAverages):
+    """Explores less and less, and learns what the rewards cost: with state of its own."""
+
+    def __init__(self, **options):
+        super().__init__(epsilon=1.0, **options)
+
+    def _learn(self, learned, trajectory):
+        self._epsilon *= 0.9
+        return super()._learn(learned, trajectory)
+
+    def learn(self, trajectory, rows=None):
+        super().learn(trajectory._replace(reward=-trajectory.reward), rows)

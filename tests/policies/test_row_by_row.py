@@ -24,7 +24,7 @@ from bandit_envs.policies import RowByRowPolicy
 from bandit_envs.testing import PolicyContract, assert_identical
 from bandit_envs.trajectories import Trajectory
 from tests.policies.examples import make_environment
-from tests.policies.shared import SharedAverages, SharedNumber, SharedSampler
+from tests.policies.shared import Decaying, SharedAverages, SharedNumber, SharedSampler
 
 B, K = 5, 3
 
@@ -92,6 +92,24 @@ def test_each_row_chooses_and_learns_as_a_policy_of_its_own():
         time_step = after
     for row, each in enumerate(alone):
         assert_identical(policy._state.learned[row], each._state.learned)
+
+
+def test_a_row_learns_as_the_class_does_that_keeps_attributes_or_overrides_learn():
+    env = KArmedTestbed(K, batch_size=B, seed=0)
+    policy = make(Decaying, env)
+    alone = [Decaying(num_actions=K) for _ in range(B)]
+    copied = policy.replicate(B)
+    time_step = env.reset()
+    for _ in range(20):
+        after = env.step(policy.action(time_step))
+        trajectory = Trajectory.from_transition(time_step, policy.action(time_step), after)
+        policy(trajectory)
+        for row, each in enumerate(alone):
+            each(row_of(trajectory, row))
+        time_step = after
+    expected = [each.probabilities(row_of(time_step, row)) for row, each in enumerate(alone)]
+    assert_identical(policy.probabilities(time_step), np.concatenate(expected))
+    assert_identical(copied.probabilities(time_step), np.full((B, K), 1.0 / K))
 
 
 def test_a_shared_rule_has_the_regret_of_its_twin_that_learns_by_row():

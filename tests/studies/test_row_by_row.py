@@ -89,6 +89,12 @@ def test_a_line_says_which_policies_have_a_model_for_each_run(environments, valu
     assert found == "" if line is None else line in found
 
 
+def test_arrays_that_runs_would_share_are_refused_before_anything_runs(tmp_path):
+    one = study(["testbed:k=4"], ["tests.policies.shared:Unsaid"], runs=4)
+    with pytest.raises(ValueError, match=r"Unsaid.learns_by_row is True"):
+        run(one, tmp_path)
+
+
 @pytest.mark.parametrize("value", [None, 3, [1, "a"], [["testbed:k=4"]], [["testbed:k=4", 2]]])
 def test_what_is_no_pair_in_a_file_is_left_out(value):
     assert read_row_by_row(value) == []
