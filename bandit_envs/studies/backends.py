@@ -10,6 +10,7 @@ import signal
 import socket
 import threading
 import time
+import uuid
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
@@ -88,7 +89,10 @@ class _Joblib:
         self.seconds_of_item = 0.0
         if name == "loky":
             self.seconds_of_item = SECONDS_OF_ITEM
-            options = {"initializer": _start_worker, "initargs": (os.getpid(),)}
+            # Arguments of its own keep loky from giving a run the workers of the last one, which
+            # have imported modules of users that may have changed.
+            arguments = (os.getpid(), uuid.uuid4().hex)
+            options = {"initializer": _start_worker, "initargs": arguments}
         self._parallel = joblib.Parallel(
             workers, backend=name, return_as="generator_unordered", batch_size=1, **options
         )
@@ -114,8 +118,13 @@ class _Joblib:
         return self._workers
 
 
-def _start_worker(parent: int) -> None:
-    """Lets a process ignore Ctrl-C, and end where the one that started it was killed."""
+def _start_worker(parent: int, run: str) -> None:
+    """Lets a process ignore Ctrl-C, and end where the one that started it was killed.
+
+    Args:
+        parent: the number of the process that started it.
+        run: tells the workers of a run from those of others.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 

@@ -35,6 +35,7 @@ from bandit_envs.studies.keys import (
     resolve_metrics,
     resolve_panels,
 )
+from bandit_envs.studies.user_modules import digest_modules
 
 RUNS_PER_TASK = 2000
 """Runs of a task where rows are runs; fixed, so that it cannot change the results."""
@@ -159,6 +160,7 @@ class Study:
         given["colors"] = {**places.colors, **rules.colors, **given["colors"]}
         environments = check_choices(EnvironmentChoice, places.items)
         policies = check_choices(PolicyChoice, rules.items)
+        digest_modules([*environments, *policies])  # a study must not begin with old code
         return cls._checked(given, environments, policies, find_unknown_metrics)
 
     @classmethod

@@ -7,7 +7,8 @@ import hashlib
 import importlib.machinery
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ PACKAGE = __name__.partition(".")[0]
 INSTALLED = {"site-packages", "dist-packages", Path(ast.__file__).parent.name}
 """The names of folders in which modules of others lie side by side."""
 
+_IMPORTED: dict[str, tuple[ModuleSpec, str]] = {}
+"""The specs of modules in this process, and the digests of their files when first digested."""
+
 
 def digest_modules(choices: Iterable[Choice[Any]]) -> dict[str, str]:
     """Returns digests of users' modules, by their names.
@@ -27,6 +31,9 @@ def digest_modules(choices: Iterable[Choice[Any]]) -> dict[str, str]:
     import which lie in the same folder as the module, or below it. Imports are read from the
     source, so it does not matter whether one has been executed; `importlib.import_module` and data
     files are not followed.
+
+    Raises:
+        ValueError: a file has changed since this process has imported it.
     """
     found: dict[str, Path] = {}
     for choice in choices:
@@ -37,7 +44,42 @@ def digest_modules(choices: Iterable[Choice[Any]]) -> dict[str, str]:
             file = _file_of(name)
             if file is not None and name.partition(".")[0] != PACKAGE:
                 _follow(name, file, found)
-    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in found.items()}
+    digests = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in found.items()}
+    for name, digest in digests.items():
+        _check_unchanged(name, digest)
+    return digests
+
+
+def check_same_modules(choices: Iterable[Choice[Any]], expected: Mapping[str, object]) -> None:
+    """Raises ValueError if this process has other code of users than a study was started with.
+
+    Args:
+        choices: the environments and policies of the study.
+        expected: the digests of its modules. Those that are not found here are not compared.
+    """
+    found = digest_modules(choices)
+    others = [name for name, digest in found.items() if expected.get(name, digest) != digest]
+    if others:
+        problem = f"{', '.join(others)} changed while the study was started"
+        raise ValueError(f"{problem}; expected files that stay the same: start it again")
+
+
+def _check_unchanged(name: str, digest: str) -> None:
+    """Raises ValueError if a module was imported when its file had another digest.
+
+    Before the first call, nobody knows what was imported. A module that is imported anew, or
+    reloaded, has a new spec.
+    """
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    if spec is None:
+        return
+    seen = _IMPORTED.get(name)
+    if seen is None or seen[0] is not spec:
+        _IMPORTED[name] = (spec, digest)
+    elif seen[1] != digest:
+        problem = f"the file of {name} has changed since Python imported it"
+        expected = "a restart of Python, or a reload of it and of the modules that import it"
+        raise ValueError(f"{problem}; expected {expected}")
 
 
 def _file_of(name: str) -> Path | None:

@@ -28,6 +28,7 @@ from bandit_envs.studies.records import Result, columns_of, encode_record, to_ar
 from bandit_envs.studies.study import Study, Task
 from bandit_envs.studies.task_folder import CHECKPOINT, PROGRESS, RECORDS, read_number
 from bandit_envs.studies.tasks import run_task
+from bandit_envs.studies.user_modules import check_same_modules
 
 FORMAT = 5
 """Raised whenever the layout of the files, or the numbers of an unchanged study, change."""
@@ -242,7 +243,9 @@ def _digest(content: bytes) -> str:
 def _restored_study(folder: str, token: str) -> Study:
     """Returns the study of a folder of tasks."""
     assignment = _read_assignment(folder, token)
-    return Study.restored(assignment.study, assignment.modules)
+    study = Study.restored(assignment.study, assignment.modules)
+    check_same_modules([*study.environment, *study.policy], assignment.versions)
+    return study
 
 
 @functools.cache

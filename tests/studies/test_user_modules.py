@@ -11,8 +11,9 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
+from bandit_envs.studies import Study, run
 from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
-from bandit_envs.studies.user_modules import digest_modules
+from bandit_envs.studies.user_modules import check_same_modules, digest_modules
 from tests.command_line import finish, start
 
 POLICY = """
@@ -108,3 +109,42 @@ def test_a_folder_of_results_is_refused_once_a_helper_has_changed():
     assert (code, err.count("\n")) == (2, 1)
     assert "other versions of helper; " in err
     assert finish(start(*command, "--overwrite", folder=Path.cwd())).code == 0
+
+
+CONSTANT = """
+from helper import ACTION
+from bandit_envs.policies import ConstantPolicy
+
+class Mine(ConstantPolicy):
+    def __init__(self, **options):
+        super().__init__(ACTION, **options)
+"""
+
+
+def mean_reward(folder, backend):
+    """Returns the mean reward of a study of an action that a helper names: 0 or 1."""
+    values = {"environment": ["bernoulli:means=[0.0,1.0]"], "policy": ["chosen:Mine"]}
+    one = Study.from_dict({"title": "", "runs": 3, "steps": 2, **values})
+    (pair,) = run(one, folder, backend=backend).pairs
+    return pair.statistics("mean_reward").mean
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_code_that_changed_after_its_import_is_refused_until_it_is_imported_anew(backend):
+    write({"chosen.py": CONSTANT, "helper.py": "ACTION = 0"})
+    assert mean_reward("before", backend) == 0.0
+    write({"helper.py": "ACTION = 1  # from now on"})
+    with pytest.raises(ValueError, match="file of helper has changed since Python imported it"):
+        mean_reward("after", backend)
+    for name in ("helper", "chosen"):
+        importlib.reload(sys.modules[name])
+    assert mean_reward("after", backend) == 1.0
+
+
+def test_a_worker_refuses_code_that_is_not_what_the_study_was_started_with():
+    write({"chosen.py": "import helper" + POLICY, "helper.py": "x = 1"})
+    (choice,) = PolicyChoice.expand("chosen:Mine")
+    started = digest_modules([choice])
+    check_same_modules([choice], started)
+    with pytest.raises(ValueError, match="helper changed while the study was started"):
+        check_same_modules([choice], {**started, "helper": "of another file"})
