@@ -133,7 +133,10 @@ class AnswerCache:
         new = {key: prompt for key, prompt in zip(keys, prompts) if key not in known}
         if new:
             found = ask(self._complete, list(new.values()))
-            rows = [(key, prompt, answer) for (key, prompt), answer in zip(new.items(), found)]
+            rows = [
+                (key, _storable(prompt), _storable(answer))
+                for (key, prompt), answer in zip(new.items(), found)
+            ]
             with self._opened() as database:
                 database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", rows)
                 known |= _find(database, list(new))
@@ -199,5 +202,10 @@ def _find(database: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _storable(text: str) -> str:
+    """Returns a text with "?" in place of halves of characters, at which answers may be cut."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _key(prompt: str, draw: int) -> str:
-    return hashlib.sha256(f"{draw}\n{prompt}".encode()).hexdigest()
+    return hashlib.sha256(f"{draw}\n{prompt}".encode("utf-8", "surrogatepass")).hexdigest()

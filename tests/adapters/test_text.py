@@ -420,6 +420,13 @@ def test_a_model_that_repeats_itself_is_read_in_time():
     assert time.perf_counter() - started < 5.0
 
 
+def test_a_cache_keeps_a_batch_of_which_a_text_is_cut_within_a_character(tmp_path):
+    cache = text.AnswerCache(lambda prompts: ["cut \ud83d", "whole"], tmp_path / "answers")
+    assert cache(["first \ud83d", "second"]) == ["cut ?", "whole"]
+    again = text.AnswerCache(lambda prompts: [], tmp_path / "answers")
+    assert again(["first \ud83d", "second"]) == ["cut ?", "whole"]
+
+
 def test_a_cache_refuses_too_few_answers(tmp_path):
     cache = text.AnswerCache(lambda prompts: ["red"], tmp_path / "answers.sqlite")
     with pytest.raises(ValueError, match="1 answers; expected a list of 2"):
