@@ -188,7 +188,8 @@ class RowByRowPolicy(Policy):
         return tuple(after)
 
     def _state_key(self) -> dict[str, int | None]:
-        return {**self._policies[0]._state_key(), "batch_size": self.batch_size}
+        key = self._ask_alone(0, lambda policy: policy._state_key())
+        return {**key, "batch_size": self.batch_size}
 
 
 def _check_policies(policies: Any) -> Policy:
