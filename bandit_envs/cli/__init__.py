@@ -7,6 +7,7 @@ import pkgutil
 import shlex
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,11 +28,20 @@ EXTRAS = {
 }
 """The extra that installs a package, if it is not "cli"."""
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as of shells."""
+
 
 def command() -> int:
     """Runs the command in a process of its own. Once it is done, Ctrl-C has nothing to end."""
     code = main()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if code == INTERRUPTED and any(thread.daemon for thread in threading.enumerate()):
+        # Threads of workers are still in a step. Python ends them where they are, and the process
+        # aborts if one of them is in C++ code then.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     return code
 
 
@@ -65,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is_short = options.command in ("evaluate", "learn", "watch")
         rest = "nothing was written" if is_short else f"this resumes it: {options.line}"
         print(f"interrupted: {rest}", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     print(f"bandit-envs: {problem}", file=sys.stderr)
     return 2
 
