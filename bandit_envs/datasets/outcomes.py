@@ -97,7 +97,7 @@ def read_outcomes(
         example: of a long table, the column that tells examples apart.
         action: of a long table, the column of the names of actions, which are sorted.
         text_features: see `hash_texts`, the default.
-        only: a pattern, such as "*.csv", of the files of a folder that are read. By default, a file
+        only: a pattern, such as `*.csv`, of the files of a folder that are read. By default, a file
             that is no table is an error, unless its name begins with "." or "_".
 
     Raises:

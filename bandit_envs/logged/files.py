@@ -73,7 +73,7 @@ def read_log(path: str | os.PathLike[str], only: str | None = None) -> BanditLog
 
     Args:
         path: of the file or folder; files may be in folders inside it.
-        only: a pattern, such as "*.npz", of the files of a folder that are read. By default, a file
+        only: a pattern, such as `*.npz`, of the files of a folder that are read. By default, a file
             that is no log is an error, unless its name begins with "." or "_".
 
     Raises:

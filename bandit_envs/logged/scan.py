@@ -99,7 +99,7 @@ def scan_log(
         time: a column that no batch has. `earlier, later = scan.split("2024-12-31")` cuts the log
             there.
         embedding: the columns of the categories of the action, as for `from_frame`.
-        only: a pattern, such as "*.csv" or "day=2/*", of the files of a folder that are read. By
+        only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
             default, a file that is no log is an error, unless its name begins with "." or "_".
 
     Raises:

@@ -190,12 +190,12 @@ def test_agents_that_share_the_global_step_train_as_if_they_were_alone():
 
 @pytest.mark.slow
 def test_an_agent_learns_from_the_probabilities_that_a_trajectory_tells():
-    env = BernoulliPyEnvironment([0.1, 0.9], B, seed=0)
+    env = BernoulliPyEnvironment([0.1, 0.9], seed=0)
     policy = agents.exp3(env, 1)
-    StepDriver(env, policy, [policy], 200, emit_log_probability=True).run()
+    StepDriver(env, policy, [policy], 800, emit_log_probability=True).run()
     assert (policy.probabilities(env.current_time_step())[:, 1] > 0.9).all()
     uniform = agents.exp3(env, 1)
-    StepDriver(env, uniform, [uniform], 200).run()
+    StepDriver(env, uniform, [uniform], 800).run()
     assert (uniform.probabilities(env.current_time_step())[:, 1] > 0.9).all()
 
 

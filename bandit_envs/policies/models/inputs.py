@@ -70,7 +70,7 @@ class Contexts(NamedTuple):
         return np.asarray(self.context @ weights[0].T)
 
     def lengths(self, roots: Floats) -> Floats:
-        """Returns |W x| of every action, with matrices W [R, K, D, D]: [B, K]."""
+        """Returns the length of W x of every action, with matrices W [R, K, D, D]: [B, K]."""
         size, dim = self.context.shape
         if self.are_problems:
             num_models = roots.shape[1]
@@ -115,7 +115,7 @@ class Items(NamedTuple):
         return item_products(weights[:, 0], self.context, self.actions)
 
     def lengths(self, roots: Floats) -> Floats:
-        """Returns |W x| of every action, with matrices W [R, 1, D, D]: [B, K]."""
+        """Returns the length of W x of every action, with matrices W [R, 1, D, D]: [B, K]."""
         dim = self.context.shape[1]
         size, num_actions, arm_dim = self.actions.shape
         if self.are_problems:

@@ -11,8 +11,6 @@ from typing import Any
 from matplotlib.image import imsave
 
 from bandit_envs import (
-    ArraySpec,
-    ContextualPolicy,
     Policy,
     RandomNumberPolicy,
     RandomPolicy,
@@ -39,8 +37,6 @@ TEXTS = {
     "mixed": "mixed:rule=softmax",
 }
 """How to write models and rules that have parameters without a default."""
-
-ITEMS = {"global": ArraySpec((2,), "float32"), "per_arm": ArraySpec((4, 3), "float32")}
 
 CONTEXTS = {"ignored": "no", "any": "yes", "items": "features of the actions"}
 
@@ -107,16 +103,15 @@ def facts_of(entry: PolicyEntry) -> tuple[str, str]:
     made: Any = entry.make
     if isinstance(entry, ContextualEntry):
         needed = {key: value for key, value in EXAMPLES.items() if key in entry.parameters()}
-        made = policy_of(*entry.make_parts(needed))
-    if not hasattr(made, "knows_probabilities"):
+        model, rule = entry.make_parts(needed)
+        reward_range = model.reward_range if rule.reward_range is None else rule.reward_range
+        is_known = rule.knows_probabilities(model)
+    elif hasattr(made, "knows_probabilities"):
+        reward_range = made.reward_range
+        is_known = made.knows_probabilities
+    else:
         return "as its parts", "as its parts"
-    rewards = "0 to 1" if made.reward_range == (0.0, 1.0) else "any"
-    return rewards, "exact" if made.knows_probabilities else "estimated"
-
-
-def policy_of(model: ValueModel, rule: Rule) -> ContextualPolicy:
-    """Returns a policy of a model and a rule, for features of actions."""
-    return ContextualPolicy(model, rule, observation_spec=ITEMS)
+    return "0 to 1" if reward_range == (0.0, 1.0) else "any", "exact" if is_known else "estimated"
 
 
 def models_and_rules() -> str:
