@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from collections import Counter
 
 import pytest
@@ -18,6 +19,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # The same examples in every run: a failure can be repeated, and a passing run stays one.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("repeatable")
+
+# Shells let processes in the background ignore Ctrl-C, and tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MOST_PROCESSES = 8
 

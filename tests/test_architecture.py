@@ -150,8 +150,7 @@ def test_everything_below_the_studies_works_with_numpy_alone():
 
 
 NEEDED_BY_EXAMPLES = {
-    "bandit_envs.adapters.scikit_learn": "sklearn",
-    "bandit_envs.adapters.torch": "torch",
+    "bandit_envs.adapters.scikit_learn.estimators": "sklearn",
     "bandit_envs.policies.bayes_ucb": "scipy",
     "bandit_envs.policies.models.fitted_estimators": "sklearn",
     "bandit_envs.logged.ips_learner": "sklearn",

@@ -249,7 +249,9 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
     text = 'columns of features in your table ("" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
-    text = 'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
+    text = (
+        'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
+    )
     parser.add_argument("--only", metavar="PATTERN", help=text)
     text = "actions in your table (default: the largest plus 1)"
     parser.add_argument("--num-actions", type=int, metavar="K", help=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import sys
+import types
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -202,9 +203,14 @@ def _models_with(ability: str, model: ValueModel) -> list[str]:
     for module in (own, own.rpartition(".")[0], "bandit_envs.policies.models"):
         members = vars(sys.modules[module]) if module in sys.modules else {}
         for name, member in members.items():
-            is_model = isinstance(member, type) and issubclass(member, ValueModel)
-            if not is_model or member.abilities is not ValueModel.abilities:
+            if not _is_model(member) or member.abilities is not ValueModel.abilities:
                 continue
             if getattr(member, ability) is not getattr(ValueModel, ability):
                 found[name] = None
     return list(found)
+
+
+def _is_model(value: Any) -> bool:
+    """Returns whether a value is a class of models. To Python 3.10, `list[int]` is a class, too."""
+    is_class = isinstance(value, type) and not isinstance(value, types.GenericAlias)
+    return is_class and issubclass(value, ValueModel)
