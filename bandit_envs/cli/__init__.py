@@ -36,9 +36,10 @@ def command() -> int:
     """Runs the command in a process of its own. Once it is done, Ctrl-C has nothing to end."""
     code = main()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if code == INTERRUPTED and any(thread.daemon for thread in threading.enumerate()):
-        # Threads of workers are still in a step. Python ends them where they are, and the process
-        # aborts if one of them is in C++ code then.
+    names = [thread.name for thread in threading.enumerate() if thread.daemon]
+    if names and (code == INTERRUPTED or any(name.endswith("(worker)") for name in names)):
+        # Threads of workers may still be in a step. Python ends them where they are, and the
+        # process aborts if one of them is in C++ code then.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
