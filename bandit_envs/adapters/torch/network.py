@@ -135,7 +135,7 @@ class Network(ValueModel):
 
         Raises:
             ModuleNotFoundError: PyTorch is not installed.
-            TypeError, ValueError: `network` is none, or is not for inputs of these sizes.
+            TypeError, ValueError: `network` makes no network for inputs of these sizes.
         """
         network = _find_network(self.network)
         networks = import_networks().make_networks(

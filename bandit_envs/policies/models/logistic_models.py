@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices, sigmoid
-from bandit_envs.policies.models.ridge_models import add_rows
+from bandit_envs.policies.models.ridge_models import add_rows, dots
 
 ACCURACY = 1e-9  # of the square of Newton's step, in units of the posterior's variance
 MAX_STEPS = 100
@@ -107,8 +107,8 @@ def _after_one_row_each(
 ) -> tuple[Floats, Floats]:
     """Returns what n models [n, D] know after a row each, as `_add_row` does it."""
     direction = x / precision
-    scores = start + _dots(mean, x)
-    spreads = _dots(direction, x)
+    scores = start + dots(mean, x)
+    spreads = dots(direction, x)
     least = PRECISION / np.maximum(1.0, spreads)
     low = rewards - 1.0
     high = rewards.copy()
@@ -130,11 +130,6 @@ def _after_one_row_each(
     chances = sigmoid(scores + factors * spreads)
     curvature = (chances * (1.0 - chances))[:, np.newaxis]
     return mean + factors[:, np.newaxis] * direction, precision + np.square(x) * curvature
-
-
-def _dots(left: Floats, right: Floats) -> Floats:
-    """Returns the products of vectors [n, D] and vectors [n, D]: [n]."""
-    return np.asarray((left[:, np.newaxis] @ right[:, :, np.newaxis])[:, 0, 0])
 
 
 class _Batch(NamedTuple):

@@ -245,8 +245,8 @@ def _add_row_each(models: RidgeModels, model: Indices, features: Floats, rewards
     theta = models.theta.take(model, axis=0)
     whitening = models.whitening.take(model, axis=0)
     white = _times(whitening, features)
-    errors = rewards - _dots(features, theta)
-    spreads = 1.0 + _dots(white, white)
+    errors = rewards - dots(features, theta)
+    spreads = 1.0 + dots(white, white)
     roots = np.sqrt(spreads)
     gains = (white[:, np.newaxis] @ whitening)[:, 0]
     growth = errors * errors / spreads
@@ -267,7 +267,7 @@ def _add_row_each(models: RidgeModels, model: Indices, features: Floats, rewards
     return np.asarray(growth)
 
 
-def _dots(left: Floats, right: Floats) -> Floats:
+def dots(left: Floats, right: Floats) -> Floats:
     """Returns the products of vectors [n, D] and vectors [n, D]: [n]."""
     return np.asarray((left[:, np.newaxis] @ right[:, :, np.newaxis])[:, 0, 0])
 
