@@ -53,13 +53,13 @@ def check_learns_by_row(policy: Policy) -> None:
         return
     for leaf in flatten(policy._state.learned):
         shape = np.shape(leaf) if isinstance(leaf, np.ndarray) else ()
-        if shape and shape[0] != policy.batch_size:
+        if shape and policy.batch_size not in shape:
             name = type(policy).__name__
             problem = (
                 f"{name} knows an array of shape {shape}, which all {policy.batch_size} rows "
                 f"would share, but {name}.learns_by_row is True"
             )
-            raise ValueError(f"{problem}; expected arrays [B, ...], or learns_by_row = False")
+            raise ValueError(f"{problem}; expected an axis of B rows, or learns_by_row = False")
 
 
 class RowByRowPolicy(Policy):
