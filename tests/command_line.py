@@ -19,8 +19,8 @@ import numpy as np
 
 import bandit_envs
 from bandit_envs.cli import main
-from bandit_envs.studies.packs import Pack
-from bandit_envs.studies.records import columns_of, encode_record, scan_records
+from bandit_envs.studies.results.packs import Pack
+from bandit_envs.studies.results.records import columns_of, encode_record, scan_records
 
 TABLES = "curves.csv", "runs.csv", "summary.csv"  # of every study
 SMALL = ("--runs", "30", "--steps", "12", "--workers", "1")

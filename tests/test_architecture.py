@@ -18,7 +18,7 @@ STOREYS = (
     {"environments", "wrappers", "rewards", "sampling", "datasets"},
     {"drivers", "metrics", "logged", "policies", "testing"},
     {"bandit_envs"},
-    {"studies", "adapters", "cli", "__main__"},
+    {"studies", "adapters", "text", "cli", "__main__"},
 )
 FRAMEWORKS = {"gym", "gymnasium", "rlberry", "tensorflow", "tf_agents", "torch"}
 PUBLIC = [
@@ -150,10 +150,10 @@ def test_everything_below_the_studies_works_with_numpy_alone():
 
 
 NEEDED_BY_EXAMPLES = {
-    "bandit_envs.adapters.scikit_learn.estimators": "sklearn",
-    "bandit_envs.policies.bayes_ucb": "scipy",
+    "bandit_envs.policies.scikit_learn.estimators": "sklearn",
+    "bandit_envs.policies.arms.bayes_ucb": "scipy",
     "bandit_envs.policies.models.fitted_estimators": "sklearn",
-    "bandit_envs.logged.ips_learner": "sklearn",
+    "bandit_envs.logged.learners.ips_learner": "sklearn",
 }
 
 

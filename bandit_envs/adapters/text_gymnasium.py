@@ -10,12 +10,12 @@ import gymnasium
 import numpy as np
 
 from bandit_envs.adapters.restart import start_anew
-from bandit_envs.adapters.text import Prompter
-from bandit_envs.adapters.text_history import History, describe_features
-from bandit_envs.adapters.text_scenarios import BUTTONS, Scenario
 from bandit_envs.arrays import Floats
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.text.history import History, describe_features
+from bandit_envs.text.policy import Prompter
+from bandit_envs.text.scenarios import BUTTONS, Scenario
 from bandit_envs.trajectories import TimeStep
 from bandit_envs.wrappers.wrapper import require_single_actions
 

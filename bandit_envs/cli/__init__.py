@@ -16,7 +16,7 @@ from bandit_envs.base.registry import closest
 from bandit_envs.base.users_code import ExitError, exits_as_errors
 from bandit_envs.cli.parser import make_parser
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.studies.choice import printable
+from bandit_envs.studies.definition.choice import printable
 
 EXTRAS = {
     "bokeh": "show",

@@ -27,9 +27,9 @@ from bandit_envs.cli.studies import folder_of
 from bandit_envs.logged import Estimator
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.studies.choice import Choice, name_in_errors
-from bandit_envs.studies.estimate_figures import estimates_figure, weights_figure
-from bandit_envs.studies.tables import csv_rows, text_cell
+from bandit_envs.studies.definition.choice import Choice, name_in_errors
+from bandit_envs.studies.showing.estimate_figures import estimates_figure, weights_figure
+from bandit_envs.studies.showing.tables import csv_rows, text_cell
 
 DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
 

@@ -24,13 +24,13 @@ from bandit_envs.logged import (
     Estimator,
     RewardSums,
 )
-from bandit_envs.logged.policy_files import SUFFIX, SavedPolicy, read_policy
+from bandit_envs.logged.estimators.weight_histogram import WeightHistogram
+from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.logged.weight_histogram import WeightHistogram
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import Policy
-from bandit_envs.policies.named_estimators import make_estimator
-from bandit_envs.studies.choice import PolicyChoice, name_in_errors
+from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
+from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
 
 Result = TypeVar("Result")
 

@@ -13,10 +13,10 @@ from bandit_envs.cli.logs import (
 )
 from bandit_envs.cli.passes import PassesHere
 from bandit_envs.logged import Learner
-from bandit_envs.logged.policy_files import write_policy
+from bandit_envs.logged.learners.policy_files import write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogRows
-from bandit_envs.studies.choice import Choice, name_in_errors
+from bandit_envs.studies.definition.choice import Choice, name_in_errors
 
 
 class LearnerChoice(Choice[LearnerEntry]):

@@ -12,11 +12,11 @@ from bandit_envs.cli.passes import FileBatches, LogPart, Passes, PassesByWorkers
 from bandit_envs.datasets.folders import NAMED
 from bandit_envs.datasets.tables import errors_that_name
 from bandit_envs.logged import BanditLog, scan_log
-from bandit_envs.logged.files import is_archive
-from bandit_envs.logged.scan import TableScan, WrittenScan
+from bandit_envs.logged.files.log_files import is_archive
+from bandit_envs.logged.files.scan import TableScan, WrittenScan
 from bandit_envs.logged.summary import LogRows, LogSummary
 from bandit_envs.nests import flatten
-from bandit_envs.studies.backends import backend
+from bandit_envs.studies.running.backends import backend
 
 IN_MEMORY = 2**26
 """The most bytes of a log that is kept in memory; larger logs are read anew in every pass."""

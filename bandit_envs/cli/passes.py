@@ -14,10 +14,10 @@ from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.cli.console import RowProgress
 from bandit_envs.datasets.folders import Part
 from bandit_envs.logged import BanditLog
-from bandit_envs.logged.scan import TableScan, WrittenScan
+from bandit_envs.logged.files.scan import TableScan, WrittenScan
 from bandit_envs.logged.summary import LogRows
-from bandit_envs.studies.backends import Apply
-from bandit_envs.studies.choice import printable
+from bandit_envs.studies.definition.choice import printable
+from bandit_envs.studies.running.backends import Apply
 
 Result = TypeVar("Result")
 

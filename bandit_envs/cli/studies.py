@@ -18,13 +18,13 @@ from bandit_envs.base.registry import near_miss
 from bandit_envs.cli.console import ERR, OUT, StepProgress
 from bandit_envs.cli.tables import show_comparison, show_differences, show_summary
 from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedError
-from bandit_envs.studies.choice import EnvironmentChoice, printable
-from bandit_envs.studies.expected import compare
-from bandit_envs.studies.keys import explain_file
-from bandit_envs.studies.record import record
-from bandit_envs.studies.results import Results
-from bandit_envs.studies.selection import describe_choice
-from bandit_envs.studies.study import Task
+from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
+from bandit_envs.studies.definition.keys import explain_file
+from bandit_envs.studies.definition.study import Task
+from bandit_envs.studies.results.expected import compare
+from bandit_envs.studies.results.results import Results
+from bandit_envs.studies.running.task_log import record
+from bandit_envs.studies.showing.shown_environments import describe_choice
 
 GALLERY = Path(studies.__file__).with_name("gallery")
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from bandit_envs.cli.console import OUT, new_table
 from bandit_envs.metrics import Quantity
 from bandit_envs.studies import LoadedStudy
-from bandit_envs.studies.appearance import plain_text
-from bandit_envs.studies.differences import corrected_p_values
-from bandit_envs.studies.expected import Row
-from bandit_envs.studies.results import PairResult
-from bandit_envs.studies.study import Study
-from bandit_envs.studies.tables import shows_shares
+from bandit_envs.studies.definition.appearance import plain_text
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.differences import corrected_p_values
+from bandit_envs.studies.results.expected import Row
+from bandit_envs.studies.results.results import PairResult
+from bandit_envs.studies.showing.tables import shows_shares
 
 MAX_ROWS = 60
 """A table shows at most so many pairs; the files have all."""

@@ -14,7 +14,7 @@ from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.rendering import Knowledge
 from bandit_envs.rendering.animation import check_animation_file, write_animation
-from bandit_envs.studies.choice import (
+from bandit_envs.studies.definition.choice import (
     Environment,
     EnvironmentChoice,
     PolicyChoice,

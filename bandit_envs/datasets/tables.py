@@ -5,19 +5,18 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
-import importlib
 import os
 import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.folders import (
     TABLE_SUFFIXES,
     Part,
@@ -303,15 +302,6 @@ def errors_that_name(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise ValueError(f"{name} cannot be read: {str(error).strip()}") from error
-
-
-def import_extra(name: str, extra: str) -> ModuleType:
-    """Returns a module that an extra of the package installs; the error without it says which."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        advice = f'{name} is not installed; in a checkout: pip install ".[{extra}]"'
-        raise ModuleNotFoundError(advice, name=error.name) from error
 
 
 @contextlib.contextmanager

@@ -5,54 +5,57 @@ from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry
-from bandit_envs.environments.adversarial import AdversarialBandit, adversarial
-from bandit_envs.environments.bernoulli import BernoulliPyEnvironment, beta_bernoulli
-from bandit_envs.environments.classification import (
-    ClassificationBandit,
-    breast_cancer,
-    digits,
-    wine,
-)
-from bandit_envs.environments.click_models import CascadeBandit, PositionBasedBandit
-from bandit_envs.environments.continuous import ContinuousBandit
-from bandit_envs.environments.drifting_linear import DriftingLinearBandit, drifting_linear
-from bandit_envs.environments.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
-from bandit_envs.environments.k_armed_testbed import KArmedTestbed
-from bandit_envs.environments.logistic_context import LogisticContextBandit
-from bandit_envs.environments.neural_context import NeuralContextBandit
-from bandit_envs.environments.outcome_table import OutcomeTableBandit, outcomes
-from bandit_envs.environments.piecewise_bernoulli import (
+from bandit_envs.environments.arms.adversarial import AdversarialBandit, adversarial
+from bandit_envs.environments.arms.bernoulli import BernoulliPyEnvironment, beta_bernoulli
+from bandit_envs.environments.arms.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
+from bandit_envs.environments.arms.k_armed_testbed import KArmedTestbed
+from bandit_envs.environments.arms.piecewise_bernoulli import (
     PiecewiseBernoulliPyEnvironment,
     constrained_adversary,
     piecewise_bernoulli,
 )
-from bandit_envs.environments.piecewise_linear import PiecewiseLinearBandit, piecewise_linear
-from bandit_envs.environments.positional_bias import (
-    ExplicitPositionalBiasRankingEnvironment,
-    positional_bias,
+from bandit_envs.environments.arms.rested import RisingBandit, RottingBandit
+from bandit_envs.environments.arms.restless_markov import RestlessMarkovBandit
+from bandit_envs.environments.contexts.continuous import ContinuousBandit
+from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit, drifting_linear
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.neural_context import NeuralContextBandit
+from bandit_envs.environments.contexts.piecewise_linear import (
+    PiecewiseLinearBandit,
+    piecewise_linear,
 )
-from bandit_envs.environments.ranking import RankingPyEnvironment, ranking
-from bandit_envs.environments.ratings import (
+from bandit_envs.environments.contexts.ratings import (
     PerArmRatingsBandit,
     RatingsBandit,
     per_arm_ratings,
     ratings,
 )
-from bandit_envs.environments.rested import RisingBandit, RottingBandit
-from bandit_envs.environments.restless_markov import RestlessMarkovBandit
-from bandit_envs.environments.stationary_stochastic import (
+from bandit_envs.environments.contexts.stationary_stochastic import (
     StationaryStochasticPyEnvironment,
     stationary_stochastic,
 )
-from bandit_envs.environments.stationary_stochastic_per_arm import (
+from bandit_envs.environments.contexts.stationary_stochastic_per_arm import (
     StationaryStochasticPerArmPyEnvironment,
     per_arm,
 )
-from bandit_envs.environments.stationary_stochastic_structured import (
+from bandit_envs.environments.contexts.stationary_stochastic_structured import (
     StationaryStochasticStructuredPyEnvironment,
     structured,
 )
-from bandit_envs.environments.wheel import WheelPyEnvironment, wheel
+from bandit_envs.environments.contexts.wheel import WheelPyEnvironment, wheel
+from bandit_envs.environments.data.classification import (
+    ClassificationBandit,
+    breast_cancer,
+    digits,
+    wine,
+)
+from bandit_envs.environments.data.outcome_table import OutcomeTableBandit, outcomes
+from bandit_envs.environments.slates.click_models import CascadeBandit, PositionBasedBandit
+from bandit_envs.environments.slates.positional_bias import (
+    ExplicitPositionalBiasRankingEnvironment,
+    positional_bias,
+)
+from bandit_envs.environments.slates.ranking import RankingPyEnvironment, ranking
 from bandit_envs.wrappers import Wrapper
 
 

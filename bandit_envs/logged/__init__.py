@@ -1,54 +1,74 @@
 """Logged bandit data: logs, their files, replay and off-policy estimators."""
 
-from bandit_envs.logged.confidence_sequence import DRConfidenceSequence, IPSConfidenceSequence
-from bandit_envs.logged.continuous import (
-    KernelDR,
-    KernelIPS,
-    SelfNormalizedKernelIPS,
-    actions_of,
-    cosine_kernel,
-    epanechnikov_kernel,
-    gaussian_kernel,
-    triangular_kernel,
-)
-from bandit_envs.logged.dsjson import read_dsjson, write_dsjson
-from bandit_envs.logged.embeddings import (
-    ActionPosterior,
-    MarginalizedIPS,
-    SelfNormalizedMarginalizedIPS,
-    likelihoods_by_counts,
-    likelihoods_by_posterior,
-    likelihoods_of_embeddings,
-)
-from bandit_envs.logged.estimate import Estimate, EstimateSums, merge_sums
 from bandit_envs.logged.estimators import (
+    ActionPosterior,
+    CascadeDR,
     DirectMethod,
     DoublyRobust,
+    DRConfidenceSequence,
     DRWithOptimisticShrinkage,
+    Estimate,
+    EstimateSums,
     Estimator,
     InversePropensityScoring,
+    IPSConfidenceSequence,
+    KernelDR,
+    KernelIPS,
+    MarginalizedIPS,
+    PseudoInverse,
     ReplayMethod,
+    RewardInteractionIPS,
     SelfNormalizedDR,
     SelfNormalizedIPS,
+    SelfNormalizedKernelIPS,
+    SelfNormalizedMarginalizedIPS,
+    SelfNormalizedRewardInteractionIPS,
+    SelfNormalizedSlateIndependentIPS,
+    SelfNormalizedSlateStandardIPS,
+    SlateEstimator,
+    SlateIndependentIPS,
+    SlateMoments,
+    SlateStandardIPS,
     SubGaussianDR,
     SubGaussianIPS,
     SwitchDR,
+    actions_of,
+    cosine_kernel,
+    epanechnikov_kernel,
+    estimate_batches,
+    gaussian_kernel,
+    likelihoods_by_counts,
+    likelihoods_by_posterior,
+    likelihoods_of_embeddings,
+    merge_sums,
+    slope,
+    triangular_kernel,
+    tuned,
 )
-from bandit_envs.logged.files import read_log, write_log
-from bandit_envs.logged.frames import from_frame, to_frame
-from bandit_envs.logged.ips_learner import IPSLearner
+from bandit_envs.logged.files import (
+    from_frame,
+    from_obp,
+    read_dsjson,
+    read_log,
+    scan_log,
+    to_frame,
+    to_obp,
+    write_dsjson,
+    write_log,
+)
 from bandit_envs.logged.learners import (
     DirectMethodLearner,
     DoublyRobustLearner,
+    IPSLearner,
     Learner,
     PolicyGradientLearner,
+    SavedPolicy,
+    learn_from_log,
+    read_policy,
+    write_policy,
 )
-from bandit_envs.logged.learning import learn_from_log
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.loggers import CombinedEstimate, balance_loggers, combine_estimates
-from bandit_envs.logged.models import RewardRegression
-from bandit_envs.logged.obp import from_obp, to_obp
-from bandit_envs.logged.policy_files import SavedPolicy, read_policy, write_policy
 from bandit_envs.logged.probabilities import probabilities_of
 from bandit_envs.logged.recorder import LogRecorder
 from bandit_envs.logged.replay import (
@@ -57,23 +77,12 @@ from bandit_envs.logged.replay import (
     ReplayResult,
     evaluate_by_replay,
 )
-from bandit_envs.logged.reward_sums import CrossFittedRidge, RewardSums
-from bandit_envs.logged.ridge import RidgeRegression
-from bandit_envs.logged.scan import scan_log
-from bandit_envs.logged.selection import slope, tuned
-from bandit_envs.logged.slate_estimators import (
-    CascadeDR,
-    PseudoInverse,
-    RewardInteractionIPS,
-    SelfNormalizedRewardInteractionIPS,
-    SelfNormalizedSlateIndependentIPS,
-    SelfNormalizedSlateStandardIPS,
-    SlateEstimator,
-    SlateIndependentIPS,
-    SlateMoments,
-    SlateStandardIPS,
+from bandit_envs.logged.reward_models import (
+    CrossFittedRidge,
+    RewardRegression,
+    RewardSums,
+    RidgeRegression,
 )
-from bandit_envs.logged.streaming import estimate_batches
 from bandit_envs.trajectories import SlateProbabilities
 
 __all__ = [

@@ -5,15 +5,15 @@ from typing import Any
 
 from bandit_envs import logged
 from bandit_envs.base.registry import Entry
-from bandit_envs.logged.ips_learner import IPSLearner
-from bandit_envs.logged.learners import (
+from bandit_envs.logged.learners.ips_learner import IPSLearner
+from bandit_envs.logged.learners.learners import (
     DirectMethodLearner,
     DoublyRobustLearner,
     Learner,
     PolicyGradientLearner,
 )
-from bandit_envs.policies.named_estimators import make_estimator
-from bandit_envs.policies.scikit_learn_model import ScikitLearnModel
+from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
+from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.datasets.tables import import_extra
+from bandit_envs.base.extras import import_extra
 from bandit_envs.policies.beta_counts import BetaCounts
 from bandit_envs.rendering import Knowledge
 

@@ -15,7 +15,7 @@ from bandit_envs.policies.models.inputs import InputReader
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.policy import Actions, Policy
 from bandit_envs.policies.rules.rule import Predictions, Rule
-from bandit_envs.policies.scikit_learn_model import ScikitLearnModel
+from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 

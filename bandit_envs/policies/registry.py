@@ -18,7 +18,7 @@ from bandit_envs.base.registry import Entry, Importable, signature
 from bandit_envs.policies import models, rules
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import ValueModel
-from bandit_envs.policies.parts import make_model, make_rule
+from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
 from bandit_envs.policies.slates import SlatePolicy
 from bandit_envs.seeding import Seed
@@ -322,37 +322,37 @@ _ENTRIES = (
     ContextualEntry(
         "sklearn_epsilon_greedy",
         "ε-greedy, scikit-learn",
-        model="bandit_envs.adapters.scikit_learn.presets:estimators",
+        model="bandit_envs.policies.scikit_learn.presets:estimators",
         rule=rules.EpsilonGreedy,
     ),
     ContextualEntry(
         "sklearn_softmax",
         "softmax, scikit-learn",
-        model="bandit_envs.adapters.scikit_learn.presets:estimators",
+        model="bandit_envs.policies.scikit_learn.presets:estimators",
         rule=rules.Softmax,
     ),
     ContextualEntry(
         "sklearn_adaptive_greedy",
         "adaptive greedy, scikit-learn",
-        model="bandit_envs.adapters.scikit_learn.presets:estimators",
+        model="bandit_envs.policies.scikit_learn.presets:estimators",
         rule=rules.AdaptiveGreedy,
     ),
     ContextualEntry(
         "sklearn_square_cb",
         "SquareCB, scikit-learn",
-        model="bandit_envs.adapters.scikit_learn.presets:estimators",
+        model="bandit_envs.policies.scikit_learn.presets:estimators",
         rule=rules.SquareCB,
     ),
     ContextualEntry(
         "sklearn_thompson",
         "Thompson sampling, scikit-learn",
-        model="bandit_envs.adapters.scikit_learn.presets:replicated_estimators",
-        rule="bandit_envs.adapters.scikit_learn.presets:replica_draws",
+        model="bandit_envs.policies.scikit_learn.presets:replicated_estimators",
+        rule="bandit_envs.policies.scikit_learn.presets:replica_draws",
     ),
     ContextualEntry(
         "sklearn_ucb",
         "UCB, scikit-learn",
-        model="bandit_envs.adapters.scikit_learn.presets:optimistic_estimators",
+        model="bandit_envs.policies.scikit_learn.presets:optimistic_estimators",
         rule=rules.UpperQuantile,
     ),
     PolicyEntry("contextual", "contextual", make_contextual, context="any"),

@@ -14,7 +14,7 @@ from bandit_envs.arrays import Floats, Mask, Rng
 from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, flatten, map_structure
-from bandit_envs.policies.best_arm import BestArmPolicy
+from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy
 from bandit_envs.policies.policy import Policy, PolicyState
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed

@@ -10,9 +10,15 @@ tables, differences between policies, and figures. The command `bandit-envs` use
 2
 """
 
+from bandit_envs.studies.definition import (
+    Study,
+)
 from bandit_envs.studies.loaded import LoadedStudy, load
-from bandit_envs.studies.running import RunObserver, TasksFailedError, run
-from bandit_envs.studies.study import Study
+from bandit_envs.studies.running import (
+    RunObserver,
+    TasksFailedError,
+    run,
+)
 
 __all__ = [
     "LoadedStudy",

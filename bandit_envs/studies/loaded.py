@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.datasets.tables import import_extra
-from bandit_envs.studies.choice import PolicyChoice
-from bandit_envs.studies.differences import (
+from bandit_envs.studies.definition.choice import PolicyChoice
+from bandit_envs.studies.definition.row_by_row import Pair, describe_row_by_row
+from bandit_envs.studies.definition.study import Study, View
+from bandit_envs.studies.results.differences import (
     Difference,
     PairDifference,
     compare_to,
     describe_differences,
 )
-from bandit_envs.studies.expected import Row, compare
-from bandit_envs.studies.latex import latex_table
-from bandit_envs.studies.row_by_row import Pair, describe_row_by_row
-from bandit_envs.studies.study import Study, View
-from bandit_envs.studies.tables import csv_rows, study_tables, text_cell, write_tables
+from bandit_envs.studies.results.expected import Row, compare
+from bandit_envs.studies.showing.latex import latex_table
+from bandit_envs.studies.showing.tables import csv_rows, study_tables, text_cell, write_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-    from bandit_envs.studies.results import PairResult, Results
+    from bandit_envs.studies.results.results import PairResult, Results
 
 
 class LoadedStudy:
@@ -155,7 +155,7 @@ class LoadedStudy:
             **view: keys of `Study` in place of the study's own: `title`, `panels`, `quantiles`,
                 `log_axes`, `labels` and `colors`.
         """
-        from bandit_envs.studies.figures import draw_study  # noqa: PLC0415 - needs matplotlib
+        from bandit_envs.studies.showing.figures import draw_study  # noqa: PLC0415 - needs matplotlib
 
         study = self.shown(**view).study
         if "arms" in study.panels:
@@ -182,7 +182,7 @@ class LoadedStudy:
             width: in inches; by default, 8.
             style: a style of matplotlib, or the file of one.
         """
-        from bandit_envs.studies.figures import study_figure  # noqa: PLC0415 - needs matplotlib
+        from bandit_envs.studies.showing.figures import study_figure  # noqa: PLC0415 - needs matplotlib
 
         path = Path(file)
         file_format = path.suffix.removeprefix(".")
@@ -194,7 +194,7 @@ class LoadedStudy:
         The page needs no server and no network. Writing it needs Bokeh, of the extra `show`.
         """
         import_extra("bokeh", "show")
-        from bandit_envs.studies.page import study_page  # noqa: PLC0415 - needs Bokeh
+        from bandit_envs.studies.showing.page import study_page  # noqa: PLC0415 - needs Bokeh
 
         atomic_write(Path(file), [study_page(self.study, self.pairs, self.note).encode()])
 
@@ -240,7 +240,7 @@ def load(folder: str | Path, **view: typing.Unpack[View]) -> LoadedStudy:
         ValueError: the folder holds no results of a study, or older ones.
     """
     # This needs packages of the extra "cli", which loading the package does not.
-    from bandit_envs.studies.results import Results  # noqa: PLC0415
+    from bandit_envs.studies.results.results import Results  # noqa: PLC0415
 
     return LoadedStudy.from_results(Results.read(Path(folder), view))
 

@@ -42,8 +42,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from bandit_envs.adapters.scikit_learn import Estimators
-from bandit_envs.adapters.scikit_learn.reward_estimator import RewardEstimator
+from bandit_envs.policies.scikit_learn import Estimators
+from bandit_envs.policies.scikit_learn.reward_estimator import RewardEstimator
 from tests.adapters.row_by_row import assert_rows_learn_alone_and_go_on_from_a_file
 
 ONLINE = SGDClassifier(loss="log_loss")

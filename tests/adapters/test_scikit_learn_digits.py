@@ -23,7 +23,7 @@ pytest.importorskip("sklearn")
 
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-from bandit_envs.adapters.scikit_learn import Estimators
+from bandit_envs.policies.scikit_learn import Estimators
 
 pytestmark = pytest.mark.slow
 

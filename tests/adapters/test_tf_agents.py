@@ -373,7 +373,7 @@ def test_a_warning_says_that_agents_learn_one_model_from_several_problems():
     [
         ("bandit_envs.adapters.tf_agents", None),
         ("bandit_envs.adapters.tf_agents", "1"),
-        ("bandit_envs.adapters.tf_agents_examples", None),
+        ("bandit_envs.adapters.tf_agents.examples", None),
     ],
 )
 def test_importing_it_says_what_keras_needs(module, value, tmp_path):

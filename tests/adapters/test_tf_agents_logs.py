@@ -35,7 +35,7 @@ from bandit_envs.adapters.tf_agents import (
     log_observer,
     tensor_specs,
 )
-from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
 from bandit_envs.logged import BanditLog, InversePropensityScoring, LogRecorder, probabilities_of
 from bandit_envs.wrappers import RandomActionMask
 from tests.adapters.agents import context_and_mask

@@ -45,12 +45,11 @@ from bandit_envs import (
     load_state,
     save_state,
 )
-from bandit_envs.adapters import tf_agents_examples as examples
-from bandit_envs.adapters.tf_agents import as_policy, as_tf_agents, tensor_specs
-from bandit_envs.environments.logistic_context import LogisticContextBandit
-from bandit_envs.environments.ranking import FeedbackModel, RankingPyEnvironment
-from bandit_envs.environments.ranking import ranking as ranking_env
-from bandit_envs.environments.stationary_stochastic_per_arm import per_arm
+from bandit_envs.adapters.tf_agents import as_policy, as_tf_agents, examples, tensor_specs
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
+from bandit_envs.environments.slates.ranking import FeedbackModel, RankingPyEnvironment
+from bandit_envs.environments.slates.ranking import ranking as ranking_env
 from bandit_envs.logged import LogRecorder, probabilities_of
 from bandit_envs.sampling import Normal
 from bandit_envs.testing import PolicyContract

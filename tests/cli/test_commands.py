@@ -14,7 +14,7 @@ import pytest
 import bandit_envs
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.policies.registry import POLICIES
-from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from tests.command_line import (
     CONTEXTUAL,
     SMALL,

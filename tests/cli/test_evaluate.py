@@ -16,7 +16,7 @@ from bandit_envs import (
     Trajectory,
     UCBPolicy,
 )
-from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,

@@ -14,7 +14,7 @@ from bandit_envs import (
     load_state,
     save_state,
 )
-from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
 from bandit_envs.logged import (
     DirectMethodLearner,
     DoublyRobust,
@@ -26,11 +26,11 @@ from bandit_envs.logged import (
     probabilities_of,
     write_log,
 )
-from bandit_envs.logged.policy_files import read_policy, write_policy
+from bandit_envs.logged.learners.policy_files import read_policy, write_policy
 from bandit_envs.policies.models import LinearScores
-from bandit_envs.policies.named_estimators import make_estimator
+from bandit_envs.policies.parts.files import WrittenPart
 from bandit_envs.policies.rules import Greedy
-from bandit_envs.policies.written_parts import WrittenPart
+from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from tests.command_line import rows, run
 
 for package in ("joblib", "filelock", "matplotlib", "rich"):

@@ -1,7 +1,7 @@
 import numpy as np
 
 from bandit_envs import ArraySpec, BernoulliPyEnvironment
-from bandit_envs.environments.bernoulli import beta_bernoulli
+from bandit_envs.environments.arms.bernoulli import beta_bernoulli
 from tests.statistical import is_near
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import DriftingLinearBandit
-from bandit_envs.environments.drifting_linear import rotated
+from bandit_envs.environments.contexts.drifting_linear import rotated
 from bandit_envs.sampling import BatchFunction, Normal
 from bandit_envs.testing import assert_identical
 from tests.statistical import has_probabilities, is_near, is_near_std

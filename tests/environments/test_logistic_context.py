@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
 from tests.statistical import is_near
 
 SIZE = 100_000

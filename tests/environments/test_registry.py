@@ -95,7 +95,7 @@ def test_ids_for_gymnasium_differ_and_keep_one_form():
 
 
 def test_an_entry_of_a_users_class_says_what_the_class_says():
-    found = find_environment("bandit_envs.environments.wheel:WheelPyEnvironment")
+    found = find_environment("bandit_envs.environments.contexts.wheel:WheelPyEnvironment")
     registered = ENVIRONMENTS["wheel"]
     assert found.environment is registered.environment
     assert found.independent_rows is registered.independent_rows

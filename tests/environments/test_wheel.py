@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import WheelPyEnvironment
-from bandit_envs.environments.wheel import (
+from bandit_envs.environments.contexts.wheel import (
     compute_optimal_action,
     compute_optimal_reward,
     wheel,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import RandomPolicy
-from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
 from bandit_envs.logged import (
     BanditLog,
     DirectMethod,

@@ -21,7 +21,7 @@ from bandit_envs.logged import (
     SelfNormalizedDR,
     SelfNormalizedIPS,
 )
-from bandit_envs.logged.learners import value_and_gradient
+from bandit_envs.logged.learners.learners import value_and_gradient
 from bandit_envs.metrics import AverageRewardMetric
 from bandit_envs.policies import RandomPolicy
 from bandit_envs.policies.models import LinearScores

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import RandomPolicy
-from bandit_envs.environments.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,
@@ -17,7 +17,7 @@ from bandit_envs.logged import (
     RewardSums,
     RidgeRegression,
 )
-from bandit_envs.logged.reward_sums import folds_of
+from bandit_envs.logged.reward_models.reward_sums import folds_of
 from tests.logged.logs import PROBABILITIES, drawn, small_log
 from tests.statistical import has_probabilities
 

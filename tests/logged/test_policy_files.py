@@ -17,7 +17,8 @@ from bandit_envs.policies.models import (
     Ridge,
     ValueModel,
 )
-from bandit_envs.policies.parts import MODELS, RULES, make_model, make_rule
+from bandit_envs.policies.parts.files import WrittenPart
+from bandit_envs.policies.parts.registry import MODELS, RULES, make_model, make_rule
 from bandit_envs.policies.rules import (
     AdaptiveGreedy,
     FirstPulls,
@@ -29,7 +30,6 @@ from bandit_envs.policies.rules import (
     ThompsonSampling,
     UpperBound,
 )
-from bandit_envs.policies.written_parts import WrittenPart
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import restart
 

@@ -21,7 +21,7 @@ from bandit_envs.logged import (
     scan_log,
     write_log,
 )
-from bandit_envs.logged.missing import MissingValues
+from bandit_envs.logged.files.missing import MissingValues
 from tests.logged.logs import drawn, logs, small_log
 
 pandas = pytest.importorskip("pandas")

@@ -12,7 +12,7 @@ from bandit_envs.logged import (
     IPSLearner,
     probabilities_of,
 )
-from bandit_envs.logged.policy_files import read_policy, write_policy
+from bandit_envs.logged.learners.policy_files import read_policy, write_policy
 from bandit_envs.policies.models import FittedClassifier, FittedRegressions
 from bandit_envs.policies.rules import EpsilonGreedy, Greedy, Softmax
 from bandit_envs.specs import ArraySpec

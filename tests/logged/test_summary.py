@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bandit_envs.logged import BanditLog, concatenate
+from bandit_envs.logged.estimators.weight_histogram import EDGES, WeightHistogram
 from bandit_envs.logged.summary import LogRows, LogSummary
-from bandit_envs.logged.weight_histogram import EDGES, WeightHistogram
 from tests.logged.logs import drawn, small_log
 
 

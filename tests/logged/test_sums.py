@@ -22,7 +22,7 @@ from bandit_envs.logged import (
     SwitchDR,
     merge_sums,
 )
-from bandit_envs.logged.bootstrap import PoissonBootstrap
+from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from tests.logged.logs import drawn
 from tests.statistical import has_probabilities
 

@@ -21,7 +21,7 @@ from bandit_envs import (
 from bandit_envs.environments import CascadeBandit
 from bandit_envs.metrics import METRICS
 from bandit_envs.specs import ArraySpec
-from bandit_envs.studies.study import Study
+from bandit_envs.studies.definition.study import Study
 from bandit_envs.trajectories import Trajectory
 from tests.statistical import within_standard_errors
 from tests.wrappers.examples import Vectors

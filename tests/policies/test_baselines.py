@@ -28,7 +28,7 @@ from bandit_envs import (
     UCB1TunedPolicy,
     rewards,
 )
-from bandit_envs.policies.kl_ucb import BELOW_1, kl_upper_bounds
+from bandit_envs.policies.arms.kl_ucb import BELOW_1, kl_upper_bounds
 from bandit_envs.trajectories import Trajectory, restart, termination
 
 K, B = 4, 4

@@ -10,7 +10,7 @@ from bandit_envs import (
     UCBPolicy,
     UniformAllocationPolicy,
 )
-from bandit_envs.policies.best_arm import BestArmPolicy, Pulls
+from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
 

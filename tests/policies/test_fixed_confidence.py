@@ -21,8 +21,8 @@ from bandit_envs import (
     characteristic_time,
     rewards,
 )
-from bandit_envs.policies.reward_laws import NormalLaw
-from bandit_envs.policies.track_and_stop import with_floor
+from bandit_envs.policies.best_arm.reward_laws import NormalLaw
+from bandit_envs.policies.best_arm.track_and_stop import with_floor
 from bandit_envs.trajectories import restart
 from tests.policies.rows import B, assert_follows
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import BernoulliPyEnvironment, GOptimalPolicy, StepDriver
-from bandit_envs.policies.g_optimal import g_optimal_design
+from bandit_envs.policies.best_arm.g_optimal import g_optimal_design
 from tests.policies.rows import B, assert_follows
 
 FEATURES = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.3]])

@@ -8,7 +8,7 @@ import pytest
 
 from bandit_envs.environments import LogisticContextBandit
 from bandit_envs.policies.models import FourierFeatures, Logistic, Ridge
-from bandit_envs.policies.parts import make_model, make_rule
+from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.policies.rules import FirstPulls, Greedy, Mixed, Softmax, SquareCB
 from tests.policies.contextual_parts import UsersModel, UsersRule

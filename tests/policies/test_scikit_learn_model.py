@@ -15,8 +15,8 @@ import pytest
 from bandit_envs import Policy, load_state, save_state
 from bandit_envs.base.state import EncodedModel
 from bandit_envs.logged import IPSLearner, read_policy, write_log, write_policy
-from bandit_envs.policies.named_estimators import make_estimator
-from bandit_envs.policies.scikit_learn_model import ScikitLearnModel, fit_weighted, predict_means
+from bandit_envs.policies.scikit_learn.model import ScikitLearnModel, fit_weighted, predict_means
+from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.testing import assert_identical
 from tests.logged.test_learners import bad_logger_log
 

@@ -12,7 +12,7 @@ pytest.importorskip("pandas")
 
 from bandit_envs.metrics import Statistics
 from bandit_envs.studies import run
-from bandit_envs.studies.study import Study
+from bandit_envs.studies.definition.study import Study
 
 VALUES = {
     "title": "Budgets",

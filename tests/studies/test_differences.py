@@ -11,9 +11,10 @@ pytest.importorskip("rich")
 pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
-from bandit_envs.studies import Study, differences, load, run
-from bandit_envs.studies.differences import PairDifference, holm
-from bandit_envs.studies.latex import escape
+from bandit_envs.studies import Study, load, run
+from bandit_envs.studies.results import differences
+from bandit_envs.studies.results.differences import PairDifference, holm
+from bandit_envs.studies.showing.latex import escape
 from tests import command_line
 
 stats = importlib.import_module("scipy.stats")

@@ -12,10 +12,10 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.metrics import MetricResult, Statistics
-from bandit_envs.studies.expected import compare
-from bandit_envs.studies.results import PairResult
-from bandit_envs.studies.study import Study
-from bandit_envs.studies.tasks import run_task
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.expected import compare
+from bandit_envs.studies.results.results import PairResult
+from bandit_envs.studies.running.tasks import run_task
 from tests.command_line import example_text, gallery, rows, run, sweep
 from tests.studies.test_study import study
 

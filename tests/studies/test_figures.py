@@ -12,10 +12,10 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("filelock")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-from bandit_envs.studies import study as studying
-from bandit_envs.studies.figures import draw_study, study_figure
-from bandit_envs.studies.results import PairResult, merge
-from bandit_envs.studies.tasks import run_task
+from bandit_envs.studies.definition import study as studying
+from bandit_envs.studies.results.results import PairResult, merge
+from bandit_envs.studies.running.tasks import run_task
+from bandit_envs.studies.showing.figures import draw_study, study_figure
 from tests.studies.test_study import study
 
 PANELS = ["reward", "percent_optimal"]

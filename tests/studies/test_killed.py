@@ -57,7 +57,7 @@ needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="there is no 
 
 def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     """In this process; the tests below send the signal itself."""
-    results = pytest.importorskip("bandit_envs.studies.workers").WorkerFile
+    results = pytest.importorskip("bandit_envs.studies.running.workers").WorkerFile
     save = results.save
 
     def interrupted(self, task, result):

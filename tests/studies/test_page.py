@@ -16,7 +16,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.studies import Study, load, run
-from bandit_envs.studies.study_file import study_text
+from bandit_envs.studies.definition.study_file import study_text
 from tests import command_line
 from tests.command_line import example_text, gallery
 

@@ -17,9 +17,9 @@ pytest.importorskip("rich")
 
 from bandit_envs.base import saving
 from bandit_envs.studies import load
-from bandit_envs.studies.packs import Pack
-from bandit_envs.studies.records import MAGIC
-from bandit_envs.studies.results import Results
+from bandit_envs.studies.results.packs import Pack
+from bandit_envs.studies.results.records import MAGIC
+from bandit_envs.studies.results.results import Results
 from tests.command_line import (
     TINY,
     content,

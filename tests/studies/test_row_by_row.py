@@ -12,8 +12,12 @@ pytest.importorskip("rich")
 
 from bandit_envs.policies import RowByRowPolicy
 from bandit_envs.studies import load, run
-from bandit_envs.studies.row_by_row import describe_row_by_row, find_row_by_row, read_row_by_row
-from bandit_envs.studies.tasks import make_pair, run_task
+from bandit_envs.studies.definition.row_by_row import (
+    describe_row_by_row,
+    find_row_by_row,
+    read_row_by_row,
+)
+from bandit_envs.studies.running.tasks import make_pair, run_task
 from bandit_envs.testing import assert_identical
 from tests import command_line
 from tests.studies.test_study import study

@@ -17,16 +17,16 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 from bandit_envs import AverageRewardMetric, KArmedTestbed, StepDriver, UCBPolicy
-from bandit_envs.studies import study as studying
-from bandit_envs.studies import tasks as doing
-from bandit_envs.studies import workers as working
-from bandit_envs.studies.bundles import Bundles
-from bandit_envs.studies.checkpoints import Checkpoint
-from bandit_envs.studies.results import Results
-from bandit_envs.studies.running import run
-from bandit_envs.studies.study import Study
-from bandit_envs.studies.tasks import run_task
-from bandit_envs.studies.workers import Outcome, run_bundle
+from bandit_envs.studies.definition import study as studying
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.results import Results
+from bandit_envs.studies.running import tasks as doing
+from bandit_envs.studies.running import workers as working
+from bandit_envs.studies.running.bundles import Bundles
+from bandit_envs.studies.running.checkpoints import Checkpoint
+from bandit_envs.studies.running.run import run
+from bandit_envs.studies.running.tasks import run_task
+from bandit_envs.studies.running.workers import Outcome, run_bundle
 from bandit_envs.testing import assert_identical
 from tests.command_line import (
     CONTEXTUAL,
@@ -169,7 +169,7 @@ def test_where_a_task_fails_the_others_go_on(tmp_path, backend):
 
 POISON = """
 import os
-import bandit_envs.studies.workers as workers
+import bandit_envs.studies.running.workers as workers
 
 run_task = workers.run_task
 
@@ -360,8 +360,8 @@ class Attempt:
 def test_a_long_task_goes_on_from_its_last_checkpoint_bit_for_bit(
     tmp_path, monkeypatch, environments, policies, values
 ):
-    monkeypatch.setattr("bandit_envs.studies.checkpoints.SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr("bandit_envs.studies.checkpoints.MAX_SHARE", math.inf)
+    monkeypatch.setattr("bandit_envs.studies.running.checkpoints.SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("bandit_envs.studies.running.checkpoints.MAX_SHARE", math.inf)
     one = study(environments, policies, **{"runs": 40, "steps": 180, **values})
     task = one.task(one.num_tasks // 2)
     expected = run_task(task)

@@ -10,8 +10,8 @@ pytest.importorskip("joblib")
 pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 from bandit_envs.base.notation import parse_toml
-from bandit_envs.studies.study import Study
-from bandit_envs.studies.tasks import run_task
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.running.tasks import run_task
 from tests.command_line import TINY, example_text
 
 

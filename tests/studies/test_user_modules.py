@@ -12,8 +12,8 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
 from bandit_envs.studies import Study, run
-from bandit_envs.studies.choice import EnvironmentChoice, PolicyChoice
-from bandit_envs.studies.user_modules import check_same_modules, digest_modules
+from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.definition.user_modules import check_same_modules, digest_modules
 from tests.command_line import finish, start
 
 POLICY = """

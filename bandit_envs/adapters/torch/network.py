@@ -13,11 +13,11 @@ import numpy as np
 from bandit_envs.adapters.torch.memory import Memory
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer, check_number, check_positive, short_repr
-from bandit_envs.datasets.tables import import_extra
+from bandit_envs.base.extras import import_extra
 from bandit_envs.nests import Nest
 from bandit_envs.policies.models.inputs import Inputs, Items, LearnedRows, ModelSizes
 from bandit_envs.policies.models.value_model import ValueModel
-from bandit_envs.policies.named_models import ModelEntry, find_users
+from bandit_envs.policies.parts.named_models import ModelEntry, find_users
 
 if typing.TYPE_CHECKING:
     from bandit_envs.adapters.torch.networks import Networks

@@ -13,7 +13,7 @@ from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
 from bandit_envs.policies.models.value_model import ValueModel
-from bandit_envs.policies.scikit_learn_model import (
+from bandit_envs.policies.scikit_learn.model import (
     ScikitLearnModel,
     check_classifier,
     check_estimator,

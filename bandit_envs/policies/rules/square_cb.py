@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
 from bandit_envs.base.checks import MAX_PARAMETER, check_number
-from bandit_envs.policies.inverse_gap import inverse_gap_probabilities
+from bandit_envs.policies.rules.inverse_gap import inverse_gap_probabilities
 from bandit_envs.policies.rules.reg_cb import check_mellowness, clipped_bounds, plausible_actions
 from bandit_envs.policies.rules.rule import Predictions, Rule
 

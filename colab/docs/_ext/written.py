@@ -21,7 +21,7 @@ from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.registry import Entry
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies.models import ValueModel
-from bandit_envs.policies.parts import MODELS, RULES, make_model, make_rule
+from bandit_envs.policies.parts.registry import MODELS, RULES, make_model, make_rule
 from bandit_envs.policies.registry import POLICIES, ContextualEntry, PolicyEntry
 from bandit_envs.policies.rules import Rule
 from bandit_envs.specs import SlateSpec, is_continuous

@@ -1,0 +1,257 @@
+"""Replacements of TF-Agents' bandit of labelled data, and of the functions that read its data."""
+
+# TF-Agents has no types: to mypy, what comes from it is Any.
+# mypy: disable-error-code="import-not-found, import-untyped, misc"
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from bandit_envs.adapters.tf_agents.distributions import (
+    Distribution,
+    DistributionRewards,
+    check_distribution,
+)
+from bandit_envs.adapters.tf_agents.drop_ins.bandits import configurable
+from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
+from bandit_envs.arrays import Array, Floats, Indices, Rng
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.datasets import Dataset, load_covertype, load_mushroom
+from bandit_envs.rewards import RewardDistribution
+from bandit_envs.seeding import Seed
+from bandit_envs.specs import ArraySpec
+
+
+class _StreamState(NamedTuple):
+    """The examples that the rows see, and how many batches were read so far."""
+
+    contexts: Array  # [B, ...]
+    labels: Indices  # [B]
+    position: int
+
+
+class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
+    """A bandit of labelled examples that a `tf.data.Dataset` yields in its own order.
+
+    A saved state repeats the run if the data set yields the same examples each time it is read.
+
+    Args:
+        batches: yields contexts [B, ...] and labels, [B] or [B, 1].
+        rewards: with means [C, K].
+        batch_size: B.
+        seed: of the draws of rewards.
+        name: the environment's name.
+    """
+
+    def __init__(
+        self,
+        batches: tf.data.Dataset,
+        rewards: RewardDistribution,
+        batch_size: int,
+        seed: Seed,
+        name: str | None,
+    ) -> None:
+        context_spec = batches.element_spec[0]
+        seen = ArraySpec(tuple(context_spec.shape[1:]), context_spec.dtype.as_numpy_dtype)
+        super().__init__(
+            seen,
+            rewards.mean.shape[1],
+            rewards.spec,
+            batch_size=batch_size,
+            seed=seed,
+            name=name,
+        )
+        self._batches = batches
+        self._rewards = rewards
+        self._open: tuple[int, Iterator[tuple[Array, Array]]] = (0, iter(()))
+
+    def _state_owner(self) -> str:
+        return "ClassificationBanditEnvironment"
+
+    def _initial_state(self, rng: Rng) -> _StreamState:
+        return self._read(0)
+
+    def _next_episode(self, rng: Rng, state: _StreamState) -> _StreamState:
+        return self._read(state.position)
+
+    def _observe(self, state: _StreamState) -> Array:
+        return state.contexts
+
+    def _expected_rewards(self, state: _StreamState) -> Array:
+        return np.asarray(self._rewards.mean[state.labels])
+
+    def _draw_rewards(self, rng: Rng, state: _StreamState, action: Indices) -> Array:
+        return self._rewards.draw(rng, action, state.labels)
+
+    def _next_state(self, rng: Rng, state: _StreamState, action: Indices) -> _StreamState:
+        return self._read(state.position)
+
+    def _read(self, position: int) -> _StreamState:
+        """Returns the batch at a position. Where an earlier one is asked for, it reads anew.
+
+        Raises:
+            tf.errors.OutOfRangeError: the data set has ended.
+        """
+        reached, iterator = self._open
+        if position == 0 or reached != position:
+            iterator = self._batches.skip(position).as_numpy_iterator()
+        example = next(iterator, None)
+        if example is None:
+            message = f"the data set of {self._name} has ended; see repeat_dataset"
+            raise tf.errors.OutOfRangeError(None, None, message)
+        contexts, labels = example
+        self._open = (position + 1, iterator)
+        return _StreamState(contexts, labels.reshape(self.batch_size).astype(np.intp), position + 1)
+
+
+@configurable
+class ClassificationBanditEnvironment(BanditTFPyEnvironment):
+    """The replacement of TF-Agents' `ClassificationBanditEnvironment`.
+
+    As there, actions may be [B, 1].
+
+    Args:
+        dataset: yields a context and a label.
+        reward_distribution: of TensorFlow Probability, with event shape [C, K], or a
+            `RewardDistribution` with parameters [C, K]: the reward of action k for label c.
+        batch_size: B.
+        label_dtype_cast: not needed here, as labels of any integer dtype are taken.
+        shuffle_buffer_size: the number of examples among which one is drawn; None for the order of
+            the data set.
+        repeat_dataset: whether to start again where the data set ends.
+        prefetch_size: the number of batches that TensorFlow prepares; None for none.
+        seed: of the shuffle, and of the draws of rewards.
+        name: the environment's name.
+    """
+
+    def __init__(  # noqa: PLR0917 - the positional order of TF-Agents
+        self,
+        dataset: tf.data.Dataset,
+        reward_distribution: Distribution | RewardDistribution,
+        batch_size: int,
+        label_dtype_cast: tf.DType | None = None,
+        shuffle_buffer_size: int | None = None,
+        repeat_dataset: bool | None = True,
+        prefetch_size: int | None = None,
+        seed: int | None = None,
+        name: str | None = "classification",
+    ) -> None:
+        rewards = _rewards_of(reward_distribution)
+        if not isinstance(dataset.element_spec, tuple) or len(dataset.element_spec) != 2:
+            raise ValueError(f"Dataset must have exactly two outputs; got {dataset.element_spec}")
+        if shuffle_buffer_size:
+            dataset = dataset.shuffle(
+                buffer_size=shuffle_buffer_size, seed=seed, reshuffle_each_iteration=True
+            )
+        if repeat_dataset:
+            dataset = dataset.repeat()
+        batches = dataset.batch(batch_size, drop_remainder=True)
+        if prefetch_size:
+            batches = batches.prefetch(prefetch_size)
+        self._streamed = _StreamedClassificationBandit(batches, rewards, batch_size, seed, name)
+        super().__init__(self._streamed)
+
+    def _taken(self, spec: tf.TensorSpec, action: tf.Tensor) -> tf.Tensor:
+        return super()._taken(spec, tf.reshape(action, [self.batch_size]))
+
+    def compute_optimal_reward(self) -> tf.Tensor:
+        """Returns the largest mean of the rewards at the last step, or now before it: [B]."""
+
+        def largest() -> Array:
+            return np.asarray(self._means_of_last_step().max(axis=1))
+
+        return self._clock.run_in_numpy(largest, [], np.float32)
+
+    def compute_optimal_action(self) -> tf.Tensor:
+        """Returns the action with the largest mean at the last step, or now before it: [B]."""
+
+        def best() -> Array:
+            return np.asarray(self._means_of_last_step().argmax(axis=1))
+
+        return self._clock.run_in_numpy(best, [], np.int32)
+
+    def _means_of_last_step(self) -> Floats:
+        now = self._streamed._bandit_state()
+        state = now.state if now.action is None else now.previous
+        return np.asarray(self._streamed._expected_rewards(state), np.float64)
+
+
+def compute_optimal_reward_with_classification_environment(
+    observation: tf.Tensor, environment: ClassificationBanditEnvironment
+) -> tf.Tensor:
+    """Returns `environment.compute_optimal_reward()`, for TF-Agents' `RegretMetric`: [B]."""
+    return environment.compute_optimal_reward()
+
+
+def compute_optimal_action_with_classification_environment(
+    observation: tf.Tensor, environment: ClassificationBanditEnvironment
+) -> tf.Tensor:
+    """Returns `environment.compute_optimal_action()`, for `SuboptimalArmsMetric`: [B]."""
+    return environment.compute_optimal_action()
+
+
+def convert_mushroom_csv_to_tf_dataset(
+    file_path: str | os.PathLike[str], buffer_size: int = 40000
+) -> tf.data.Dataset:
+    """Returns the examples of `load_mushroom`, repeated and shuffled.
+
+    Args:
+        file_path: the file agaricus-lepiota.data.
+        buffer_size: the number of examples among which one is drawn.
+    """
+    return _repeated_and_shuffled(load_mushroom(file_path), buffer_size)
+
+
+def convert_covertype_dataset(
+    file_path: str | os.PathLike[str], buffer_size: int = 40000
+) -> tf.data.Dataset:
+    """Returns the examples of `load_covertype`, repeated and shuffled.
+
+    Args:
+        file_path: the file covtype.data.
+        buffer_size: the number of examples among which one is drawn.
+    """
+    return _repeated_and_shuffled(load_covertype(file_path), buffer_size)
+
+
+def mushroom_reward_distribution(
+    r_noeat: float,
+    r_eat_safe: float,
+    r_eat_poison_bad: float,
+    r_eat_poison_good: float,
+    prob_poison_bad: float,
+) -> Distribution:
+    """Returns the rewards of mushrooms, as a distribution of TensorFlow Probability: [2, 2].
+
+    In TF-Agents, `prob_poison_bad` is the probability of `r_eat_poison_good`.
+    `bandit_envs.datasets.mushroom_rewards` are the same rewards for NumPy, and faster.
+    """
+    bad = tfp.distributions.Bernoulli(probs=[[0.0, prob_poison_bad], [0.0, 0.0]], dtype=tf.float32)
+    gain = tfp.bijectors.Scale([[1.0, r_eat_poison_bad - r_eat_poison_good], [1.0, 1.0]])
+    least = tfp.bijectors.Shift([[r_noeat, r_eat_poison_good], [r_noeat, r_eat_safe]])
+    return tfp.distributions.Independent(least(gain(bad)), reinterpreted_batch_ndims=2)
+
+
+def _rewards_of(distribution: Distribution | RewardDistribution) -> RewardDistribution:
+    """Returns rewards with means [C, K], or raises TypeError or ValueError."""
+    if isinstance(distribution, RewardDistribution):
+        shape = distribution.mean.shape
+    else:
+        shape = check_distribution("reward_distribution", distribution).event_shape
+    if len(shape) != 2:
+        expected = "reward_distribution must have event shape of rank 2"
+        raise ValueError(f"{expected}; got event shape {tuple(shape)}")
+    if isinstance(distribution, RewardDistribution):
+        return distribution
+    return DistributionRewards(distribution)
+
+
+def _repeated_and_shuffled(data: Dataset, buffer_size: int) -> tf.data.Dataset:
+    examples = (data.contexts.astype(np.float32), data.labels.astype(np.int32))
+    return tf.data.Dataset.from_tensor_slices(examples).repeat().shuffle(buffer_size)

@@ -1,0 +1,244 @@
+"""What chooses and learns in a policy made of an agent or a policy of TF-Agents."""
+
+# TF-Agents has no types: to mypy, what comes from it is Any.
+# mypy: disable-error-code="import-not-found, import-untyped, misc"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.agents import tf_agent
+from tf_agents.bandits.agents import ranking_agent
+from tf_agents.policies import py_policy, tf_policy
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as tf_trajectory
+
+from bandit_envs.adapters.tf_agents.policies.choices import make_chooser
+from bandit_envs.adapters.tf_agents.policies.compiled import as_policy_takes_it, first_time_step
+from bandit_envs.adapters.tf_agents.policies.probabilities import find_table
+from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values
+from bandit_envs.arrays import Array, Floats, Rng
+from bandit_envs.base.checks import short_repr
+from bandit_envs.nests import Nest, map_structure
+from bandit_envs.policies.draws import draw_indices
+from bandit_envs.trajectories import StepType, Trajectory
+
+Self = TypeVar("Self", bound="TFPolicyModel")
+
+
+class TFPolicyModel:
+    """Chooses by a `TFPolicy`. It does not change: what was learned is an argument of each method.
+
+    Args:
+        policy: chooses the actions.
+        agent: keeps the variables; by default, the policy.
+        train: trains the agent once, on anything; None if it does not learn.
+    """
+
+    def __init__(
+        self,
+        policy: tf_policy.TFPolicy,
+        agent: tf.Module | None = None,
+        train: Callable[[], object] | None = None,
+    ) -> None:
+        _check_specs(policy)
+        self._policy = policy
+        self.num_actions = int(np.max(policy.action_spec.maximum)) + 1  #: K
+        self.action_shape: tuple[int, ...] = tuple(policy.action_spec.shape)  #: () or (S,)
+        self.reward_spec: Nest = policy.time_step_spec.reward  #: what it learns from
+        self._variables = AgentVariables(policy if agent is None else agent, train)
+        self._table = find_table(policy)
+        self._choose = None
+        if self._table is None:
+            _check_masks(policy)
+            self._choose = make_chooser(policy)
+        self.knows_probabilities = self._table is not None  #: of actions
+
+    def __deepcopy__(self: Self, memo: dict[int, object]) -> Self:
+        return self
+
+    @property
+    def initial(self) -> Values:
+        """What is known before the first training."""
+        return self._variables.initial
+
+    def probabilities(self, learned: Values, observation: Nest) -> Floats:
+        """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
+        if self._table is None:
+            raise NotImplementedError(f"{type(self._policy).__name__} knows no probabilities")
+        with self._variables.set_to(learned):
+            return self._table(observation)
+
+    def act(self, rng: Rng, learned: Values, observation: Nest) -> Array:
+        """Returns the actions that the policy draws, given the observation [n, ...]."""
+        if self._choose is None:
+            return draw_indices(rng, self.probabilities(learned, observation))
+        with self._variables.set_to(learned):
+            return self._choose(rng, observation)
+
+
+class AgentModel(TFPolicyModel):
+    """Chooses and learns by a `TFAgent` of bandits.
+
+    Args:
+        agent: chooses by its `collect_policy`.
+
+    Raises:
+        ValueError: the agent learns from more than a trajectory of this package tells.
+    """
+
+    def __init__(self, agent: tf_agent.TFAgent) -> None:
+        self._agent = agent
+        self._info_spec = agent.collect_policy.info_spec
+        self._is_ranking = isinstance(agent, ranking_agent.RankingAgent)
+        if agent.train_sequence_length not in {None, 1}:
+            found = f"agent has train_sequence_length {agent.train_sequence_length}"
+            raise ValueError(f"{found}; expected an agent of bandits, which learns from one step")
+        if self._info_spec and not hasattr(self._info_spec, "log_probability"):
+            found = f"agent is a {type(agent).__name__}, which learns from {self._info_spec}"
+            raise ValueError(f"{found}; expected one that learns from actions and rewards")
+
+        def train() -> None:
+            agent.train(self._experience(_nothing(agent.collect_policy), None))
+
+        super().__init__(agent.collect_policy, agent, train)
+        self._train = tf.function(agent.train, autograph=False, reduce_retracing=True)
+
+    def train(self, learned: Values, trajectory: Trajectory) -> Values:
+        """Returns what is known after a trajectory of n rows."""
+        log_probability = self._log_probability(learned, trajectory)
+        with self._variables.set_to(learned):
+            self._train(self._experience(trajectory, log_probability))
+            return self._variables.read()
+
+    def _log_probability(self, learned: Values, trajectory: Trajectory) -> Array | None:
+        """Returns the log probabilities of the actions [n], if the agent learns from them."""
+        if getattr(self._info_spec, "log_probability", ()) == ():
+            return None
+        told: Array | None = getattr(trajectory.policy_info, "log_probability", None)
+        if told is not None:
+            return told
+        table = self.probabilities(learned, trajectory.observation)
+        return np.log(table[np.arange(len(table)), trajectory.action])
+
+    def _experience(
+        self, trajectory: Trajectory, log_probability: Array | None
+    ) -> tf_trajectory.Trajectory:
+        """Returns what the agent trains on: tensors [n, 1, ...]."""
+        specs = self._agent.time_step_spec
+        size = len(trajectory.action)
+        observation = first_time_step(self._agent.collect_policy, trajectory.observation)
+        action = tf.convert_to_tensor(trajectory.action, self._agent.action_spec.dtype)
+        reward = tf.nest.map_structure(_to_tensor, specs.reward, trajectory.reward)
+        experience = tf_trajectory.Trajectory(
+            step_type=tf.fill([size], StepType.FIRST),
+            observation=observation.observation,
+            action=action,
+            policy_info=self._info(observation.observation, action, log_probability),
+            next_step_type=tf.fill([size], StepType.LAST),
+            reward=reward,
+            discount=tf.zeros([size]),
+        )
+        if self._is_ranking:
+            experience = _with_shown_items(experience)
+        return tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], experience)
+
+    def _info(self, observation: Nest, action: tf.Tensor, log_probability: Array | None) -> Nest:
+        """Returns what the agent learns of its choice: zeros for what none learns from."""
+        if not self._info_spec:
+            return self._info_spec
+        info = tf.nest.map_structure(
+            lambda spec: tf.zeros([len(action), *spec.shape], spec.dtype), self._info_spec
+        )
+        if log_probability is not None:
+            info = info._replace(log_probability=tf.cast(log_probability, tf.float32))
+        if getattr(info, "chosen_arm_features", ()) != ():
+            features = tf.nest.map_structure(
+                lambda leaf: tf.gather(leaf, action, batch_dims=1), observation["per_arm"]
+            )
+            info = info._replace(chosen_arm_features=features)
+        return info
+
+
+class PyPolicyModel:
+    """Chooses by a `PyPolicy`, which keeps what it has and draws as it likes.
+
+    Args:
+        policy: chooses the actions.
+    """
+
+    initial: Values = ()
+    knows_probabilities = False
+
+    def __init__(self, policy: py_policy.PyPolicy) -> None:
+        _check_specs(policy)
+        self._policy = policy
+        self.num_actions = int(np.max(policy.action_spec.maximum)) + 1
+        self.action_shape: tuple[int, ...] = tuple(policy.action_spec.shape)
+        self.reward_spec: Nest = policy.time_step_spec.reward
+        self._observation_spec: Nest = policy.time_step_spec.observation
+
+    def act(self, rng: Rng, learned: Values, observation: Nest) -> Array:
+        """Returns the actions that the policy chooses, given the observation [n, ...]."""
+        size = len(tf.nest.flatten(observation)[0])
+        taken = map_structure(as_policy_takes_it, self._observation_spec, observation)
+        time_step = ts.restart(taken, batch_size=size, reward_spec=self.reward_spec)
+        state = self._policy.get_initial_state(size)
+        return np.asarray(self._policy.action(time_step, state).action)
+
+
+def _check_specs(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> None:
+    """Raises ValueError if a policy has a state, or actions that are no integers from 0 on."""
+    name = type(policy).__name__
+    if tf.nest.flatten(policy.policy_state_spec):
+        found = f"{name} has the policy state {short_repr(policy.policy_state_spec)}"
+        raise ValueError(f"{found}; expected a policy without one")
+    spec = policy.action_spec
+    is_integer = hasattr(spec, "maximum") and tf.as_dtype(spec.dtype).is_integer
+    if not is_integer or len(spec.shape) > 1 or np.any(spec.minimum != 0):
+        expected = "integers from 0 on, or slates of them"
+        raise ValueError(f"{name} has the action_spec {short_repr(spec)}; expected {expected}")
+
+
+def _check_masks(policy: tf_policy.TFPolicy) -> None:
+    """Raises ValueError if a policy that draws by itself does not see which actions it may."""
+    spec = policy.time_step_spec.observation
+    has_mask = isinstance(spec, dict) and "mask" in spec
+    if has_mask and policy.observation_and_action_constraint_splitter is None:
+        found = f"{type(policy).__name__} draws by itself, and its observation has a mask"
+        raise ValueError(f"{found}; expected an observation_and_action_constraint_splitter")
+
+
+def _nothing(policy: tf_policy.TFPolicy) -> Trajectory:
+    """Returns a trajectory of two rows in which everything is 0."""
+
+    def zeros(spec: tf.TensorSpec) -> Array:
+        return np.zeros((2, *spec.shape), spec.dtype.as_numpy_dtype)
+
+    first = np.zeros(2, np.int32)
+    return Trajectory(
+        step_type=first,
+        observation=tf.nest.map_structure(zeros, policy.time_step_spec.observation),
+        action=zeros(policy.action_spec),
+        policy_info=(),
+        next_step_type=first,
+        reward=tf.nest.map_structure(zeros, policy.time_step_spec.reward),
+        discount=np.zeros(2, np.float32),
+    )
+
+
+def _to_tensor(spec: tf.TensorSpec, leaf: Array) -> tf.Tensor:
+    return tf.convert_to_tensor(leaf, spec.dtype)
+
+
+def _with_shown_items(experience: tf_trajectory.Trajectory) -> tf_trajectory.Trajectory:
+    """Returns the experience as a `RankingAgent` takes it: with the items shown, in order."""
+    items = tf.nest.map_structure(
+        lambda leaf: tf.gather(leaf, experience.action, batch_dims=1),
+        experience.observation["per_arm"],
+    )
+    observation = {**experience.observation, "per_arm": items}
+    return experience._replace(observation=observation, action=(), policy_info=())

@@ -1,0 +1,38 @@
+"""Environments whose rewards depend on contexts or on features of arms."""
+
+from bandit_envs.environments.contexts.continuous import ContinuousBandit
+from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit
+from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments.contexts.neural_context import NeuralContextBandit
+from bandit_envs.environments.contexts.piecewise_linear import PiecewiseLinearBandit
+from bandit_envs.environments.contexts.ratings import PerArmRatingsBandit, RatingsBandit
+from bandit_envs.environments.contexts.stationary_stochastic import (
+    StationaryStochasticPyEnvironment,
+)
+from bandit_envs.environments.contexts.stationary_stochastic_per_arm import (
+    StationaryStochasticPerArmPyEnvironment,
+)
+from bandit_envs.environments.contexts.stationary_stochastic_structured import (
+    StationaryStochasticStructuredPyEnvironment,
+)
+from bandit_envs.environments.contexts.wheel import (
+    WheelPyEnvironment,
+    compute_optimal_action,
+    compute_optimal_reward,
+)
+
+__all__ = [
+    "ContinuousBandit",
+    "DriftingLinearBandit",
+    "LogisticContextBandit",
+    "NeuralContextBandit",
+    "PerArmRatingsBandit",
+    "PiecewiseLinearBandit",
+    "RatingsBandit",
+    "StationaryStochasticPerArmPyEnvironment",
+    "StationaryStochasticPyEnvironment",
+    "StationaryStochasticStructuredPyEnvironment",
+    "WheelPyEnvironment",
+    "compute_optimal_action",
+    "compute_optimal_reward",
+]

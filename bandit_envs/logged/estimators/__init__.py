@@ -1,0 +1,98 @@
+"""Off-policy estimators, and the sums, intervals and choices that they are made of."""
+
+from bandit_envs.logged.estimators.confidence_sequence import (
+    DRConfidenceSequence,
+    IPSConfidenceSequence,
+)
+from bandit_envs.logged.estimators.continuous import (
+    KernelDR,
+    KernelIPS,
+    SelfNormalizedKernelIPS,
+    actions_of,
+    cosine_kernel,
+    epanechnikov_kernel,
+    gaussian_kernel,
+    triangular_kernel,
+)
+from bandit_envs.logged.estimators.embeddings import (
+    ActionPosterior,
+    MarginalizedIPS,
+    SelfNormalizedMarginalizedIPS,
+    likelihoods_by_counts,
+    likelihoods_by_posterior,
+    likelihoods_of_embeddings,
+)
+from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, merge_sums
+from bandit_envs.logged.estimators.single_actions import (
+    DirectMethod,
+    DoublyRobust,
+    DRWithOptimisticShrinkage,
+    Estimator,
+    InversePropensityScoring,
+    ReplayMethod,
+    SelfNormalizedDR,
+    SelfNormalizedIPS,
+    SubGaussianDR,
+    SubGaussianIPS,
+    SwitchDR,
+)
+from bandit_envs.logged.estimators.slates import (
+    CascadeDR,
+    PseudoInverse,
+    RewardInteractionIPS,
+    SelfNormalizedRewardInteractionIPS,
+    SelfNormalizedSlateIndependentIPS,
+    SelfNormalizedSlateStandardIPS,
+    SlateEstimator,
+    SlateIndependentIPS,
+    SlateMoments,
+    SlateStandardIPS,
+)
+from bandit_envs.logged.estimators.streaming import estimate_batches
+from bandit_envs.logged.estimators.tuning import slope, tuned
+
+__all__ = [
+    "ActionPosterior",
+    "CascadeDR",
+    "DRConfidenceSequence",
+    "DRWithOptimisticShrinkage",
+    "DirectMethod",
+    "DoublyRobust",
+    "Estimate",
+    "EstimateSums",
+    "Estimator",
+    "IPSConfidenceSequence",
+    "InversePropensityScoring",
+    "KernelDR",
+    "KernelIPS",
+    "MarginalizedIPS",
+    "PseudoInverse",
+    "ReplayMethod",
+    "RewardInteractionIPS",
+    "SelfNormalizedDR",
+    "SelfNormalizedIPS",
+    "SelfNormalizedKernelIPS",
+    "SelfNormalizedMarginalizedIPS",
+    "SelfNormalizedRewardInteractionIPS",
+    "SelfNormalizedSlateIndependentIPS",
+    "SelfNormalizedSlateStandardIPS",
+    "SlateEstimator",
+    "SlateIndependentIPS",
+    "SlateMoments",
+    "SlateStandardIPS",
+    "SubGaussianDR",
+    "SubGaussianIPS",
+    "SwitchDR",
+    "actions_of",
+    "cosine_kernel",
+    "epanechnikov_kernel",
+    "estimate_batches",
+    "gaussian_kernel",
+    "likelihoods_by_counts",
+    "likelihoods_by_posterior",
+    "likelihoods_of_embeddings",
+    "merge_sums",
+    "slope",
+    "triangular_kernel",
+    "tuned",
+]

@@ -1,0 +1,215 @@
+"""Off-policy estimators for many actions that share features: marginalized importance weights.
+
+An action a has an embedding e, drawn from p(e | a), through which alone it affects the reward. Then
+an action's weight is replaced by that of its embedding,
+
+    w(x, e) = sum_a pi(a | x) p(e | a) / sum_a pi_b(a | x) p(e | a)
+
+where pi is the policy and pi_b the logging policy. It varies less.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bandit_envs.arrays import Floats, check_array
+from bandit_envs.base.checks import short_repr
+from bandit_envs.logged.columns import (
+    as_column,
+    check_distributions,
+    check_each,
+    check_reward_range,
+)
+from bandit_envs.logged.estimators.estimate import Estimate, Terms
+from bandit_envs.logged.features import flat_features_of
+from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.policies.scikit_learn.model import name_estimator
+
+
+class MarginalizedIPS:
+    """Averages rewards with the weights of the embeddings of actions: mean(w(x, e) r).
+
+    It is unbiased if actions affect rewards through their embeddings only, and each embedding that
+    the policy may take was logged.
+
+    Source: Saito & Joachims, Off-policy evaluation for large action spaces via embeddings (2022).
+
+    >>> import warnings
+    >>> table = np.full((4, 3), [0.2, 0.2, 0.6])
+    >>> log = BanditLog(
+    ...     np.ones((4, 1)), [0, 1, 2, 2], [1.0, 1.0, 0.0, 0.0], [0.2, 0.2, 0.6, 0.6],
+    ...     action_probabilities=table,
+    ... )
+    >>> laws = [[[1], [0]], [[1], [0]], [[0], [1]]]  # actions 0 and 1 share an embedding
+    >>> likelihoods = likelihoods_of_embeddings([[0], [0], [1], [1]], laws)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # of a log so small
+    ...     estimate = MarginalizedIPS().estimate(log, np.full((4, 3), 1 / 3), likelihoods)
+    >>> round(estimate.value, 4)
+    0.8333
+    """
+
+    self_normalised: ClassVar[bool] = False
+    """Whether it divides by the mean weight."""
+
+    def estimate(
+        self, log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike
+    ) -> Estimate:
+        """Estimates the mean reward that a policy would have earned.
+
+        Args:
+            log: n logged decisions, at least two, with `action_probabilities`.
+            probabilities: [n, K], the policy's probabilities of all actions.
+            likelihoods: [n, K], p(e_i | a) of the embedding of each row under all actions, or a
+                multiple in each row: what `likelihoods_of_embeddings` or
+                `likelihoods_by_posterior` returns.
+
+        Warns:
+            UserWarning: the effective sample size is below 100, or the mean weight is not near 1.
+        """
+        terms = self.terms(log, probabilities, likelihoods)
+        return terms.sums().estimate([terms], stacklevel=3)
+
+    def terms(self, log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike) -> Terms:
+        """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
+        if log.action_probabilities is None:
+            raise ValueError("log has no action_probabilities; its marginal weights need them")
+        shape = (len(log), log.num_actions)
+        policy = as_column("probabilities", probabilities)
+        check_array("probabilities has", policy, shape)
+        check_distributions("probabilities", policy)
+        table = as_column("likelihoods", likelihoods)
+        check_array("likelihoods has", table, shape)
+        check_each("likelihoods", table, table >= 0.0, "at least 0")
+        logged = np.einsum("nk,nk->n", log.action_probabilities, table)
+        expected = "above 0, as an action with such an embedding was logged"
+        check_each("the likelihood of the logging policy", logged, logged > 0.0, expected)
+        weights = np.einsum("nk,nk->n", policy, table) / logged
+        weighted = check_reward_range("the weighted reward", weights * log.reward)
+        return Terms(
+            direct=np.zeros(len(log)),
+            weighted=weighted,
+            weights=weights[np.newaxis],
+            normaliser=weights if self.self_normalised else None,
+            estimator=type(self).__name__,
+        )
+
+
+class SelfNormalizedMarginalizedIPS(MarginalizedIPS):
+    """Divides `MarginalizedIPS` by the sum of its weights: sum(w r) / sum(w).
+
+    Where `MarginalizedIPS` is unbiased, its bias vanishes as the log grows.
+
+    Source: as for `MarginalizedIPS`.
+    """
+
+    self_normalised = True
+
+
+def likelihoods_of_embeddings(embedding: ArrayLike, category_probabilities: ArrayLike) -> Floats:
+    """Returns p(e_i | a) of embeddings whose dimensions are independent given the action: [n, K].
+
+    Args:
+        embedding: [n, D], the category in each dimension, from 0 to C - 1.
+        category_probabilities: [K, C, D], of each category in each dimension, under each action.
+    """
+    tables = as_column("category_probabilities", category_probabilities, ndim=3)
+    _, num_categories, num_dimensions = tables.shape
+    categories = as_column("embedding", embedding, "iu", np.int64)
+    check_array("embedding has", categories, (len(categories), num_dimensions))
+    is_category = (categories >= 0) & (categories < num_categories)
+    check_each("embedding", categories, is_category, f"0 to {num_categories - 1}")
+    likelihoods: Floats = np.ones((len(categories), len(tables)))
+    for dimension in range(num_dimensions):
+        likelihoods *= tables[:, categories[:, dimension], dimension].T
+    return np.asarray(likelihoods)
+
+
+def likelihoods_by_counts(log: BanditLog) -> Floats:
+    """Returns the shares of the rows of each action that have the embeddings e_i: [n, K].
+
+    They estimate p(e_i | a), and are exact if each action has one embedding. Embeddings must not
+    depend on the context. Actions that were never logged get 0; a policy that takes them has a mean
+    weight below 1.
+
+    Args:
+        log: n decisions, with `embedding`.
+    """
+    embedding = _embedding_of(log)
+    _, kind = np.unique(embedding, axis=0, return_inverse=True)  # [n, 1] in NumPy 2.0 only
+    kind = kind.reshape(len(log))
+    counts = np.zeros((int(kind.max(initial=-1)) + 1, log.num_actions))
+    np.add.at(counts, (kind, log.action), 1.0)
+    shares = counts / np.maximum(counts.sum(axis=0), 1.0)
+    return np.asarray(shares[kind])
+
+
+class ActionPosterior:
+    """Estimates p(a | x, e) by a classifier of the logged actions, for `likelihoods_by_posterior`.
+
+    Its features are the observation's, flattened, and for each dimension of the embedding which
+    category it is, but for the first. Actions that were never logged get 0.
+
+    It learns from the rows that it predicts. A classifier that overfits then makes weights more
+    like those of `InversePropensityScoring`, which vary more but are not biased. Predictions of
+    other rows would bias the estimate by their errors, which propensities divide. Prefer
+    `likelihoods_by_counts` where embeddings do not depend on the context, and else
+    `SelfNormalizedMarginalizedIPS`, which such errors harm less.
+
+    Args:
+        model: a classifier of scikit-learn, with `predict_proba`.
+
+    Source: Saito & Joachims, Off-policy evaluation for large action spaces via embeddings (2022).
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not hasattr(model, "predict_proba"):
+            raise TypeError(f"model is {short_repr(model)}; expected one with predict_proba")
+        self._model = model
+
+    def predict(self, log: BanditLog) -> Floats:
+        """Returns p(a | x_i, e_i) of every action: [n, K]; the log needs an `embedding`."""
+        size = len(require_numbered_actions(log))
+        is_category = [_indicators(column) for column in _embedding_of(log).T]
+        features = np.concatenate([flat_features_of(log), *is_category], axis=1)
+        model = copy.deepcopy(self._model)
+        table = np.zeros((size, log.num_actions))
+        with name_estimator(model, "learn and predict", size):
+            model.fit(features, log.action)
+            table[:, model.classes_] = model.predict_proba(features)
+        return table
+
+
+def _embedding_of(log: BanditLog) -> NDArray[np.int64]:
+    """Returns the embeddings of a log: [n, D]."""
+    if log.embedding is None:
+        raise ValueError("log has no embedding; expected the categories of the actions, [n, D]")
+    return log.embedding
+
+
+def _indicators(categories: NDArray[np.int64]) -> Floats:
+    """Returns which category a row has of all but the first: [n, C - 1]."""
+    known = np.unique(categories)
+    return np.asarray(categories[:, np.newaxis] == known[1:], np.float64)
+
+
+def likelihoods_by_posterior(log: BanditLog, posterior: ArrayLike) -> Floats:
+    """Returns multiples of p(e_i | a), by Bayes' rule: [n, K].
+
+    Args:
+        log: n logged decisions, with `action_probabilities`.
+        posterior: [n, K], p(a | x_i, e_i), such as `ActionPosterior` predicts from contexts and
+            embeddings.
+    """
+    if log.action_probabilities is None:
+        raise ValueError("log has no action_probabilities; Bayes' rule needs them")
+    table = as_column("posterior", posterior)
+    check_array("posterior has", table, (len(log), log.num_actions))
+    check_distributions("posterior", table)
+    prior = log.action_probabilities
+    multiples: Floats = np.divide(table, prior, out=np.zeros_like(table), where=prior > 0.0)
+    return multiples

@@ -1,0 +1,358 @@
+"""Off-policy estimators: what another policy would have earned, from logged data.
+
+With logged actions a_i, rewards r_i and propensities p_i, the policy's probabilities pi, predicted
+rewards q and weights w_i = pi(a_i | x_i) / p_i, every estimator is of the form
+
+    value = mean(sum_a pi(a | x_i) q(x_i, a)) + mean(v_i (r_i - q(x_i, a_i))) / mean(n_i)
+
+where v_i is w_i, or w_i changed; q is 0 for estimators without a reward model; and n_i is v_i for
+self-normalised estimators, and 1 for the others.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandit_envs.arrays import Array, Floats, as_numbers
+from bandit_envs.base.checks import check_number
+from bandit_envs.logged.columns import check_distributions, check_reward_range
+from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
+from bandit_envs.logged.estimators.sums import ActionSums
+from bandit_envs.logged.log import BanditLog, require_numbered_actions
+
+ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
+SMALLEST = 1e-200  # replaces a shrinkage of 0, to avoid a division by zero
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimator(abc.ABC):
+    """Estimates the value of a policy from its action probabilities on a log.
+
+    A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
+    q, `needs_predictions`; and whether it divides by the mean of the changed weights,
+    `self_normalised`.
+    """
+
+    needs_predictions: ClassVar[bool] = False
+    self_normalised: ClassVar[bool] = False
+
+    def estimate(
+        self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
+    ) -> Estimate:
+        """Estimates the mean reward that a policy would have earned.
+
+        Args:
+            log: n logged decisions, at least two.
+            probabilities: [n, K], the policy's probabilities of all actions.
+            predicted_rewards: [n, K], for estimators with a reward model.
+
+        Warns:
+            UserWarning: the effective sample size is below 100, the mean weight is not near 1, the
+                policy takes an action that was never logged, or changed weights bias the estimate.
+        """
+        terms = self.terms(log, probabilities, predicted_rewards)
+        return terms.sums().estimate([terms], stacklevel=3)
+
+    def sums(
+        self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
+    ) -> EstimateSums:
+        """Returns the sums of a part of a log, which merge with those of other parts.
+
+        Args:
+            log: any number of logged decisions.
+            probabilities: [n, K], as for `estimate`.
+            predicted_rewards: [n, K], as for `estimate`.
+
+        >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
+        >>> policy = np.full((900, 2), 0.5)
+        >>> first = InversePropensityScoring().sums(log[:300], policy[:300])
+        >>> rest = InversePropensityScoring().sums(log[300:], policy[300:])
+        >>> round(first.merge(rest).estimate().value, 4)
+        0.6667
+        """
+        return self.terms(log, probabilities, predicted_rewards).sums()
+
+    def terms(
+        self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
+    ) -> Terms:
+        """Returns what each row adds to the estimate.
+
+        Args:
+            log: any number of logged decisions.
+            probabilities: [n, K], as for `estimate`.
+            predicted_rewards: [n, K], as for `estimate`.
+        """
+        if self.needs_predictions and predicted_rewards is None:
+            raise ValueError(f"{type(self).__name__} needs predicted_rewards")
+        predicted = predicted_rewards if self.needs_predictions else None
+        rows = weigh_rows(log, probabilities, predicted)
+        changed = self._change(rows.weights, rows.probability)
+        weighted = changed * rows.residual
+        weights = rows.weights[np.newaxis]  # of one slot
+        actions = _find_actions(log, np.asarray(probabilities))
+        left_out = None
+        if not self.self_normalised:
+            left_out = rows.weights * rows.residual - weighted
+        return Terms(
+            direct=rows.direct,
+            weighted=weighted,
+            weights=weights,
+            normaliser=changed if self.self_normalised else None,
+            left_out=left_out,
+            actions=actions,
+            estimator=repr(self),
+        )
+
+    @abc.abstractmethod
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        """Returns the weights [n] to use, given w and the probability of the logged action."""
+
+
+class ReplayMethod(Estimator):
+    """The mean reward of the rows whose action a deterministic policy would have taken.
+
+    It is unbiased if the logging policy was uniform; else it is biased towards the contexts where
+    the log has the policy's actions often.
+
+    Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
+    """
+
+    self_normalised = True
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        if not np.isin(probability, (0.0, 1.0)).all():
+            raise ValueError("probabilities are not all 0 or 1; expected a deterministic policy")
+        return probability
+
+
+@dataclasses.dataclass(frozen=True)
+class InversePropensityScoring(Estimator):
+    """Averages weighted rewards: mean(min(w, max_weight) r).
+
+    Args:
+        max_weight: larger weights are cut to it, which makes the estimate too low for rewards
+            above 0. By default, no weight is cut, and the estimate is unbiased.
+
+    Source: Horvitz & Thompson (1952); Strehl et al., Learning from logged exploration data (2010).
+    """
+
+    max_weight: float = math.inf
+
+    def __post_init__(self) -> None:
+        _check_limit("max_weight", self.max_weight)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return np.minimum(weights, self.max_weight)
+
+
+class SelfNormalizedIPS(Estimator):
+    """Divides by the sum of the weights: sum(w r) / sum(w).
+
+    It is biased in short logs; the bias vanishes as the log grows.
+
+    Source: Swaminathan & Joachims, The self-normalized estimator (2015).
+    """
+
+    self_normalised = True
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return weights
+
+
+class DirectMethod(Estimator):
+    """Averages the predictions alone: mean(sum_a pi(a | x) q(x, a)).
+
+    It is as biased as the predictions.
+
+    Source: Beygelzimer & Langford, The offset tree (2009).
+    """
+
+    needs_predictions = True
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return np.zeros_like(weights)
+
+
+@dataclasses.dataclass(frozen=True)
+class DoublyRobust(Estimator):
+    """Corrects predictions: mean(sum_a pi(a | x) q(x, a) + min(w, max_weight) (r - q)).
+
+    Without clipping, it is unbiased if the propensities or the predictions are right. With
+    clipping, it is unbiased only if the predictions are.
+
+    Args:
+        max_weight: larger weights are clipped to this value, at least 0. By default, no weight is
+            clipped.
+
+    Source: Dudik, Langford & Li, Doubly robust policy evaluation and learning (2011).
+    """
+
+    needs_predictions = True
+    max_weight: float = math.inf
+
+    def __post_init__(self) -> None:
+        _check_limit("max_weight", self.max_weight)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return np.minimum(weights, self.max_weight)
+
+
+class SelfNormalizedDR(Estimator):
+    """Divides corrections by weights: mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
+
+    It is biased in short logs; the bias vanishes as the log grows.
+
+    Source: Kallus & Uehara, Intrinsically efficient off-policy evaluation (2019).
+    """
+
+    needs_predictions = True
+    self_normalised = True
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return weights
+
+
+@dataclasses.dataclass(frozen=True)
+class SwitchDR(Estimator):
+    """Doubly robust, but with predictions alone where w > threshold.
+
+    There it is as biased as the predictions are. There is a warning if that is more than noise.
+
+    Args:
+        threshold: the largest weight that is used. By default, all are.
+
+    Source: Wang, Agarwal & Dudik, Optimal and adaptive off-policy evaluation (2017).
+    """
+
+    needs_predictions = True
+    threshold: float = math.inf
+
+    def __post_init__(self) -> None:
+        _check_limit("threshold", self.threshold)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return np.where(weights <= self.threshold, weights, 0.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class DRWithOptimisticShrinkage(Estimator):
+    """Doubly robust with the weights shrinkage w / (w^2 + shrinkage).
+
+    The smaller the weights become, the more it is biased as the predictions are. There is a warning
+    if that is more than noise.
+
+    Args:
+        shrinkage: at least 0; 0 gives the direct method, infinity gives `DoublyRobust`.
+
+    Source: Su et al., Doubly robust off-policy evaluation with shrinkage (2020).
+    """
+
+    needs_predictions = True
+    shrinkage: float = math.inf
+
+    def __post_init__(self) -> None:
+        _check_limit("shrinkage", self.shrinkage)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        shrinkage = max(self.shrinkage, SMALLEST)
+        return np.asarray(weights / (1.0 + weights**2 / shrinkage))
+
+
+@dataclasses.dataclass(frozen=True)
+class SubGaussianIPS(Estimator):
+    """Inverse propensity scoring with the weights w / (1 - shrinkage + shrinkage w).
+
+    It is biased towards the mean reward of the log, the more the larger the shrinkage is. There is
+    a warning if that is more than noise.
+
+    Args:
+        shrinkage: from 0, which changes nothing, to 1, which makes all weights 1.
+
+    Source: Metelli, Russo & Restelli, Subgaussian and differentiable importance sampling (2021).
+    """
+
+    shrinkage: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number("shrinkage", self.shrinkage, 0.0, 1.0)
+
+    def _change(self, weights: Floats, probability: Floats) -> Floats:
+        denominator = 1.0 - self.shrinkage + self.shrinkage * weights
+        return np.divide(weights, denominator, out=np.zeros_like(weights), where=weights > 0.0)
+
+
+class SubGaussianDR(SubGaussianIPS):
+    """Doubly robust with the weights of `SubGaussianIPS`, from the same source.
+
+    It is biased as the predictions are, where weights become smaller.
+    """
+
+    needs_predictions = True
+
+
+class WeighedRows(NamedTuple):
+    """What estimators know of n rows: arrays [n]."""
+
+    probability: Floats  # of the logged action under the policy
+    weights: Floats  # that probability / propensity
+    direct: Floats  # sum_a pi(a | x) q(x, a)
+    residual: Floats  # r - q(x, a), for the logged action
+
+
+def weigh_rows(
+    log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
+) -> WeighedRows:
+    """Returns what estimators know of the rows, from tables [n, K]; without predictions, q is 0."""
+    table = _as_table("probabilities", probabilities, log)
+    predicted = None
+    if predicted_rewards is not None:
+        predicted = _as_table("predicted_rewards", predicted_rewards, log)
+    size = len(log)
+    probability = np.empty(size)
+    direct = np.zeros(size)
+    residual = log.reward
+    if predicted is not None:
+        residual = residual.copy()
+    for start in range(0, size, ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
+        chances = np.ascontiguousarray(table[rows], np.float64)
+        logged = (np.arange(len(chances)), log.action[rows])
+        check_distributions("probabilities", chances, start)
+        probability[rows] = chances[logged]
+        if predicted is not None:
+            means = np.ascontiguousarray(predicted[rows], np.float64)
+            direct[rows] = np.einsum("nk,nk->n", chances, means)
+            check_reward_range("the mean of predicted_rewards", direct[rows], start)
+            residual[rows] -= means[logged]
+    return WeighedRows(probability, probability / log.propensity, direct, residual)
+
+
+def _find_actions(log: BanditLog, table: Array) -> ActionSums:
+    """Returns which actions a log has, and which of the others a policy takes."""
+    logged = np.bincount(log.action, minlength=log.num_actions) > 0
+    others = np.flatnonzero(~logged)
+    taken = np.zeros(log.num_actions, np.bool_)
+    taken[others] = table[:, others].any(axis=0)
+    return ActionSums(logged, taken)
+
+
+def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:
+    """Returns an array of numbers [n, K]."""
+    table = as_numbers(f"{name} is", value)
+    num_actions = require_numbered_actions(log).num_actions
+    shape = (len(log), num_actions)
+    if table.shape != shape:
+        raise ValueError(f"{name} has shape {table.shape}; expected {shape}")
+    return table
+
+
+def _check_limit(name: str, value: float) -> None:
+    """Raises an error if a parameter is not a number from 0 to infinity."""
+    if value != math.inf:
+        check_number(name, value, 0.0)

@@ -1,0 +1,19 @@
+"""Logs in files and folders, and as other libraries write them."""
+
+from bandit_envs.logged.files.dsjson import read_dsjson, write_dsjson
+from bandit_envs.logged.files.frames import from_frame, to_frame
+from bandit_envs.logged.files.log_files import read_log, write_log
+from bandit_envs.logged.files.obp import from_obp, to_obp
+from bandit_envs.logged.files.scan import scan_log
+
+__all__ = [
+    "from_frame",
+    "from_obp",
+    "read_dsjson",
+    "read_log",
+    "scan_log",
+    "to_frame",
+    "to_obp",
+    "write_dsjson",
+    "write_log",
+]

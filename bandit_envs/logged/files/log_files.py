@@ -1,0 +1,195 @@
+"""Logs in files: .npz, .csv and .parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bandit_envs.base.saving import atomic_write, load_state, save_state
+from bandit_envs.datasets.folders import (
+    TABLE_SUFFIXES,
+    ends_with,
+    find_parts,
+    is_parquet,
+    refuse_changes,
+)
+from bandit_envs.datasets.tables import (
+    errors_that_name,
+    import_extra,
+    read_csv,
+    read_first_line,
+)
+from bandit_envs.logged.files.frames import KEY, to_frame
+from bandit_envs.logged.files.tables import (
+    Layout,
+    find_text_columns,
+    join_columns,
+    join_frame,
+    split_log,
+)
+from bandit_envs.logged.log import BanditLog, concatenate
+
+ARCHIVE = ".npz"
+LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
+"""How the names of logs end that `read_log` reads, in capitals or not."""
+
+WRITTEN_SUFFIXES = (ARCHIVE, ".csv", ".parquet")
+"""How the names of logs end that `write_log` writes."""
+
+NOT_WRITTEN = (
+    "write_log did not write it; scan_log and from_frame read tables whose features are named"
+)
+
+
+def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
+    """Writes a log to a file whose suffix says the format: .npz, .csv, or .parquet.
+
+    The last two need pandas and pyarrow. Texts are written as they are, to be read again: a
+    spreadsheet takes one that begins with "=" in a CSV file for a formula.
+
+    Raises:
+        TypeError: the format cannot hold a column, which the message names; .npz holds them all.
+        ValueError: the suffix is another, or two columns would have the same name.
+    """
+    file = Path(path)
+    suffix = ends_with(check_suffix(file, WRITTEN_SUFFIXES).name, WRITTEN_SUFFIXES)
+    if suffix == ARCHIVE:
+        _write_npz(file, log)
+    elif suffix == ".csv":
+        _write_csv(file, log)
+    else:
+        _write_parquet(file, log)
+
+
+def read_log(path: str | os.PathLike[str], only: str | None = None) -> BanditLog:
+    """Reads what `write_log` wrote, or all such files in a folder, in the order of their names.
+
+    Nothing is unpickled. CSV may be compressed.
+
+    Args:
+        path: of the file or folder; files may be in folders inside it.
+        only: a pattern, such as `*.npz`, of the files of a folder that are read. By default, a file
+            that is no log is an error, unless its name begins with "." or "_".
+
+    Raises:
+        ValueError: a file is damaged, or changes while it is read; the message names it and the
+            column.
+    """
+    file = Path(path)
+    if not file.is_dir():
+        check_suffix(file)
+    parts = find_parts(file, LOG_SUFFIXES, only).found
+    logs: list[BanditLog] = []
+    for part in parts:
+        with errors_that_name(part.name), refuse_changes(part):
+            logs.append(read_file(part.file))
+            concatenate([logs[0][:0], logs[-1][:0]])  # an error if their columns differ
+    return logs[0] if len(logs) == 1 else concatenate(logs)  # which is of native byte order
+
+
+def read_file(file: Path) -> BanditLog:
+    """Reads a file that `write_log` wrote; its errors do not name it."""
+    if is_archive(file.name):
+        content = load_state(file)
+        if not isinstance(content, dict) or not isinstance(content.get(KEY), dict):
+            raise ValueError("it does not hold a log")
+        return _make_log(content[KEY])
+    return _read_parquet(file) if is_parquet(file) else _read_csv(file)
+
+
+def _make_log(columns: dict[str, Any]) -> BanditLog:
+    """Returns the log of the columns in an archive; ValueError if they are not those of a log."""
+    for name in ("observation", "action", "reward", "propensity"):
+        if name not in columns:
+            raise ValueError(f"it has no column {name!r}")
+    return BanditLog(**columns)
+
+
+def is_archive(name: str) -> bool:
+    """Whether the name of a file is that of NumPy's archives."""
+    return bool(ends_with(name, [ARCHIVE]))
+
+
+def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
+    """Returns a file; ValueError if it has none of the suffixes of logs."""
+    if not ends_with(file.name, suffixes):
+        raise ValueError(f"path is {file}; expected a name that ends in {', '.join(suffixes)}")
+    return file
+
+
+def read_csv_layout(file: Path) -> Layout:
+    """Returns the layout in the first line of a CSV file that `write_log` wrote."""
+    first = read_first_line(file)
+    if not first.startswith("# {"):
+        raise ValueError(NOT_WRITTEN)
+    layout: Layout = json.loads(first[2:])
+    return layout
+
+
+def csv_options(layout: Layout) -> dict[str, Any]:
+    """Returns the options with which pandas reads a CSV file that has a layout."""
+    texts = dict.fromkeys(find_text_columns(layout), str)
+    return {"skiprows": 1, "dtype": texts, "na_filter": False}
+
+
+def read_parquet_layout(file: Path) -> Layout:
+    """Returns the layout in the metadata of a Parquet file that `write_log` wrote."""
+    import_extra("pyarrow", "logged")
+    from pyarrow import parquet  # noqa: PLC0415
+
+    metadata = parquet.read_metadata(file).metadata or {}
+    if KEY.encode() not in metadata:
+        raise ValueError(NOT_WRITTEN)
+    layout: Layout = json.loads(metadata[KEY.encode()])
+    return layout
+
+
+def _write_npz(file: Path, log: BanditLog) -> None:
+    content = {"num_actions": log.num_actions, "observation": log.observation, **log.columns()}
+    save_state(file, {KEY: content})
+
+
+def _write_csv(file: Path, log: BanditLog) -> None:
+    """Writes the layout as a comment, and the table below it."""
+    frame = to_frame(log)
+    for name in find_text_columns(frame.attrs[KEY]):
+        if any("\0" in text for text in frame[name]):  # it would end the text
+            problem = f"{name} has a string with NUL, which .csv cannot hold"
+            raise ValueError(f"{problem}; .npz and .parquet can")
+    layout = json.dumps(frame.attrs[KEY])
+    table = frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    atomic_write(file, [f"# {layout}\n{table}".encode()])
+
+
+def _read_csv(file: Path) -> BanditLog:
+    layout = read_csv_layout(file)
+    return join_frame(layout, read_csv(file, csv_options(layout)))
+
+
+def _write_parquet(file: Path, log: BanditLog) -> None:
+    import_extra("pyarrow", "logged")
+    from pyarrow import Table, parquet  # noqa: PLC0415
+
+    layout, columns = split_log(log)
+    # pyarrow cuts the strings of NumPy's arrays at the first NUL, but not Python's.
+    values: dict[str, Any] = {
+        name: column.tolist() if column.dtype.kind == "U" else column
+        for name, column in columns.items()
+    }
+    buffer = io.BytesIO()
+    parquet.write_table(Table.from_pydict(values, metadata={KEY: json.dumps(layout)}), buffer)
+    atomic_write(file, [buffer.getvalue()])
+
+
+def _read_parquet(file: Path) -> BanditLog:
+    import_extra("pyarrow", "logged")
+    from pyarrow import parquet  # noqa: PLC0415
+
+    layout = read_parquet_layout(file)
+    table = parquet.read_table(io.BytesIO(file.read_bytes()))
+    return join_columns(layout, {name: table[name].to_numpy() for name in table.column_names})

@@ -1,0 +1,357 @@
+"""Logs of any size, in batches: from a file, or from a folder of files."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.base.checks import as_list, check_integer
+from bandit_envs.datasets.folders import (
+    NAMED,
+    TABLE_SUFFIXES,
+    Part,
+    Parts,
+    find_parts,
+    is_parquet,
+    refuse_changes,
+)
+from bandit_envs.datasets.tables import errors_that_name
+from bandit_envs.logged.files.frame_batches import scan_csv, scan_frames, scan_parquet
+from bandit_envs.logged.files.frames import (
+    check_roles,
+    check_smallest_action,
+    from_frame,
+    read_integers,
+)
+from bandit_envs.logged.files.log_files import (
+    LOG_SUFFIXES,
+    check_suffix,
+    csv_options,
+    is_archive,
+    read_csv_layout,
+    read_file,
+    read_parquet_layout,
+)
+from bandit_envs.logged.files.missing import MissingValues
+from bandit_envs.logged.files.tables import join_frame, split_log
+from bandit_envs.logged.files.times import TimesOfRows, count_rows_by_time
+from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.summary import LogRows
+
+BATCH_ROWS = 65_536
+MANY_ACTIONS = 1000
+"""The most actions that a log can have of which it has no row."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableColumns:
+    """Which columns of a user's table are those of a log, as for `from_frame`."""
+
+    action: str
+    reward: str
+    propensity: str
+    features: Sequence[str]
+    time: str | None = None
+    embedding: Sequence[str] = ()
+
+    def names(self) -> list[str]:
+        """Returns the names of all columns, each once."""
+        times = [] if self.time is None else [self.time]
+        names = [self.action, self.reward, self.propensity, *self.features, *self.embedding]
+        return list(dict.fromkeys(names + times))
+
+
+def scan_log(
+    path: str | os.PathLike[str],
+    batch_rows: int = BATCH_ROWS,
+    *,
+    action: str = "action",
+    reward: str = "reward",
+    propensity: str = "propensity",
+    features: str | Sequence[str] | None = None,
+    num_actions: int | None = None,
+    drop_missing: bool = False,
+    time: str | None = None,
+    embedding: str | Sequence[str] = (),
+    only: str | None = None,
+) -> WrittenScan | TableScan:
+    """Returns an iterable over the batches of a log.
+
+    CSV and Parquet files are read one batch at a time; each npz file is read whole.
+
+    Args:
+        path: a file that `write_log` wrote; or, with `features`, any CSV or Parquet file; or a
+            folder of such files, also in folders inside it, which are taken in the order of their
+            names. Names of folders such as day=2, as pandas and Hive write them, are columns of a
+            table; where they are numbers, these say the order.
+        batch_rows: the most rows of a batch. The last batch of a file may have fewer.
+        action: the column of the actions, as for `from_frame`.
+        reward: the column of the rewards.
+        propensity: the column of the propensities.
+        features: the columns of the observation; None for what `write_log` wrote. Of Parquet files,
+            no other columns are read.
+        num_actions: the number of actions of a table. By default, an extra pass over the table
+            finds the largest action.
+        drop_missing: whether to drop rows of a table with missing values. By default, they raise a
+            ValueError that counts them.
+        time: a column that no batch has. `earlier, later = scan.split("2024-12-31")` cuts the log
+            there.
+        embedding: the columns of the categories of the action, as for `from_frame`.
+        only: a pattern, such as `*.csv` or `day=2/*`, of the files of a folder that are read. By
+            default, a file that is no log is an error, unless its name begins with "." or "_".
+
+    Raises:
+        ValueError: there is no log, or a folder has other files; or, while batches are read, a file
+            is damaged or changes, or its columns are not those of the first. The message names the
+            file.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from bandit_envs.logged import write_log
+    >>> log = BanditLog(np.ones((5, 1)), [0, 1, 0, 1, 1], [1.0] * 5, [0.5] * 5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_log(f"{folder}/part-0.npz", log)
+    ...     [len(batch) for batch in scan_log(folder, batch_rows=2)]
+    [2, 2, 1]
+    """
+    check_integer("batch_rows", batch_rows, minimum=1)
+    if features is None:
+        if not Path(path).is_dir() and Path(path).exists():
+            check_suffix(Path(path))
+        return WrittenScan(find_parts(Path(path), LOG_SUFFIXES, only), batch_rows, time)
+    check_roles([action, reward, propensity], as_list(features))
+    if num_actions is not None:
+        check_integer("num_actions", num_actions, minimum=1)
+    parts = find_parts(Path(path), TABLE_SUFFIXES, only)
+    columns = TableColumns(action, reward, propensity, as_list(features), time, as_list(embedding))
+    return TableScan(parts, columns, batch_rows, num_actions, drop_missing)
+
+
+class Scan(abc.ABC):
+    """A log in files. Every loop over its batches reads the files anew."""
+
+    @abc.abstractmethod
+    def __iter__(self) -> Iterator[BanditLog]:
+        """Yields the batches."""
+
+    @abc.abstractmethod
+    def scan_part(self, part: Part) -> Iterator[BanditLog]:
+        """Yields the batches of one of the files."""
+
+    def split(self, limit: str) -> tuple[LogRows, LogRows]:
+        """Returns the rows with a time below a limit, and the later ones, in batches.
+
+        Args:
+            limit: a number if the times are numbers, and else as they are written: dates as in
+                2024-12-31, and strings as they are sorted.
+
+        Raises:
+            ValueError: the scan has no `time`; or the limit is not of the kind of the times; or a
+                row below it comes after one that is not.
+        """
+        name = self._time_column()
+        if name is None:
+            raise ValueError("the scan has no column of times; expected scan_log(..., time=COLUMN)")
+        before, after = count_rows_by_time(name, limit, self._scan_times(name))
+        return LogRows(self, 0, before), LogRows(self, before, before + after)
+
+    @abc.abstractmethod
+    def _time_column(self) -> str | None:
+        """Returns the name of the column of times."""
+
+    @abc.abstractmethod
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        """Yields the times, which a column has, of the rows that the batches have."""
+
+
+@dataclasses.dataclass(frozen=True)
+class WrittenScan(Scan):
+    """A log in files that `write_log` wrote.
+
+    Args:
+        parts: the files, in order.
+        batch_rows: the most rows of a batch.
+        time: the column of times, named as `to_frame` names it, such as "step"; or a key of the
+            folders.
+    """
+
+    parts: Parts
+    batch_rows: int = BATCH_ROWS
+    time: str | None = None
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        first: BanditLog | None = None
+        for part in self.parts.found:
+            for batch in self.scan_part(part):
+                with errors_that_name(part.name):
+                    first = batch[:0] if first is None else first
+                    concatenate([first, batch[:0]])  # an error if their columns differ
+                yield batch
+
+    def scan_part(self, part: Part) -> Iterator[BanditLog]:
+        with errors_that_name(part.name), refuse_changes(part):
+            yield from _scan_written(part.file, self.batch_rows)
+
+    def _time_column(self) -> str | None:
+        return self.time
+
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        for part in self.parts.found:
+            first_row = 0
+            for batch in self.scan_part(part):
+                _, columns = split_log(batch)
+                for key, value in part.keys.items():
+                    columns[key] = np.array([value] * len(batch))
+                if name not in columns:
+                    known = list(columns)[:20]
+                    raise ValueError(f"the log has no column {name!r}; it has {known}")
+                place = functools.partial(_place_of_row, part.name, first_row)
+                yield TimesOfRows(columns[name], place)
+                first_row += len(batch)
+
+
+@dataclasses.dataclass(frozen=True)
+class TableScan(Scan):
+    """A log in users' tables.
+
+    Args:
+        parts: the files, in order; CSV or Parquet.
+        columns: which columns are those of a log.
+        batch_rows: the most rows of a batch.
+        num_actions: by default, the files are read once to find the largest action.
+        drop_missing: whether rows that miss values are left out; by default, they are an error.
+    """
+
+    parts: Parts
+    columns: TableColumns
+    batch_rows: int = BATCH_ROWS
+    num_actions: int | None = None
+    drop_missing: bool = False
+
+    def __post_init__(self) -> None:
+        """Finds the number of actions."""
+        if self.num_actions is None:
+            object.__setattr__(self, "num_actions", self._count_actions())
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        for part in self.parts.found:
+            yield from self.scan_part(part)
+
+    def scan_part(self, part: Part) -> Iterator[BanditLog]:
+        for frame in self._scan_frames(part, self.columns.names()):
+            yield self._make_batch(part, frame)
+
+    def _make_batch(self, part: Part, frame: Any) -> BanditLog:
+        """Returns the log of some rows of a file; ValueError if values are missing or wrong."""
+        complete = self._drop_missing(frame)
+        with errors_that_name(part.name):
+            return from_frame(
+                complete,
+                action=self.columns.action,
+                reward=self.columns.reward,
+                propensity=self.columns.propensity,
+                features=self.columns.features,
+                num_actions=self.num_actions,
+                embedding=self.columns.embedding,
+            )
+
+    def _drop_missing(self, frame: Any) -> Any:
+        """Returns the rows that miss no value; ValueError if others may not be left out."""
+        complete = frame.dropna()
+        if len(complete) < len(frame) and not self.drop_missing:
+            self.find_missing().check_none()
+        return complete
+
+    def find_missing(self) -> MissingValues:
+        """Returns which values the columns miss."""
+        names = self.columns.names()
+        found = MissingValues(size=0, rows=0, columns={})
+        for part in self.parts.found:
+            for frame in self._scan_frames(part, names):
+                found = found.merge(MissingValues.from_frame(frame, names, part.name))
+        return found
+
+    def _time_column(self) -> str | None:
+        return self.columns.time
+
+    def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
+        # If rows are left out, all columns decide which.
+        names = self.columns.names() if self.drop_missing else [name]
+        for part in self.parts.found:
+            for frame in self._scan_frames(part, names):
+                complete = self._drop_missing(frame)
+                place = functools.partial(_place_in_frame, part.name, complete.index)
+                yield TimesOfRows(complete[name].to_numpy(), place)
+
+    def _count_actions(self) -> int:
+        """Returns the largest action plus 1.
+
+        Raises ValueError if there are no rows; if the smallest action is 1: actions then probably
+        count from 1; or if the largest exceeds the number of rows: it then is no number of an
+        action.
+        """
+        name = self.columns.action
+        smallest = []
+        largest = [-1]
+        rows = 0
+        for part in self.parts.found:
+            for frame in self._scan_frames(part, [name]):
+                with errors_that_name(part.name):
+                    actions = read_integers(frame.dropna(), name)
+                rows += len(actions)
+                if actions.size:
+                    smallest.append(int(actions.min()))
+                    largest.append(int(actions.max()))
+        if not rows:
+            names = ", ".join(part.name for part in self.parts.found[:NAMED])
+            raise ValueError(f"the log has no rows in {names}, or none with an action")
+        check_smallest_action(name, min(smallest))
+        if max(largest) > max(rows, MANY_ACTIONS):
+            problem = f"column {name!r} has the action {max(largest)}, and {rows} rows"
+            raise ValueError(f"{problem}; number the actions from 0, or give num_actions")
+        return max(largest) + 1
+
+    def _scan_frames(self, part: Part, names: Sequence[str]) -> Iterator[Any]:
+        """Yields some columns of a file as data frames."""
+        with errors_that_name(part.name), refuse_changes(part):
+            yield from scan_frames(part, self.batch_rows, names)
+
+
+def _place_of_row(name: str, first_row: int, row: int) -> str:
+    """Says where a row of a batch is in a file that `write_log` wrote."""
+    return f"row {first_row + row} of {name}"
+
+
+def _place_in_frame(name: str, index: Any, row: int) -> str:
+    """Says where a row of a data frame is in a file."""
+    return f"{index.name} {index[row]} of {name}"
+
+
+def _scan_written(file: Path, batch_rows: int) -> Iterator[BanditLog]:
+    """Yields the batches of a file that `write_log` wrote."""
+    if is_archive(file.name):
+        log = read_file(file)
+        for start in range(0, len(log), batch_rows):
+            yield log[start : start + batch_rows]
+        return
+    if is_parquet(file):
+        layout = read_parquet_layout(file)
+        frames = scan_parquet(file, batch_rows)
+    else:
+        layout = read_csv_layout(file)
+        frames = scan_csv(file, batch_rows, **csv_options(layout))
+    rows = 0
+    for frame in frames:
+        rows += len(frame)
+        layout_of_batch = layout.copy()
+        layout_of_batch["rows"] = len(frame)
+        yield join_frame(layout_of_batch, frame)
+    if rows != layout["rows"]:
+        raise ValueError(f"it has {rows} rows; expected {layout['rows']}")

@@ -1,0 +1,23 @@
+"""Learners: policies from logged data, and files that hold these policies."""
+
+from bandit_envs.logged.learners.ips_learner import IPSLearner
+from bandit_envs.logged.learners.learners import (
+    DirectMethodLearner,
+    DoublyRobustLearner,
+    Learner,
+    PolicyGradientLearner,
+)
+from bandit_envs.logged.learners.learning import learn_from_log
+from bandit_envs.logged.learners.policy_files import SavedPolicy, read_policy, write_policy
+
+__all__ = [
+    "DirectMethodLearner",
+    "DoublyRobustLearner",
+    "IPSLearner",
+    "Learner",
+    "PolicyGradientLearner",
+    "SavedPolicy",
+    "learn_from_log",
+    "read_policy",
+    "write_policy",
+]

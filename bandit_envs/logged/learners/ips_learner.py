@@ -1,0 +1,84 @@
+"""A learner that classifies contexts by logged actions, which count by what they earned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.base.checks import check_number
+from bandit_envs.logged.features import context_of
+from bandit_envs.logged.learners.learners import Learner, greedy_policy
+from bandit_envs.logged.log import BanditLog, require_rows
+from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.models import FittedClassifier, LinearScores
+from bandit_envs.policies.models.fitted_estimators import NEVER
+from bandit_envs.policies.scikit_learn.model import check_classifier, copy_estimator, fit_weighted
+from bandit_envs.seeding import Seed, generator
+
+
+class IPSLearner(Learner):
+    """Maximises the value that IPS estimates, as a weighted classification.
+
+        max_pi  sum_i  (r_i - baseline) / p_i  1{pi(x_i) = a_i}
+
+    The label of row i is its action, and its weight (r_i - baseline) / p_i. Rows of weight 0 are
+    left out. The policy chooses the action that the classifier finds most probable; one that never
+    earned more than the baseline is chosen only if no other is available.
+
+    Args:
+        classifier: of scikit-learn, of which a copy learns. Its `fit` takes `sample_weight`.
+        baseline: at most the smallest reward, since weights cannot be negative. Its value changes
+            how much estimates vary, and not what they are on average: with rewards from 10 to 11,
+            learn with a baseline of 10.
+
+    Raises:
+        TypeError: `classifier` is no classifier.
+
+    Source: Zhao, Zeng, Rush & Kosorok, Estimating individualized treatment rules using outcome
+    weighted learning (2012).
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> context = np.array([[-1.0], [1.0], [-1.0], [1.0]])
+    >>> log = BanditLog(context, [0, 0, 1, 1], [1.0, 0.0, 0.0, 1.0], [0.5] * 4)
+    >>> policy = IPSLearner(LogisticRegression()).fit(log)
+    >>> policy.num_actions
+    2
+    """
+
+    def __init__(self, classifier: Any, baseline: float = 0.0) -> None:
+        self._classifier = check_classifier("classifier", classifier)
+        self._baseline = check_number("baseline", baseline)
+
+    def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
+        """Returns what `fit` does.
+
+        Raises:
+            ValueError: a reward is below the baseline, none is above it, or the classifier cannot
+                learn from these rows.
+        """
+        context = context_of(require_rows(log))
+        weights = self._weigh(log)
+        rows = np.flatnonzero(weights)
+        labels = log.action[rows]
+        if (labels == labels[0]).all():  # a classifier needs two classes
+            only = np.full((log.num_actions, 1 + context.shape[1]), 0.0)
+            only[:, 0] = NEVER
+            only[labels[0], 0] = 0.0
+            return greedy_policy(LinearScores(only), log, batch_size, seed)
+        rng = generator(seed)
+        classifier = copy_estimator(self._classifier, rng)
+        fit_weighted(classifier, context[rows], labels, weights[rows])
+        return greedy_policy(FittedClassifier(classifier), log, batch_size, rng)
+
+    def _weigh(self, log: BanditLog) -> Any:
+        """Returns the weights of the rows: [n]."""
+        smallest = log.reward.min()
+        if smallest < self._baseline:
+            problem = f"baseline is {self._baseline:g}, and the smallest reward {smallest:g}"
+            raise ValueError(f"{problem}; expected a baseline of at most {smallest:g}")
+        weights = (log.reward - self._baseline) / log.propensity
+        if not weights.any():
+            expected = "rewards above the baseline"
+            raise ValueError(f"log has the reward {smallest:g} in all rows; expected {expected}")
+        return weights

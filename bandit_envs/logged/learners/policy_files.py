@@ -1,0 +1,240 @@
+"""Files of learned policies, without pickle."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.base.saving import decode_state, encode_state, load_state, save_state
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.summary import LogSummary
+from bandit_envs.nests import Nest
+from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPolicy
+from bandit_envs.policies.models import ValueModel
+from bandit_envs.policies.models.inputs import InputReader
+from bandit_envs.policies.parts.files import PartReader, WrittenPart, write_part
+from bandit_envs.policies.policy import Policy
+from bandit_envs.policies.rules import Rule
+from bandit_envs.seeding import Seed
+
+SUFFIX = ".npz"
+KEY = "bandit_envs.policy"
+CLASSES = (ContextualPolicy, LinUCBPolicy, LinearThompsonSamplingPolicy)
+"""What is written: policies that their model, their rule and what they know make again."""
+
+TYPES: dict[str, tuple[type[Any], ...]] = {
+    "model": (WrittenPart,),
+    "rule": (WrittenPart,),
+    "sizes": (dict,),
+    "learned": (np.ndarray, type(None)),
+    "is_trained": (bool,),
+    "rows_learned": (int,),
+    "log": (str,),
+    "features": (list,),
+}
+"""What a file says of a policy: the fields of `SavedPolicy`."""
+
+SIZES = {
+    "num_actions": 1,
+    "batch_size": 1,
+    "context_dim": 0,
+    "action_dim": None,
+    "independent_rows": 0,
+}
+"""The sizes of a policy, with the smallest of each; None for one that it may not have."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedPolicy:
+    """What a file says of a policy.
+
+    Args:
+        model: of the rewards.
+        rule: how to choose.
+        sizes: of the policy that was written: of its saved states.
+        learned: what it knows; None if that is what the model and the rule say at first.
+        is_trained: whether it has learned as a policy does, rather than by a learner.
+        rows_learned: from how many rows, the first of a log, it has learned; 0 if it is not known.
+        log: identifies these rows; "" if they are not known.
+        features: the columns of its features, in their order; () if they have no names.
+    """
+
+    model: ValueModel
+    rule: Rule
+    sizes: Mapping[str, Any]
+    learned: Any = None
+    is_trained: bool = False
+    rows_learned: int = 0
+    log: str = ""
+    features: Sequence[str] = ()
+
+    def make(self, observation_spec: Nest, batch_size: int = 1, seed: Seed = None) -> Policy:
+        """Returns the policy for an environment or a log. It goes on learning if it can.
+
+        If its rows are problems, row i knows what row i modulo B of the written policy knew.
+
+        Raises:
+            ValueError: the policy is for other observations, or does not know what its model does.
+        """
+        self._check_spec(observation_spec)
+        independent_rows = bool(self.sizes["independent_rows"])
+        policy = ContextualPolicy(
+            self.model,
+            self.rule,
+            observation_spec=observation_spec,
+            num_actions=self.sizes["num_actions"],
+            batch_size=self.sizes["batch_size"] if independent_rows else batch_size,
+            seed=seed,
+            independent_rows=independent_rows,
+        )
+        if self.learned is not None:
+            state = policy.get_state()
+            content = state.content._replace(learned=self.learned, is_trained=self.is_trained)
+            policy.set_state(state._replace(content=content))
+        return policy.replicate(batch_size) if policy.batch_size != batch_size else policy
+
+    def _check_spec(self, observation_spec: Nest) -> None:
+        """Raises ValueError if the policy has learned from observations of other sizes."""
+        sizes = InputReader(observation_spec, self.sizes["num_actions"]).sizes(num_rows=1)
+        found = {"context_dim": sizes.context_dim, "action_dim": sizes.action_dim}
+        for name, size in found.items():
+            if size != self.sizes[name]:
+                expected = f"expected {self.sizes[name]}, as the policy in the file"
+                raise ValueError(f"observation_spec has the {name} {size}; {expected}")
+
+
+def write_policy(
+    path: str | os.PathLike[str],
+    policy: Policy,
+    learned_from: BanditLog | Iterable[BanditLog] = (),
+    features: Sequence[str] = (),
+) -> None:
+    """Writes a contextual policy with what it has learned to a file, without pickle.
+
+    Args:
+        path: of the file, which ends in .npz.
+        policy: a `ContextualPolicy`, such as a learner returns. Its model and its rule are frozen
+            dataclasses, whose fields are plain values, arrays, estimators of scikit-learn, and
+            other models and rules.
+        learned_from: the log that it has learned from, or its batches in order. If a longer log
+            begins with these rows, `bandit-envs evaluate` leaves them out.
+        features: the columns of its features, in their order.
+
+    Raises:
+        TypeError: the policy is of another class, or a part of it cannot be written.
+
+    >>> import tempfile
+    >>> from bandit_envs.specs import ArraySpec
+    >>> from bandit_envs.trajectories import restart
+    >>> from bandit_envs.logged import learn_from_log
+    >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [0.0, 1.0, 0.0, 1.0], [0.5] * 4)
+    >>> spec = ArraySpec((1,), np.float64)
+    >>> policy = learn_from_log(LinUCBPolicy(observation_spec=spec, num_actions=2), log)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_policy(f"{folder}/policy.npz", policy, learned_from=log)
+    ...     again = read_policy(f"{folder}/policy.npz").make(spec)
+    >>> again.action(restart(np.ones((1, 1)), 1))
+    array([1], dtype=int32)
+    """
+    if type(policy) not in CLASSES:
+        raise TypeError(f"policy is a {type(policy).__name__}; expected a ContextualPolicy")
+    assert isinstance(policy, ContextualPolicy)
+    batches = [learned_from] if isinstance(learned_from, BanditLog) else learned_from
+    summary = LogSummary.from_batches(batches)
+    state = policy.get_state()
+    learned = None
+    if not policy.is_as_made:
+        learned = np.frombuffer(encode_state(state.content.learned), np.uint8)
+    content = {
+        "model": write_part(policy.model),
+        "rule": write_part(policy.rule),
+        "sizes": state.sizes,
+        "learned": learned,
+        "is_trained": state.content.is_trained,
+        "rows_learned": summary.size,
+        "log": summary.identify() if summary.size else "",
+        "features": list(features),
+    }
+    save_state(_check_suffix(Path(path)), {KEY: content})
+
+
+def read_policy(
+    path: str | os.PathLike[str],
+    estimator: Any = None,
+    trusted: Sequence[str] = (),
+    parts: Sequence[type[ValueModel] | type[Rule]] = (),
+) -> SavedPolicy:
+    """Reads what `write_policy` wrote.
+
+    The file is arrays and plain values, and estimators of scikit-learn as skops writes them.
+    Nothing in it is unpickled, evaluated or imported. Models and rules are those of the package,
+    and those that you give. Classes and functions of estimators are those that skops trusts, those
+    of `policies.scikit_learn_model.TRUSTED`, and those that you give; all else is refused by name.
+
+    Args:
+        path: of the file.
+        estimator: if the policy's estimators are of a class of your own, one of that class. The
+            classes and functions among its parameters may be in the file, too.
+        trusted: names of other classes and functions, as in `load_state`: only for a file that you
+            wrote yourself.
+        parts: if the model or the rule is of a class of yours, these classes.
+
+    Raises:
+        ValueError: the file holds something else, or a class that is not trusted.
+    """
+    content = _check_content(path, load_state(path, trusted))
+    reader = PartReader(parts, [] if estimator is None else [estimator])
+    try:
+        model = reader.read(content["model"], ValueModel)
+        rule = reader.read(content["rule"], Rule)
+        rule.check(model)
+    except ModuleNotFoundError:
+        raise
+    except Exception as error:  # a hostile file can make users' classes raise anything
+        raise ValueError(f"{path}: {error}") from error
+    learned = content["learned"]
+    if learned is not None:  # after the modules of the parts have been imported
+        learned = decode_state(learned.tobytes(), str(path), trusted)
+    return SavedPolicy(**{**content, "model": model, "rule": rule, "learned": learned})
+
+
+def _check_content(path: str | os.PathLike[str], state: Any) -> dict[str, Any]:
+    """Returns what a file says of a policy; ValueError if it holds something else."""
+    content = state.get(KEY) if isinstance(state, dict) else None
+    if isinstance(content, dict) and isinstance(content.get("kind"), str):
+        problem = f"{path} holds a policy of an older version, {content['kind']}"
+        raise ValueError(f"{problem}; learn it anew")
+    if not isinstance(content, dict) or content.keys() != TYPES.keys():
+        raise ValueError(f"{path} does not hold a learned policy")
+    for name, expected in TYPES.items():
+        if type(content[name]) not in expected:
+            found = f"{name} is a {type(content[name]).__name__}"
+            problem = f"{path} does not hold a learned policy: {found}"
+            raise ValueError(f"{problem}; expected a {expected[0].__name__}")
+    if content["rows_learned"] < 0:
+        raise ValueError(f"{path} holds a policy that has learned from fewer than 0 rows")
+    if not all(isinstance(name, str) for name in content["features"]):
+        raise ValueError(f"{path} holds features that are no names")
+    sizes = content["sizes"]
+    if sizes.keys() != SIZES.keys() or not all(map(_is_size, sizes.values(), SIZES.values())):
+        raise ValueError(f"{path} holds a policy of the sizes {sizes}; expected whole numbers")
+    return content
+
+
+def _is_size(found: Any, smallest: int | None) -> bool:
+    """Returns whether a size is a whole number, or None if there may be none."""
+    if found is None:
+        return smallest is None
+    return type(found) is int and found >= (smallest or 0)
+
+
+def _check_suffix(file: Path) -> Path:
+    if file.suffix != SUFFIX:
+        raise ValueError(f"path is {file}; expected a name that ends in {SUFFIX}")
+    return file

@@ -1,0 +1,167 @@
+"""Cross-fitted ridge regressions of rewards, made of sums that merge over parts of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.arrays import Floats
+from bandit_envs.base.checks import check_integer
+from bandit_envs.logged.features import features_of, has_items
+from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.moments import Moments
+from bandit_envs.logged.reward_models.ridge import RidgeRegression
+
+MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of SplitMix64
+
+
+def folds_of(first_row: int, size: int, folds: int) -> NDArray[np.int64]:
+    """Returns the folds of rows whose numbers begin with `first_row`: [size], from 0.
+
+    Of every `folds` rows in a row, each is in another fold; which one depends on a hash of their
+    place in the log alone.
+
+    Source: Steele, Lea & Flood, Fast splittable pseudorandom number generators (2014).
+    """
+    rows = np.arange(first_row, first_row + size, dtype=np.uint64)
+    number = np.uint64(check_integer("folds", folds, minimum=2))
+    add, first, second = np.array(MULTIPLIERS, np.uint64)
+    mixed = (rows // number + np.uint64(1)) * add
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * first
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * second
+    mixed ^= mixed >> np.uint64(31)
+    folds_from_0 = (rows % number + mixed % number) % number
+    return np.asarray(folds_from_0, np.int64)
+
+
+class RewardSums:
+    """The sums of a part of a log from which cross-fitted ridge regressions are made.
+
+    The sums of parts merge to those of the whole log, so no more than a part is in memory. Each
+    action has a model of its own; but all share one if the observation has features of items.
+
+    Args:
+        folds: the number of folds, at least 2.
+        moments: by fold and action, those of the features and, last, the reward. A model that all
+            actions share has the action 0.
+
+    Source: Chernozhukov et al., Double/debiased machine learning (2018), for cross-fitting.
+
+    >>> log = BanditLog(np.eye(4), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
+    >>> sums = RewardSums.from_log(log[:2]).merge(RewardSums.from_log(log[2:], first_row=2))
+    >>> sums.fit().predict(log).shape
+    (4, 2)
+    """
+
+    def __init__(self, folds: int, moments: Mapping[tuple[int, int], Moments]) -> None:
+        self._folds = folds
+        self._moments = moments
+
+    @classmethod
+    def from_log(
+        cls, log: BanditLog, first_row: int = 0, folds: int = 3, weights: Floats | None = None
+    ) -> RewardSums:
+        """Returns the sums of a part of a log.
+
+        Args:
+            log: the part.
+            first_row: the number of its first row in the whole log.
+            folds: at least 2, and the same for all parts.
+            weights: [n], by which rows count; by default all are 1.
+        """
+        require_numbered_actions(log)
+        features = features_of(log)
+        model = log.action
+        if has_items(log):
+            features = features[np.arange(len(log)), log.action]
+            model = np.zeros(len(log), np.int64)
+        columns = np.column_stack([features, log.reward]).T
+        fold = folds_of(first_row, len(log), folds)
+        moments = {}
+        for rows in _group_rows(fold, model):
+            key = (int(fold[rows[0]]), int(model[rows[0]]))
+            weights_of_rows = None if weights is None else weights[rows]
+            moments[key] = Moments.from_columns(columns[:, rows], weights_of_rows)
+        return cls(folds, moments)
+
+    def merge(self, other: RewardSums) -> RewardSums:
+        """Returns the sums of the rows of both."""
+        if self._folds != other._folds:
+            raise ValueError(f"folds are {self._folds} and {other._folds}; expected one number")
+        moments = dict(self._moments)
+        for key, part in other._moments.items():
+            moments[key] = moments[key].merge(part) if key in moments else part
+        return RewardSums(self._folds, moments)
+
+    def fit(self) -> CrossFittedRidge:
+        """Returns the models of all folds, each of the rows of the other folds.
+
+        Raises:
+            ValueError: the log has fewer rows than folds.
+        """
+        rows = len({fold for fold, _ in self._moments})  # each of the first is in another fold
+        if rows < self._folds:
+            raise ValueError(f"log has {rows} rows; expected at least {self._folds}, one a fold")
+        return CrossFittedRidge([self._fit_without(fold) for fold in range(self._folds)])
+
+    def _fit_without(self, test: int) -> dict[int, Floats]:
+        """Returns the weights of the models, by action, of all rows but those of a fold."""
+        moments: dict[int, Moments] = {}
+        for (fold, model), part in self._moments.items():
+            if fold != test:
+                moments[model] = moments[model].merge(part) if model in moments else part
+        return {
+            model: RidgeRegression().fit_moments(part).weights for model, part in moments.items()
+        }
+
+
+class CrossFittedRidge:
+    """Ridge regressions of rewards. A row is predicted by those that have not learned from it.
+
+    Args:
+        weights: for every fold, the weights [1 + d] of the models by action, the intercept first.
+            An action without a model has predictions of 0.
+    """
+
+    def __init__(self, weights: Sequence[Mapping[int, Floats]]) -> None:
+        self._weights = weights
+
+    def predict(self, log: BanditLog, first_row: int = 0) -> Floats:
+        """Returns predicted rewards [n, K] of a part of a log.
+
+        Args:
+            log: the part.
+            first_row: the number of its first row in the whole log.
+        """
+        fold = folds_of(first_row, len(log), len(self._weights))
+        predicted = np.zeros((len(log), log.num_actions))
+        features = features_of(log)
+        for test, models in enumerate(self._weights):
+            rows = np.flatnonzero(fold == test)
+            if has_items(log):
+                for weights in models.values():
+                    predicted[rows] = weights[0] + features[rows] @ weights[1:]
+            else:
+                weights = np.zeros((log.num_actions, 1 + features.shape[1]))
+                weights[list(models)] = list(models.values())
+                predicted[rows] = weights[:, 0] + features[rows] @ weights[:, 1:].T
+        return predicted
+
+
+def fit_batches(batches: Iterable[BanditLog], folds: int = 3) -> CrossFittedRidge:
+    """Returns the models of a log in batches, in the order of its rows."""
+    sums = RewardSums(folds, {})
+    first_row = 0
+    for batch in batches:
+        sums = sums.merge(RewardSums.from_log(batch, first_row, folds))
+        first_row += len(batch)
+    return sums.fit()
+
+
+def _group_rows(fold: NDArray[np.int64], model: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """Returns the rows of every pair of a fold and a model that there is."""
+    order = np.lexsort((model, fold))
+    is_new = (np.diff(fold[order], prepend=-1) != 0) | (np.diff(model[order], prepend=-1) != 0)
+    return np.split(order, np.flatnonzero(is_new))[1:]

@@ -1,0 +1,78 @@
+"""Bayes-UCB: quantiles of Beta posteriors as upper confidence bounds."""
+
+from __future__ import annotations
+
+import typing
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Indices
+from bandit_envs.base.extras import import_extra
+from bandit_envs.policies.arms.index_policy import IndexPolicy
+from bandit_envs.policies.beliefs import Beliefs, beta_beliefs
+from bandit_envs.policies.beta_counts import BetaCounts, check_prior
+from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+
+class CountsAndSteps(NamedTuple):
+    """Beta posteriors, and the number of rewards that each row has learned from, [B]."""
+
+    counts: BetaCounts
+    steps: Indices
+
+
+class BayesUCBPolicy(IndexPolicy):
+    """Chooses the action whose posterior has the largest quantile.
+
+        A_t = argmax_a q(1 - 1 / t, Beta(prior_successes + S(a), prior_failures + F(a)))
+
+    Here q(p, law) is the quantile of p, S the sum of the action's rewards and F that of 1 - R.
+    Rewards are numbers from 0 to 1. The quantiles need SciPy, which the extra `cli` has.
+
+    Args:
+        prior_successes: the first parameter of the prior of every action, from 0.1 to 1e6.
+        prior_failures: the second parameter, from 0.1 to 1e6.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Raises:
+        ModuleNotFoundError: SciPy is not installed.
+
+    Source: Kaufmann, Cappé & Garivier (2012), without the factor (ln T)^c.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> BayesUCBPolicy(num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    reward_range = 0.0, 1.0
+
+    def __init__(
+        self,
+        prior_successes: float = 1.0,
+        prior_failures: float = 1.0,
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._prior = check_prior(prior_successes, prior_failures)
+        import_extra("scipy.special", "cli")
+        super().__init__(**options)
+
+    def _initial(self) -> CountsAndSteps:
+        counts = BetaCounts.from_prior(self._table_shape, *self._prior)
+        return CountsAndSteps(counts, np.zeros(self.batch_size, np.intp))
+
+    def _scores(self, learned: CountsAndSteps, time_step: TimeStep) -> Floats:
+        # At the first step, all quantiles of one level are equal.
+        t = np.maximum(learned.steps + 1, 2)[:, np.newaxis]
+        successes, failures = learned.counts
+        special = import_extra("scipy.special", "cli")
+        return np.asarray(special.betainccinv(successes, failures, 1.0 / t))
+
+    def _learn(self, learned: CountsAndSteps, trajectory: Trajectory) -> CountsAndSteps:
+        places = self._row_offsets + trajectory.action
+        learned.counts.add(places, trajectory.reward.astype(np.float64))
+        return learned._replace(steps=learned.steps + 1)
+
+    def _describe(self, learned: CountsAndSteps) -> Beliefs:
+        return beta_beliefs(learned.counts, self._prior)

@@ -1,0 +1,48 @@
+"""Boltzmann exploration."""
+
+from __future__ import annotations
+
+import typing
+
+from bandit_envs.arrays import Floats
+from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
+from bandit_envs.policies.arms.averages import Averages
+from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.draws import softmax
+from bandit_envs.policies.policy import Policy, PolicyOptions
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+
+class BoltzmannPolicy(Policy):
+    """Draws actions from a softmax of their average rewards.
+
+        pi(a) = exp(Q(a) / temperature) / sum_b exp(Q(b) / temperature)
+
+    Q is the sample average, and 0 before the first reward.
+
+    Args:
+        temperature: above 0; the lower it is, the greedier the policy.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Cesa-Bianchi, Gentile, Lugosi & Neu, Boltzmann Exploration Done Right (2017).
+
+    >>> from bandit_envs import KArmedTestbed
+    >>> BoltzmannPolicy(0.1, num_actions=4).probabilities(KArmedTestbed(k=4).reset())
+    array([[0.25, 0.25, 0.25, 0.25]])
+    """
+
+    def __init__(self, temperature: float, **options: typing.Unpack[PolicyOptions]) -> None:
+        self._temperature = check_positive("temperature", temperature, MIN_STD, MAX_PARAMETER)
+        super().__init__(**options)
+
+    def _initial(self) -> Averages:
+        return Averages.initial(self.batch_size, self.num_actions)
+
+    def _probabilities(self, learned: Averages, time_step: TimeStep) -> Floats:
+        return softmax(learned.values, 1.0 / self._temperature)
+
+    def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
+        return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+
+    def _describe(self, learned: Averages) -> Beliefs:
+        return Beliefs(learned.values, learned.counts)

@@ -1,0 +1,206 @@
+"""What policies share that look for the best action: a recommendation, and when to stop."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.arrays import Array, Floats, Indices, Mask
+from bandit_envs.base.checks import check_integer
+from bandit_envs.policies.arms.index_policy import IndexPolicy
+from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.trajectories import TimeStep, Trajectory
+
+
+class Pulls(NamedTuple):
+    """What was seen of every action; updated in place. All are [B, K], but for the steps [B]."""
+
+    counts: Floats  # N, how often the action was chosen
+    sums: Floats  # of its rewards
+    values: Floats  # their mean, 0 for an action never chosen
+    latest: Floats  # the step in which it was chosen last, 0 if never
+    steps: Indices  # how many rewards each row has learned from
+
+    @classmethod
+    def initial(cls, batch_size: int, num_actions: int) -> Pulls:
+        """Returns what is known of no rewards."""
+        shape = (batch_size, num_actions)
+        return cls(
+            counts=np.zeros(shape),
+            sums=np.zeros(shape),
+            values=np.zeros(shape),
+            latest=np.zeros(shape),
+            steps=np.zeros(batch_size, np.intp),
+        )
+
+    def add(self, rows: Indices, action: Indices, reward: Array) -> None:
+        """Adds rewards [n] of actions [n] to n rows."""
+        places = rows * self.counts.shape[1] + action
+        counts = self.counts.take(places) + 1.0
+        sums = self.sums.take(places) + reward
+        steps = self.steps.take(rows) + 1
+        self.counts.reshape(-1)[places] = counts
+        self.sums.reshape(-1)[places] = sums
+        self.values.reshape(-1)[places] = sums / counts
+        self.latest.reshape(-1)[places] = steps
+        self.steps[rows] = steps
+
+    def take(self, rows: Indices) -> Pulls:
+        """Returns some rows, [n] in ascending order, which must not be written to."""
+        if len(rows) == len(self.steps):
+            return self
+        return Pulls(
+            counts=self.counts.take(rows, axis=0),
+            sums=self.sums.take(rows, axis=0),
+            values=self.values.take(rows, axis=0),
+            latest=self.latest.take(rows, axis=0),
+            steps=self.steps.take(rows),
+        )
+
+    def leaders(self, allowed: Mask | None = None) -> Indices:
+        """Returns the action of each row with the largest mean reward: [B].
+
+        Of several, it is the one chosen last. Actions never chosen come last.
+
+        Args:
+            allowed: [B, K], the actions among which it is, at least one a row; None for all.
+        """
+        values = np.where(self.latest > 0.0, self.values, np.finfo(np.float64).min)
+        if allowed is not None:
+            values = np.where(allowed, values, -np.inf)
+        best: Indices = values.argmax(axis=1)
+        offsets = np.arange(0, values.size, values.shape[1])
+        is_best = values == values.reshape(-1).take(offsets + best)[:, np.newaxis]
+        if np.count_nonzero(is_best) > len(values):
+            best = np.where(is_best, self.latest, -1.0).argmax(axis=1)
+        return best
+
+
+class Search(NamedTuple):
+    """What a policy knows that looks for the best action. It is updated in place."""
+
+    pulls: Pulls
+    stopped: Mask  # whether the row has stopped, [B]
+    plan: Any  # what a subclass remembers: a nest of arrays [B, ...], or None
+
+
+class BestArmPolicy(IndexPolicy):
+    """Explores to find the best action, recommends one, and says when it stops to explore.
+
+    A row that has stopped learns no more, and plays what it recommends. So a batch runs until all
+    rows have stopped: see `StepDriver.run_until_stopped`.
+
+    A subclass implements `_exploration_scores` or `_select`, and these two as it needs them:
+
+        _initial_plan()       -> plan     what it remembers besides the pulls; default: None
+        _update(search, rows)             writes what follows into `search.plan`, `search.stopped`
+
+    Args:
+        **options: `num_actions`, at least 2, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Bubeck, Munos & Stoltz, Pure Exploration in Multi-armed Bandits Problems (2009).
+
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=3, seed=0)
+    >>> policy = UniformAllocationPolicy(40, num_actions=2, batch_size=3, seed=1)
+    >>> time_step = StepDriver(env, policy, [policy], num_steps=1000).run_until_stopped()
+    >>> policy.recommend(time_step), policy.steps
+    (array([1, 1, 1], dtype=int32), array([40, 40, 40]))
+    """
+
+    def __init__(self, **options: typing.Unpack[PolicyOptions]) -> None:
+        check_integer("num_actions", options.get("num_actions"), minimum=2)
+        super().__init__(**options)
+
+    def recommend(self, time_step: TimeStep) -> NDArray[np.int32]:
+        """Returns the available action of each row that it believes to be the best: [B].
+
+        Of several with equal mean rewards, it is the one chosen last.
+        """
+        self._check_batch("time_step", time_step, TimeStep)
+        available = self._available(time_step.observation)
+        return self._recommended(self._state.learned, available).astype(np.int32)
+
+    @property
+    def stopped(self) -> Mask:
+        """Whether each row has stopped: [B]."""
+        return np.array(self._state.learned.stopped)
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether all rows have stopped."""
+        return bool(self._state.learned.stopped.all())
+
+    @property
+    def steps(self) -> Indices:
+        """How many rewards each row has learned from, at most until it stopped: [B]."""
+        return np.array(self._state.learned.pulls.steps)
+
+    def _exploration_scores(self, search: Search) -> Floats:
+        """Returns a new array of scores, of which the largest is chosen: [B, K], above -inf."""
+        name = type(self).__name__
+        raise NotImplementedError(f"{name} defines neither _exploration_scores nor _select")
+
+    def _initial_plan(self) -> Any:
+        """Returns what it remembers besides the pulls, at first."""
+        return None
+
+    def _update(self, search: Search, rows: Indices) -> None:
+        """Changes the plan, and says who stops, after a reward of each of some rows.
+
+        Args:
+            search: which has the new pulls.
+            rows: those that had not stopped, [n] with n > 0. Nothing else may change.
+        """
+
+    def _candidates(self, search: Search) -> Mask | None:
+        """Returns the actions that may be recommended, at least one a row: [B, K]; None for all."""
+        return None
+
+    def _initial(self) -> Search:
+        return Search(
+            pulls=Pulls.initial(self.batch_size, self.num_actions),
+            stopped=np.zeros(self.batch_size, np.bool_),
+            plan=self._initial_plan(),
+        )
+
+    def _learn(self, learned: Search, trajectory: Trajectory) -> Search:
+        rows = np.flatnonzero(~learned.stopped)
+        if rows.size:
+            learned.pulls.add(rows, trajectory.action[rows], trajectory.reward[rows])
+            self._update(learned, rows)
+        return learned
+
+    def _describe(self, learned: Search) -> Beliefs:
+        return Beliefs(learned.pulls.values, learned.pulls.counts)
+
+    def _scores(self, learned: Search, time_step: TimeStep) -> Floats:
+        scores = self._exploration_scores(learned)
+        rows = np.flatnonzero(learned.stopped)
+        if rows.size:
+            recommended = self._recommended(learned, self._available(time_step.observation))
+            scores[rows] = 0.0
+            scores[rows, recommended[rows]] = 1.0
+        return scores
+
+    def _recommended(self, search: Search, available: Mask | None) -> Indices:
+        """Returns the action that each row recommends: [B]."""
+        allowed = self._candidates(search)
+        if allowed is None:
+            allowed = available
+        elif available is not None:
+            both = allowed & available
+            allowed = np.where(both.any(axis=1, keepdims=True), both, available)
+        return search.pulls.leaders(allowed)
+
+
+def scores_in_turn(active: Mask, pulls: Pulls) -> Floats:
+    """Returns scores [B, K] of which the largest is that of the action chosen least often.
+
+    Actions that are not `active` [B, K] come after all others.
+    """
+    return np.where(active, 0.0, -1e12) - pulls.counts

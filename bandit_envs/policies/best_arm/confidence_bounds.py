@@ -1,0 +1,161 @@
+"""LUCB and KL-LUCB: they find the best action with confidence, by bounds of mean rewards."""
+
+from __future__ import annotations
+
+import abc
+import typing
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Indices
+from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
+from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.best_arm.reward_laws import law_of
+from bandit_envs.policies.best_arm.stopping import StoppingLevel, check_delta
+from bandit_envs.policies.policy import PolicyOptions
+
+
+class Pair(NamedTuple):
+    """The actions that are chosen next, -1 for none; [B] and updated in place."""
+
+    first: Indices  # in this step
+    second: Indices  # in the step after
+
+
+class PairPolicy(BestArmPolicy):
+    """Chooses two actions in turn: the leader, and the other one with the largest upper bound.
+
+    The leader has the largest mean reward. The policy stops when its lower bound is above that
+    upper bound. Bounds are compared after every second step. Actions never chosen come first.
+
+    A subclass implements `_upper_bounds` and `_lower_bounds`.
+    """
+
+    @abc.abstractmethod
+    def _upper_bounds(self, pulls: Pulls) -> Floats:
+        """Returns the upper bounds of the means of n rows: [n, K]."""
+
+    @abc.abstractmethod
+    def _lower_bounds(self, pulls: Pulls, actions: Indices) -> Floats:
+        """Returns the lower bounds of the means of one action [n] in each of n rows: [n]."""
+
+    def _initial_plan(self) -> Pair:
+        return Pair(np.full(self.batch_size, -1), np.full(self.batch_size, -1))
+
+    def _exploration_scores(self, search: Search) -> Floats:
+        scores = -search.pulls.counts
+        rows = np.flatnonzero(search.plan.first >= 0)
+        scores[rows, search.plan.first[rows]] = 1.0
+        return scores
+
+    def _update(self, search: Search, rows: Indices) -> None:
+        plan: Pair = search.plan
+        second = plan.second[rows]
+        plan.first[rows] = second
+        plan.second[rows] = -1
+        chosen = search.pulls.counts[rows].all(axis=1)
+        deciding = rows[(second < 0) & chosen]
+        if deciding.size:
+            self._decide(search, deciding)
+
+    def _decide(self, search: Search, rows: Indices) -> None:
+        """Chooses the next two actions of some rows, or stops."""
+        pulls = search.pulls.take(rows)
+        leaders = pulls.leaders()
+        bounds = self._upper_bounds(pulls)
+        bounds[np.arange(len(rows)), leaders] = -np.inf
+        rivals = bounds.argmax(axis=1)
+        rival_bounds = bounds[np.arange(len(rows)), rivals]
+        search.stopped[rows] = rival_bounds < self._lower_bounds(pulls, leaders)
+        search.plan.first[rows] = leaders
+        search.plan.second[rows] = rivals
+
+
+class LUCBPolicy(PairPolicy):
+    """Chooses the leader and its strongest rival in turn, by bounds for sums of rewards.
+
+        U(a), L(a) = Q(a) ± s sqrt(2 ln(5 K t^4 / (4 delta)) / N(a))
+
+    The leader a has the largest mean reward Q, and the rival b the largest U of all others. After t
+    steps, the policy stops if L(a) > U(b). It errs with a probability of at most delta.
+
+    Args:
+        delta: the largest probability of error, at most 1.
+        reward_std: s, the standard deviation of normal rewards; for rewards from 0 to 1, whatever
+            their distribution, 0.5.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Kalyanakrishnan, Tewari, Auer & Stone, PAC Subset Selection in Stochastic Multi-armed
+    Bandits (2012).
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> LUCBPolicy(0.1, num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(
+        self, delta: float, reward_std: float = 0.5, **options: typing.Unpack[PolicyOptions]
+    ) -> None:
+        self._delta = check_delta(delta)
+        self._std = check_positive("reward_std", reward_std, MIN_STD, MAX_PARAMETER)
+        super().__init__(**options)
+
+    def _upper_bounds(self, pulls: Pulls) -> Floats:
+        return pulls.values + np.sqrt(self._level(pulls)[:, np.newaxis] / pulls.counts)
+
+    def _lower_bounds(self, pulls: Pulls, actions: Indices) -> Floats:
+        rows = np.arange(len(actions))
+        radius = np.sqrt(self._level(pulls) / pulls.counts[rows, actions])
+        return pulls.values[rows, actions] - radius
+
+    def _level(self, pulls: Pulls) -> Floats:
+        """Returns the squares of the radius of an action chosen once: [n]."""
+        t = pulls.steps.astype(np.float64)
+        logarithm = np.log(1.25 * self.num_actions * t**4 / self._delta)
+        return np.asarray(2.0 * self._std**2 * logarithm)
+
+
+class KLLUCBPolicy(PairPolicy):
+    """Chooses the leader and its strongest rival in turn, by bounds from the divergence of laws.
+
+        U(a) = max{q: N(a) kl(Q(a), q) <= level_t},    L(a) = min{q: N(a) kl(Q(a), q) <= level_t}
+
+    The leader a has the largest mean reward Q, and the rival b the largest U of all others. After t
+    steps, the policy stops if L(a) > U(b).
+
+    Args:
+        delta: the largest probability of error, at most 1.
+        reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
+        threshold: level_t. "practical" is ln((ln t + 1) / delta), "kl_lucb" is the proven one.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Kaufmann & Kalyanakrishnan, Information Complexity in Bandit Subset Selection (2013).
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> KLLUCBPolicy(0.1, num_actions=2).probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    reward_range = 0.0, 1.0
+
+    def __init__(
+        self,
+        delta: float,
+        reward_std: float | None = None,
+        threshold: str = "practical",
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._law = law_of(reward_std)
+        self.reward_range = self._law.reward_range
+        super().__init__(**options)
+        self._level = StoppingLevel(threshold, delta, self.num_actions)
+
+    def _upper_bounds(self, pulls: Pulls) -> Floats:
+        level = self._level.after(pulls.steps)[:, np.newaxis]
+        return self._law.upper_bounds(pulls.values, level / pulls.counts)
+
+    def _lower_bounds(self, pulls: Pulls, actions: Indices) -> Floats:
+        rows = np.arange(len(actions))
+        level = self._level.after(pulls.steps) / pulls.counts[rows, actions]
+        return self._law.lower_bounds(pulls.values[rows, actions], level)

@@ -1,0 +1,268 @@
+"""Policies that stop by Chernoff's rule: Track-and-Stop, top-two Thompson sampling, and a test."""
+
+from __future__ import annotations
+
+import typing
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Indices, Mask, Rng
+from bandit_envs.base.checks import check_number
+from bandit_envs.policies.best_arm.best_arm_policy import Pulls, Search
+from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
+from bandit_envs.policies.best_arm.reward_laws import RewardLaw
+from bandit_envs.policies.best_arm.stopping import ChernoffPolicy
+from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.policy import Actions, PolicyOptions
+from bandit_envs.trajectories import TimeStep
+
+TOLERANCE = 1e-3
+"""Of the logarithms of proportions: Newton's last step is exact to about its square."""
+
+MAX_DRAWS = 1024
+"""The most draws at a time. If the leader is best in all, the second best of one is chosen."""
+
+
+class LikelihoodRatioTestPolicy(ChernoffPolicy):
+    """Chooses all actions equally often until the best one is known: a sequential test.
+
+        A_t = argmin_a N(a),    stop if Z_t > level_t
+        Z_t = min_b  N(a) kl(Q(a), m_b) + N(b) kl(Q(b), m_b)
+
+    Here, a is the action with the largest mean reward Q, and m_b the mean of all rewards of a and
+    b. This is an A/B test that you may look at after every step.
+
+    Args:
+        delta: the largest probability of error, at most 1.
+        reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
+        threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Chernoff, Sequential Design of Experiments (1959); Garivier & Kaufmann (2016).
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> policy = LikelihoodRatioTestPolicy(0.1, num_actions=2)
+    >>> policy.probabilities(BernoulliPyEnvironment([0.1, 0.9]).reset())
+    array([[0.5, 0.5]])
+    """
+
+    def _exploration_scores(self, search: Search) -> Floats:
+        return -search.pulls.counts
+
+
+class Tracking(NamedTuple):
+    """The proportions w* [B, K] of the means so far, at first equal; updated in place."""
+
+    weights: Floats
+
+
+class TrackAndStopPolicy(ChernoffPolicy):
+    """Chooses in the proportions that are the best if the means are those found: D-tracking.
+
+        A_t = argmin_a N(a)               if some N(a) < sqrt(t) - K / 2
+        A_t = argmax_a t w*(a) - N(a)     else
+
+    The proportions w* are those of `characteristic_time`. It stops by Chernoff's rule, as
+    `LikelihoodRatioTestPolicy` does. For small delta, no rule that is right as often takes fewer
+    steps on average.
+
+    Args:
+        delta: the largest probability of error, at most 1.
+        reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
+        threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016).
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> env = BernoulliPyEnvironment([0.1, 0.9])
+    >>> TrackAndStopPolicy(0.1, num_actions=2).probabilities(env.reset())
+    array([[0.5, 0.5]])
+    """
+
+    def _initial_plan(self) -> Tracking:
+        return Tracking(np.full(self._table_shape, 1.0 / self.num_actions))
+
+    def _exploration_scores(self, search: Search) -> Floats:
+        pulls = search.pulls
+        t = pulls.steps[:, np.newaxis].astype(np.float64)
+        fewest = np.maximum(np.sqrt(t) - self.num_actions / 2.0, 1.0)
+        is_forced = pulls.counts.min(axis=1, keepdims=True) < fewest
+        return np.where(is_forced, 0.0, t * search.plan.weights) - pulls.counts
+
+    def _follow(self, plan: Tracking, rows: Indices, pulls: Pulls, leaders: Indices) -> None:
+        follow_means(self._law, plan.weights, rows, pulls, leaders)
+
+
+class CumulativeTracking(NamedTuple):
+    """The proportions w* [B, K], at first equal, and their sums over steps; updated in place."""
+
+    weights: Floats
+    sums: Floats  # of proportions of at least eps
+
+
+class CTrackingPolicy(ChernoffPolicy):
+    """Track-and-Stop that follows the sums of all proportions so far: C-tracking.
+
+        A_t = argmax_a sum_{s <= t} w_s(a) - N(a)
+
+    Here, w_s is w* of the means after s steps, with a floor of eps_s = 1 / (2 sqrt(K^2 + s)). All
+    else is as in `TrackAndStopPolicy`, which takes fewer steps in practice.
+
+    Args:
+        delta: the largest probability of error, at most 1.
+        reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
+        threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016). The
+    floor takes from proportions above it in proportion to what they have above it.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> env = BernoulliPyEnvironment([0.1, 0.9])
+    >>> CTrackingPolicy(0.1, num_actions=2).probabilities(env.reset())
+    array([[0.5, 0.5]])
+    """
+
+    def _initial_plan(self) -> CumulativeTracking:
+        weights = np.full(self._table_shape, 1.0 / self.num_actions)
+        return CumulativeTracking(weights, np.zeros(self._table_shape))
+
+    def _exploration_scores(self, search: Search) -> Floats:
+        counts = search.pulls.counts
+        untried = counts.min(axis=1, keepdims=True) == 0.0
+        return np.where(untried, 0.0, search.plan.sums) - counts
+
+    def _follow(
+        self, plan: CumulativeTracking, rows: Indices, pulls: Pulls, leaders: Indices
+    ) -> None:
+        follow_means(self._law, plan.weights, rows, pulls, leaders)
+        plan.sums[rows] += with_floor(plan.weights[rows], pulls.steps)
+
+
+def follow_means(
+    law: RewardLaw, weights: Floats, rows: Indices, pulls: Pulls, leaders: Indices
+) -> None:
+    """Sets proportions to those that are the best if the means are those found.
+
+    Rows in which an action was never chosen keep what they have.
+
+    Args:
+        law: of the rewards.
+        weights: the proportions of all rows, [B, K], which change in place.
+        rows: those whose means have changed, [n].
+        pulls: of these rows.
+        leaders: the action of each of these rows with the largest mean reward, [n].
+    """
+    tried = np.flatnonzero(pulls.counts.all(axis=1))
+    if tried.size:
+        places = rows[tried]
+        weights[places], _ = optimal_weights(
+            law, pulls.values[tried], leaders[tried], TOLERANCE, start=weights[places]
+        )
+
+
+def with_floor(weights: Floats, steps: Indices) -> Floats:
+    """Returns proportions [n, K] of at least eps after so many steps [n]; they sum to 1."""
+    num_actions = weights.shape[1]
+    eps = 0.5 / np.sqrt(num_actions**2 + steps[:, np.newaxis])
+    above = np.maximum(weights - eps, 0.0)
+    free = 1.0 - num_actions * eps
+    return np.asarray(eps + above * (free / above.sum(axis=1, keepdims=True)))
+
+
+class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
+    """Chooses the action that looks best in a draw from the posterior, or else a challenger.
+
+        A_t = argmax_a q(a)     with probability beta, where q is drawn from the posterior
+        A_t = argmax_a q'(a)    else, where q' is drawn until this is another action
+
+    The posteriors are Beta(1 + successes, 1 + failures), or normal with a flat prior after one
+    choice of each action. It stops by Chernoff's rule, as `LikelihoodRatioTestPolicy` does.
+
+    Args:
+        delta: the largest probability of error, at most 1.
+        beta: the probability of the action that looks best, from 0 to 1.
+        reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
+        threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Russo, Simple Bayesian Algorithms for Best-Arm Identification (2016), without a stop.
+
+    >>> from bandit_envs import BernoulliPyEnvironment
+    >>> env = BernoulliPyEnvironment([0.1, 0.9])
+    >>> TopTwoThompsonSamplingPolicy(0.1, num_actions=2).action(env.reset()).shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        delta: float,
+        beta: float = 0.5,
+        reward_std: float | None = None,
+        threshold: str = "practical",
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        self._beta = check_number("beta", beta, 0.0, 1.0)
+        self._std = reward_std
+        super().__init__(delta, reward_std, threshold, **options)
+
+    def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
+        available = self._available(time_step.observation)
+        actions = self._recommended(learned, available)
+        rows = np.flatnonzero(~learned.stopped)
+        if rows.size:
+            allowed = None if available is None else available[rows]
+            actions[rows] = self._explore(rng, learned.pulls.take(rows), allowed)
+        return actions
+
+    def _explore(self, rng: Rng, pulls: Pulls, available: Mask | None) -> Indices:
+        """Returns the actions of rows that have not stopped: [n]."""
+        if self._std is not None:
+            untried = pulls.counts == 0.0
+            if available is not None:
+                untried &= available
+            if untried.any():
+                first = argmax_random_ties(rng, untried.astype(np.float64), available)
+                rest = np.flatnonzero(~untried.any(axis=1))
+                if rest.size:
+                    allowed = None if available is None else available[rest]
+                    first[rest] = self._draw_top_two(rng, pulls.take(rest), allowed)
+                return first
+        return self._draw_top_two(rng, pulls, available)
+
+    def _draw_top_two(self, rng: Rng, pulls: Pulls, available: Mask | None) -> Indices:
+        """Returns the action that looks best in a draw, or a challenger: [n]."""
+        leaders: Indices = self._draw(rng, pulls, 1, available)[:, 0].argmax(axis=1)
+        actions = leaders.copy()
+        rows = np.flatnonzero(rng.random(len(leaders)) >= self._beta)
+        if available is not None:
+            rows = rows[available[rows].sum(axis=1) > 1]  # else there is no other action
+        size = 4
+        while rows.size:
+            allowed = None if available is None else available[rows]
+            values = self._draw(rng, pulls.take(rows), size, allowed)
+            if size >= MAX_DRAWS:
+                values[np.arange(len(rows)), -1, leaders[rows]] = -np.inf
+            best = values.argmax(axis=2)
+            differs = best != leaders[rows, np.newaxis]
+            first = differs.argmax(axis=1)
+            found = differs.any(axis=1)
+            actions[rows[found]] = best[found, first[found]]
+            rows = rows[~found]
+            size *= 2
+        return actions
+
+    def _draw(self, rng: Rng, pulls: Pulls, size: int, available: Mask | None) -> Floats:
+        """Returns draws from the posteriors of n rows: [n, size, K], -inf if not available."""
+        shape = (len(pulls.steps), size, self.num_actions)
+        sums = pulls.sums[:, np.newaxis]
+        counts = pulls.counts[:, np.newaxis]
+        if self._std is None:
+            values = rng.beta(1.0 + sums, 1.0 + counts - sums, shape)
+        else:
+            values = rng.standard_normal(shape)
+            values *= self._std / np.sqrt(np.maximum(counts, 1.0))
+            values += pulls.values[:, np.newaxis]
+        return values if available is None else np.where(available[:, np.newaxis], values, -np.inf)

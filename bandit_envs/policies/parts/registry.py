@@ -1,0 +1,102 @@
+"""Models and rules of contextual policies by name, as users write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bandit_envs.base.notation import parse_choice
+from bandit_envs.base.registry import Entry
+from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.parts.named_models import find_users
+from bandit_envs.policies.rules.rule import Rule
+
+
+class ModelPart(Entry):
+    """A class of models."""
+
+    what = "model"
+    kinds = (ValueModel,)
+
+
+class RulePart(Entry):
+    """A class of rules."""
+
+    what = "rule"
+    kinds = (Rule,)
+
+
+MODELS: dict[str, ModelPart] = ModelPart.table(
+    ("ridge", "ridge regression", "bandit_envs.policies.models:Ridge"),
+    ("logistic", "logistic regression", "bandit_envs.policies.models:Logistic"),
+    ("bayesian_ridge", "Bayesian ridge regression", "bandit_envs.policies.models:BayesianRidge"),
+    ("hybrid_ridge", "hybrid ridge regression", "bandit_envs.policies.models:HybridRidge"),
+    ("fourier", "Fourier features", "bandit_envs.policies.models:FourierFeatures"),
+    ("linear_scores", "fixed linear scores", "bandit_envs.policies.models:LinearScores"),
+    ("estimators", "scikit-learn", "bandit_envs.policies.scikit_learn:Estimators"),
+    ("network", "network", "bandit_envs.adapters.torch:Network"),
+    ("gradient_network", "network with gradients", "bandit_envs.adapters.torch:GradientNetwork"),
+    ("neural_linear", "neural linear model", "bandit_envs.adapters.torch:NeuralLinear"),
+    ("ensemble", "ensemble of networks", "bandit_envs.adapters.torch:Ensemble"),
+    ("dropout", "network with dropout", "bandit_envs.adapters.torch:Dropout"),
+)
+"""All models of the package that a text can name, by id."""
+
+FITTED: dict[str, ModelPart] = ModelPart.table(
+    ("fitted_classifier", "fitted classifier", "bandit_envs.policies.models:FittedClassifier"),
+    ("fitted_regressions", "fitted regressions", "bandit_envs.policies.models:FittedRegressions"),
+)
+"""All others, which a learner makes."""
+
+RULES: dict[str, RulePart] = RulePart.table(
+    ("greedy", "greedy", "bandit_envs.policies.rules:Greedy"),
+    ("epsilon_greedy", "ε-greedy", "bandit_envs.policies.rules:EpsilonGreedy"),
+    ("upper_bound", "upper bound", "bandit_envs.policies.rules:UpperBound"),
+    ("upper_quantile", "upper quantile", "bandit_envs.policies.rules:UpperQuantile"),
+    ("thompson_sampling", "Thompson sampling", "bandit_envs.policies.rules:ThompsonSampling"),
+    ("softmax", "softmax", "bandit_envs.policies.rules:Softmax"),
+    ("square_cb", "SquareCB", "bandit_envs.policies.rules:SquareCB"),
+    (
+        "elimination_square_cb",
+        "SquareCB by elimination",
+        "bandit_envs.policies.rules:EliminationSquareCB",
+    ),
+    ("optimistic_reg_cb", "optimistic RegCB", "bandit_envs.policies.rules:OptimisticRegCB"),
+    ("elimination_reg_cb", "RegCB by elimination", "bandit_envs.policies.rules:EliminationRegCB"),
+    ("adaptive_greedy", "adaptive greedy", "bandit_envs.policies.rules:AdaptiveGreedy"),
+    ("first_pulls", "first pulls", "bandit_envs.policies.rules:FirstPulls"),
+    ("mixed", "mixed with uniform choice", "bandit_envs.policies.rules:Mixed"),
+)
+"""All rules of the package, by id."""
+
+
+def make_model(text: str) -> ValueModel:
+    """Returns the model that a text names, such as "ridge:gamma=0.99" or "module:Class".
+
+    Raises:
+        ValueError: there is no such model, or it does not take these parameters.
+    """
+    model: ValueModel = _make(ModelPart, text, MODELS)
+    return model
+
+
+def make_rule(text: str) -> Rule:
+    """Returns the rule that a text names, such as 'mixed:rule="softmax",share=0.05'.
+
+    Raises:
+        ValueError: there is no such rule, or it does not take these parameters.
+    """
+    rule: Rule = _make(RulePart, text, RULES)
+    return rule
+
+
+def _make(kind: type[Any], text: str, table: Mapping[str, Any]) -> Any:
+    """Returns an instance of an entry, whose parameters may name other models and rules."""
+    name, parameters = parse_choice(kind.what, text, table)
+    entry = find_users(kind, name) if ":" in name else kind.find(name, table)
+    values = entry.check(parameters)
+    if isinstance(values.get("model"), str):
+        values["model"] = make_model(values["model"])
+    if isinstance(values.get("rule"), str):
+        values["rule"] = make_rule(values["rule"])
+    return entry.make(**values)

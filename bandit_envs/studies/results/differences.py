@@ -1,0 +1,225 @@
+"""Differences between policies of a study, run by run, with intervals and p-values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats
+from bandit_envs.base.checks import check_confidence, check_integer
+from bandit_envs.base.extras import import_extra
+from bandit_envs.metrics import Statistics, of_runs
+from bandit_envs.studies.definition.choice import PolicyChoice
+from bandit_envs.studies.definition.study import Study
+
+if TYPE_CHECKING:
+    from bandit_envs.studies.results.results import PairResult
+
+MANY_RUNS = 1000
+"""With more runs, bootstrap intervals are of percentiles: a correction of order 1/n takes n^2."""
+
+
+AT_ONCE = 1000
+"""So many differences are tested in one call, which saves time, and bounds the memory."""
+
+
+class PairDifference(NamedTuple):
+    """How the runs of a pair differ from those of another policy on the same problems."""
+
+    pair: PairResult
+    runs: dict[str, Floats]
+    """The differences of the runs, by quantity."""
+
+    def statistics(self, quantity: str) -> Statistics:
+        """Returns the statistics over runs of the differences in a quantity."""
+        return Statistics.from_values(self.runs[quantity])
+
+
+class Difference(NamedTuple):
+    """How a policy differs from another one in a quantity: a row of `LoadedStudy.differences`."""
+
+    environment: str
+    policy: str
+    quantity: str
+
+    difference: float
+    """The mean over runs."""
+
+    low: float
+    high: float
+    """The ends of the interval by Student's t."""
+
+    bootstrap_low: float
+    bootstrap_high: float
+    """The ends of the bootstrap interval."""
+
+    p_t: float
+    """The p-value of the paired t-test."""
+
+    p_wilcoxon: float
+    """The p-value of Wilcoxon's signed-rank test."""
+
+    p_t_holm: float
+    p_wilcoxon_holm: float
+    """The p-values, corrected for the number of policies."""
+
+
+class PValues(NamedTuple):
+    """The p-values of two tests of no difference."""
+
+    t: float
+    wilcoxon: float
+
+
+def compare_to(
+    baseline: PolicyChoice, study: Study, pairs: Sequence[PairResult]
+) -> list[PairDifference]:
+    """Returns the differences of all other policies to one policy, in each environment.
+
+    Args:
+        baseline: the policy that all others are compared with.
+        study: the study.
+        pairs: its results. Those that have not finished all runs, or have one run, are left out.
+    """
+    quantities = [name for name, each in study.summary.items() if each.kind != "per_step"]
+    finished = [pair for pair in pairs if pair.runs == study.runs >= 2]
+    baselines = {str(pair.environment): pair for pair in finished if pair.policy == baseline}
+    found = []
+    for pair in finished:
+        other = baselines.get(str(pair.environment))
+        if other is not None and pair is not other:
+            ours = of_runs(pair.result)
+            theirs = of_runs(other.result)
+            found.append(
+                PairDifference(pair, {name: ours[name] - theirs[name] for name in quantities})
+            )
+    return found
+
+
+def describe_differences(
+    found: Sequence[PairDifference], confidence: float, resamples: int
+) -> list[Difference]:
+    """Returns a row for each difference and quantity.
+
+    Args:
+        found: the differences.
+        confidence: the probability that the intervals hold.
+        resamples: how often the bootstrap draws all runs anew.
+    """
+    level = check_confidence(confidence)
+    number = check_integer("resamples", resamples, minimum=1)
+    plain = _test_all(found)
+    corrected = correct_by_holm(found, plain)
+    rows = []
+    for difference, before, after in zip(found, plain, corrected):
+        for name, values in difference.runs.items():
+            statistics = difference.statistics(name)
+            low, high = statistics.interval(level)
+            bootstrap_low, bootstrap_high = _bootstrap(values, level, number)
+            row = Difference(
+                environment=str(difference.pair.environment),
+                policy=str(difference.pair.policy),
+                quantity=name,
+                difference=float(statistics.mean),
+                low=float(low),
+                high=float(high),
+                bootstrap_low=bootstrap_low,
+                bootstrap_high=bootstrap_high,
+                p_t=before[name].t,
+                p_wilcoxon=before[name].wilcoxon,
+                p_t_holm=after[name].t,
+                p_wilcoxon_holm=after[name].wilcoxon,
+            )
+            rows.append(row)
+    return rows
+
+
+def corrected_p_values(found: Sequence[PairDifference]) -> list[dict[str, PValues]]:
+    """Returns the p-values of differences by quantity, corrected for the number of policies."""
+    return correct_by_holm(found, _test_all(found))
+
+
+def correct_by_holm(
+    found: Sequence[PairDifference], plain: Sequence[dict[str, PValues]]
+) -> list[dict[str, PValues]]:
+    """Returns p-values, corrected over the policies of each environment and quantity."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, difference in enumerate(found):
+        for name in difference.runs:
+            groups.setdefault((str(difference.pair.environment), name), []).append(index)
+    corrected: list[dict[str, PValues]] = [{} for _ in found]
+    for (_, name), members in groups.items():
+        t = holm([plain[index][name].t for index in members])
+        wilcoxon = holm([plain[index][name].wilcoxon for index in members])
+        for place, index in enumerate(members):
+            corrected[index][name] = PValues(t[place], wilcoxon[place])
+    return corrected
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns p-values as Holm corrects them, so that chance seldom makes any of them small.
+
+    The smallest of m is multiplied by m, the next by m - 1, and so on; the order stays.
+
+    Source: Holm, A Simple Sequentially Rejective Multiple Test Procedure (1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p_values, np.float64)
+    order = values.argsort()
+    factors = np.arange(len(values), 0, -1)
+    increasing = np.maximum.accumulate(values[order] * factors)
+    corrected = np.empty_like(values)
+    corrected[order] = np.minimum(increasing, 1.0)
+    numbers: list[float] = corrected.tolist()
+    return numbers
+
+
+def _test_all(found: Sequence[PairDifference]) -> list[dict[str, PValues]]:
+    """Returns the p-values of differences, by quantity."""
+    plain: list[dict[str, PValues]] = [{} for _ in found]
+    for start in range(0, len(found), AT_ONCE):
+        some = found[start : start + AT_ONCE]
+        for name in some[0].runs:
+            t, wilcoxon = _test(np.stack([each.runs[name] for each in some], axis=1))
+            for place in range(len(some)):
+                plain[start + place][name] = PValues(float(t[place]), float(wilcoxon[place]))
+    return plain
+
+
+def _test(table: Floats) -> tuple[Floats, Floats]:
+    """Returns the p-values of the t-test and of Wilcoxon's, of each column [R] of a table."""
+    stats = import_extra("scipy.stats", "cli")
+    t = np.ones(table.shape[1])
+    wilcoxon = np.ones(table.shape[1])
+    differs = table.any(axis=0)  # the tests have nothing to order in the others
+    has_zeros = (table == 0.0).any(axis=0)
+    # SciPy chooses one method for a table, and zeros have no exact one.
+    for columns in (differs & has_zeros, differs & ~has_zeros):
+        if columns.any():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # where differences are equal
+                t[columns] = stats.ttest_1samp(table[:, columns], 0.0, axis=0).pvalue
+                wilcoxon[columns] = stats.wilcoxon(table[:, columns], axis=0).pvalue
+    return t, wilcoxon
+
+
+def _bootstrap(values: Floats, confidence: float, resamples: int) -> tuple[float, float]:
+    """Returns the ends of a bootstrap interval of a mean; they repeat exactly."""
+    if np.ptp(values) == 0.0:  # every sample has the same mean
+        return float(values[0]), float(values[0])
+    stats = import_extra("scipy.stats", "cli")
+    interval = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=resamples,
+        batch=max(1, 1_000_000 // len(values)),
+        confidence_level=confidence,
+        method="BCa" if len(values) <= MANY_RUNS else "percentile",
+        random_state=np.random.default_rng(0),
+    ).confidence_interval
+    return float(interval.low), float(interval.high)

@@ -1,0 +1,230 @@
+"""Expected values of a study: what was published or computed, beside what was measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bandit_envs.base.checks import check_integer, check_number, short_repr
+from bandit_envs.metrics import QUANTITIES, Statistics, kept_steps
+from bandit_envs.studies.definition.appearance import plain_text
+from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice, printable
+from bandit_envs.studies.definition.keys import check_keys
+from bandit_envs.studies.definition.study import Study
+
+if TYPE_CHECKING:
+    from bandit_envs.studies.results.results import PairResult
+
+    PairResults = Mapping[tuple[str, str], PairResult]
+    """Results by the texts of environment and policy."""
+
+SOURCES = ("published", "exact", "reference run")
+
+STANDARD_ERRORS = 4.0
+"""How far chance may take a mean from its expected value."""
+
+
+class Row(NamedTuple):
+    """An expectation beside what was measured.
+
+    `measured` has the standard errors that decided. `verdict` is met, missed or not measured; or
+    undecided, if there is one run, or if an order is not that of the means, but is within 4
+    standard errors of the differences.
+    """
+
+    policy: str
+    metric: str
+    step: int
+    source: str
+    expected: str
+    measured: str
+    verdict: str
+
+
+class Judgement(NamedTuple):
+    """What was expected and what was measured, as text, and the verdict."""
+
+    expected: str
+    measured: str
+    verdict: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """What a study should show: a value or a bound of a policy's mean, or the order of policies.
+
+    A mean may be off by at most `tolerance` and 4 standard errors of the difference, which take two
+    runs. A policy has a `value` or `at_most`; several, in the order of increasing means, have none.
+    """
+
+    metric: str
+    """A name in `QUANTITIES`."""
+
+    source: str
+    """published, exact or reference run; after a colon, where it is from."""
+
+    policy: str | list[str]
+
+    environment: str | None = None
+    """By default, every environment."""
+
+    step: int | None = None
+    """By default, the last one."""
+
+    since: int | None = None
+    """If given, the mean is over the steps after this one, as far as `step`."""
+
+    value: float | None = None
+    at_most: float | None = None
+
+    tolerance: float = 0.0
+    """Of the value itself, where it is rounded or read from a figure."""
+
+    standard_error: float = 0.0
+    """Of the value, where it was estimated."""
+
+    standard_deviation: float | None = None
+    """Of one run, in place of the measured one."""
+
+    def __post_init__(self) -> None:
+        if self.metric not in QUANTITIES:
+            raise _error("metric", self.metric, ", ".join(QUANTITIES))
+        if str(self.source).partition(":")[0] not in SOURCES:
+            kinds = " or ".join(SOURCES)
+            raise _error("source", self.source, f"{kinds}, then a colon and where it is from")
+        given = [name for name in ("value", "at_most") if getattr(self, name) is not None]
+        if len(given) != isinstance(self.policy, str):
+            raise _error("policy", self.policy, "one with one value, or a list without a value")
+        if self.step is not None:
+            check_integer("expected: step", self.step, minimum=1)
+        quantity = QUANTITIES[self.metric]
+        if self.since is not None and (quantity.kind != "per_step" or quantity.is_share):
+            raise _error("metric", self.metric, "reward or regret, as since is given")
+        for name in (*given, "tolerance", "standard_error"):
+            check_number(f"expected: {name}", getattr(self, name))
+
+    def compare(self, study: Study, found: PairResults) -> list[Row]:
+        """Returns a row for each environment; ValueError if it does not fit the study."""
+        policies = self._find_policies(study)
+        label = " < ".join(plain_text(study.policy_label(policy)) for policy in policies)
+        step = self.step or study.steps
+        if self.since is None and step <= study.steps and step not in kept_steps(study.steps):
+            raise _error("step", step, "one that metrics keep, such as a multiple of 1,000")
+        known = {(str(environment), str(policy)) for environment, policy in study.pairs()}
+        rows = []
+        for environment in self._find_environments(study):
+            pairs = [(str(environment), str(policy)) for policy in policies]
+            if not known.issuperset(pairs):
+                raise _error("policy in environment", pairs, "those of the study")
+            measured = [self._statistics(study, found.get(pair), step) for pair in pairs]
+            judgement = self._judge([each for each in measured if each is not None], len(pairs))
+            place = f"{label} in {plain_text(', '.join(study.own_parts(environment)))}"
+            row = Row(
+                policy=place if len(study.environment) > 1 else label,
+                metric=self.metric if self.since is None else f"{self.metric} after {self.since}",
+                step=step,
+                source=printable(self.source),
+                expected=judgement.expected,
+                measured=judgement.measured,
+                verdict=judgement.verdict,
+            )
+            rows.append(row)
+        return rows
+
+    def _find_policies(self, study: Study) -> list[PolicyChoice]:
+        """Returns its policies, with the labels that they have in the study."""
+        names = [self.policy] if isinstance(self.policy, str) else self.policy
+        policies = [PolicyChoice.read(name) for name in names]
+        return [next((own for own in study.policy if own == each), each) for each in policies]
+
+    def _find_environments(self, study: Study) -> list[EnvironmentChoice]:
+        found = [each for each in study.environment if self.environment in (None, str(each))]
+        if not found:
+            raise _error("environment", self.environment, ", ".join(map(str, study.environment)))
+        return found
+
+    def _statistics(self, study: Study, pair: PairResult | None, step: int) -> Statistics | None:
+        """Returns the statistics of what was measured in a pair at a step, if it was."""
+        quantity = QUANTITIES[self.metric]
+        if pair is None or quantity.metric not in pair.result or step > study.steps:
+            return None
+        if self.since is not None:
+            ends = (self.since, step)
+            sums = pair.result[quantity.metric].curves[[study.kept.index(end) for end in ends]]
+            return Statistics.from_values(quantity.of_runs(sums, ends)[-1])
+        statistics = pair.statistics(self.metric)
+        if statistics.mean.ndim == 0:
+            return statistics
+        return statistics.at(np.searchsorted(pair.result[quantity.metric].steps, step))
+
+    def _judge(self, measured: Sequence[Statistics], number: int) -> Judgement:
+        """Compares what was measured, of which there should be a `number`, with the expectation."""
+        means = [float(statistics.mean) for statistics in measured]
+        errors = [self._standard_error(statistics) for statistics in measured]
+        if isinstance(self.policy, str):
+            expected, verdict = self._judge_value(means, errors)
+        else:
+            expected = "in this order"
+            verdict = _judge_order(means, errors)
+        if len(measured) != number:
+            verdict = "not measured"
+        texts = [_with_error(mean, error) for mean, error in zip(means, errors)]
+        return Judgement(expected, " < ".join(texts), verdict)
+
+    def _judge_value(self, means: Sequence[float], errors: Sequence[float]) -> tuple[str, str]:
+        """Returns the expected value or bound as text, and the verdict on no or one mean."""
+        allowed = STANDARD_ERRORS * math.hypot(*errors, self.standard_error) + self.tolerance
+        if self.at_most is not None:
+            expected = f"≤ {_with_error(self.at_most, self.standard_error)}"
+            offs = [mean - self.at_most for mean in means]
+        else:
+            value = float(self.value or 0.0)
+            expected = _with_error(value, self.standard_error)
+            offs = [abs(mean - value) for mean in means]
+        if math.isnan(allowed):  # one run has no standard error
+            return expected, "undecided"
+        return expected, "met" if all(off <= allowed for off in offs) else "missed"
+
+    def _standard_error(self, statistics: Statistics) -> float:
+        if self.standard_deviation is not None:
+            return self.standard_deviation / math.sqrt(statistics.count)
+        return float(statistics.standard_error)
+
+
+def compare(study: Study, pairs: Sequence[PairResult]) -> list[Row]:
+    """Returns the expected values of a study beside its results; ValueError if they do not fit."""
+    found = {(str(pair.environment), str(pair.policy)): pair for pair in pairs}
+    rows: list[Row] = []
+    for item in study.expected:
+        if not isinstance(item, Mapping):
+            raise _error("a table", item, "keys and values")
+        check_keys("expected", item, Expected)
+        try:
+            rows += Expected(**item).compare(study, found)
+        except TypeError as error:
+            raise _error("a table", item, str(error)) from error
+    return rows
+
+
+def _judge_order(means: Sequence[float], errors: Sequence[float]) -> str:
+    """Returns the verdict on means that should increase."""
+    offs = [first - second for first, second in itertools.pairwise(means)]
+    allowed = [STANDARD_ERRORS * math.hypot(*pair) for pair in itertools.pairwise(errors)]
+    if math.isnan(sum(allowed)):  # one run has no standard error
+        return "undecided"
+    if not all(off <= limit for off, limit in zip(offs, allowed)):
+        return "missed"
+    return "met" if all(off < 0.0 for off in offs) else "undecided"
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.6g} ±{error:.2g}" if error > 1e-9 else f"{value:.6g}"
+
+
+def _error(what: str, value: object, expected: str) -> ValueError:
+    return ValueError(f"expected: {what} is {short_repr(value)}; expected {expected}")

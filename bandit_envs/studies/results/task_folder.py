@@ -1,0 +1,192 @@
+"""The folder of a study's finished tasks, as the process that runs the study reads it."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from operator import attrgetter
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from bandit_envs.metrics import kept_steps
+from bandit_envs.studies.definition.study import Study
+from bandit_envs.studies.results.packs import Index, Pack, damaged, write_pack
+from bandit_envs.studies.results.records import (
+    Arrays,
+    Record,
+    Result,
+    columns_of,
+    read_arrays,
+    scan_records,
+    to_result,
+)
+
+RECORDS = ".records"
+"""How the names of files end to which workers append."""
+
+PROGRESS = ".steps-"
+"""How the names of files begin in which workers count their steps."""
+
+CHECKPOINT = ".task-"
+"""How the names of files begin in which long tasks are saved."""
+
+MAX_SHARE = 0.05
+"""Reading the files of progress takes at most about this share of the time."""
+
+Source: TypeAlias = Record | Pack
+
+
+class TaskFolder:
+    """Finds the results of finished tasks, reads them, and packs them once the study ends.
+
+    Workers append records to files of their own. `pack` moves them to one archive.
+
+    Args:
+        path: the folder, which need not exist.
+        study: the study.
+        digest: of the study and the versions. What has another one is not of this study.
+    """
+
+    def __init__(self, path: Path, study: Study, digest: str) -> None:
+        self.path = path
+        self._study = study
+        self.digest = digest
+        self._steps = kept_steps(study.steps)
+        self._packs: dict[Path, Pack] = {}
+        self._records: dict[Path, list[Record]] = {}
+        self._sources: dict[int, Source] = {}
+        self._num_steps = 0
+        self._next_count = 0.0
+
+    def load(self) -> None:
+        """Finds what has finished since the last call."""
+        for path in sorted(self.path.glob("[!.]*.npz")):
+            if path not in self._packs:
+                pack = Pack(path)
+                self._packs[path] = pack
+                if pack.study == self.digest:
+                    pack.check(self._steps)
+                    for task, runs in zip(pack.index.task.tolist(), pack.index.runs.tolist()):
+                        self._add(task, runs, pack)
+        for path in sorted(self.path.glob(f"[!.]*{RECORDS}")):
+            known = self._records.setdefault(path, [])
+            start = known[-1].end if known else 0
+            for record in scan_records(path, self.digest, start):
+                known.append(record)
+                self._add(record.task, record.runs, record)
+
+    def _add(self, task: int, runs: int, source: Source) -> None:
+        """Notes where a task's result is, if it has the sums of each run that the study needs."""
+        is_task = task in range(self._study.num_tasks) and runs == self._study.task(task).runs
+        if not is_task:
+            raise damaged(source.path, f"it has a task {task} of {runs} runs")
+        if not self._study.kept or source.kept == self._study.kept:
+            self._sources.setdefault(task, source)
+
+    def __contains__(self, task: int) -> bool:
+        """Returns whether the task of a number has finished."""
+        return task in self._sources
+
+    def __len__(self) -> int:
+        """Returns how many tasks have finished."""
+        return len(self._sources)
+
+    def read(self) -> dict[int, Result]:
+        """Returns the results of all finished tasks, by their numbers."""
+        results = {}
+        for source, task, runs, arrays in self._read_arrays():
+            if self._sources.get(task) is source:
+                needed = self._needed(arrays)
+                results[task] = to_result(self._study.metrics, self._steps, needed, runs)
+        return results
+
+    def _needed(self, arrays: Arrays) -> Arrays:
+        """Returns the arrays of a result that the study needs.
+
+        A study without quantiles also uses tasks that kept the sums of each run. Those of other
+        tasks may have kept none, or after other steps, and such sums do not merge.
+        """
+        if self._study.kept:
+            return arrays
+        return {name: array for name, array in arrays.items() if not name.endswith(".curves")}
+
+    def _read_arrays(self) -> Iterator[tuple[Source, int, int, Arrays]]:
+        """Yields where a result is, the number and the runs of its task, and its arrays."""
+        metrics = self._study.metrics
+        for pack in self._packs.values():
+            if pack.study == self.digest:
+                for task, runs, arrays in pack.read(metrics):
+                    yield pack, task, runs, arrays
+        for path, records in self._records.items():
+            content = path.read_bytes() if records else b""
+            for record in records:
+                columns = columns_of(metrics, len(self._steps), record.runs, len(record.kept))
+                arrays = read_arrays(content, record.start, columns)
+                yield record, record.task, record.runs, arrays
+
+    def pack(self) -> None:
+        """Moves what workers have written to an archive, and deletes their files.
+
+        No worker may be writing.
+        """
+        self.load()
+        found: dict[tuple[int, ...], list[Record]] = defaultdict(list)
+        for source in self._sources.values():
+            if isinstance(source, Record):
+                found[source.kept].append(source)
+        for records in found.values():
+            self._write_pack(sorted(records, key=attrgetter("path")))
+        for path in self._records:
+            path.unlink(missing_ok=True)
+        self._sources = {
+            task: source for task, source in self._sources.items() if isinstance(source, Pack)
+        }
+        self._records.clear()
+        for path in self.path.glob(f"{CHECKPOINT}*"):  # of workers that were late
+            if int(path.stem.removeprefix(CHECKPOINT)) in self:
+                path.unlink(missing_ok=True)
+        self.load()
+
+    def _write_pack(self, records: list[Record]) -> None:
+        """Writes an archive of records, under the first free name."""
+        names = (self.path / f"results-{number}.npz" for number in itertools.count(1))
+        path = next(name for name in names if not name.exists())
+        tasks = [self._study.task(record.task) for record in records]
+        index = Index(
+            task=np.array([task.number for task in tasks], np.int64),
+            position=np.array([task.position for task in tasks], np.int64),
+            block=np.array([task.block for task in tasks], np.int64),
+            runs=np.array([task.runs for task in tasks], np.int64),
+            steps=self._steps,
+            kept=np.array(records[0].kept, np.int64),
+        )
+        write_pack(path, self.digest, index, self._study.metrics, records)
+
+    def steps_taken(self) -> int:
+        """Returns the number of steps that all workers have taken.
+
+        Where it takes long to read the files of many workers, they are read less often.
+        """
+        start = time.monotonic()
+        if start >= self._next_count:
+            self._num_steps = sum(map(read_number, self.path.glob(f"{PROGRESS}*")))
+            end = time.monotonic()
+            self._next_count = end + (end - start) / MAX_SHARE
+        return self._num_steps
+
+    def forget_progress(self) -> None:
+        """Deletes the files with numbers of steps taken."""
+        for file in self.path.glob(f"{PROGRESS}*"):
+            file.unlink(missing_ok=True)
+
+
+def read_number(file: Path) -> int:
+    """Returns the number in a file; 0 if it is not there, or is just being written."""
+    try:
+        return int(file.read_text() or 0)
+    except FileNotFoundError:
+        return 0
