@@ -1,3 +1,10 @@
 """Models and rules by name, as users write them and as files hold them."""
 
-__all__: list[str] = []
+from bandit_envs.policies.parts.registry import MODELS, RULES, make_model, make_rule
+
+__all__ = [
+    "MODELS",
+    "RULES",
+    "make_model",
+    "make_rule",
+]
