@@ -19,7 +19,7 @@ from bandit_envs.base.hook_results import (
     check_optimal_action,
     check_state,
 )
-from bandit_envs.base.known_means import Choice, KnownMeans, Means, Optimum
+from bandit_envs.base.known_means import KnownMeans, Means, Optimum, TakenAction
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.slates import check_distinct
@@ -314,11 +314,11 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
     def _means_now(self) -> Means:
         return self._means_in(self._bandit_state().state)
 
-    def _means_met(self) -> Choice | None:
+    def _means_met(self) -> TakenAction | None:
         bandit: BanditState | None = self._state.latent
         if bandit is None or bandit.action is None:
             return None
-        return Choice(bandit.action, self._means_in(bandit.previous))
+        return TakenAction(bandit.action, self._means_in(bandit.previous))
 
     def _means_in(self, state: State) -> Means:
         """Returns what is known of the means in `state`, the same object as long as it stays."""

@@ -88,7 +88,7 @@ class MappedMeans(Means):
         return Optimum(action, self._function(reward))
 
 
-class Choice(NamedTuple):
+class TakenAction(NamedTuple):
     """The last action [B, ...], and the expected rewards in the state in which it was taken."""
 
     action: Nest
@@ -100,8 +100,8 @@ class KnownMeans(abc.ABC):
 
     All that is known of expected rewards follows from two hooks:
 
-        _means_now()  -> Means     in the current state
-        _means_met()  -> Choice    in the state of the last action; None after a reset
+        _means_now()  -> Means        in the current state
+        _means_met()  -> TakenAction  in the state of the last action; None after a reset
     """
 
     _state: Any
@@ -129,7 +129,7 @@ class KnownMeans(abc.ABC):
         """Returns the expected rewards now; ValueError before the first reset."""
 
     @abc.abstractmethod
-    def _means_met(self) -> Choice | None:
+    def _means_met(self) -> TakenAction | None:
         """Returns the last action and the expected rewards that it met; None after a reset."""
 
     def expected_rewards(self) -> Array:
@@ -159,12 +159,12 @@ class KnownMeans(abc.ABC):
 
     def _describe_step(self, state: Any) -> dict[str, Any] | None:
         """Returns what `get_info` shows of `state`, which is the environment's."""
-        choice = self._means_met()
-        if choice is None:
+        taken = self._means_met()
+        if taken is None:
             return None
-        optimum = choice.means.optimum
+        optimum = taken.means.optimum
         return {
-            "expected_reward": choice.means.of(choice.action),
+            "expected_reward": taken.means.of(taken.action),
             "optimal_reward": optimum.reward,
             "optimal_action": optimum.action,
         }

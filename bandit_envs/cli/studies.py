@@ -21,9 +21,9 @@ from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedErro
 from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
 from bandit_envs.studies.definition.keys import explain_file
 from bandit_envs.studies.definition.study import Task
-from bandit_envs.studies.results.expected import compare
+from bandit_envs.studies.results.expected import compare_with_expected
 from bandit_envs.studies.results.results import Results
-from bandit_envs.studies.running.task_log import record
+from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
 
 GALLERY = Path(studies.__file__).with_name("gallery")
@@ -96,7 +96,7 @@ def sweep(options: argparse.Namespace) -> int:
     """
     study = Study.from_toml(options.study)
     with explain_file(options.study, Study):
-        compare(study, [])
+        compare_with_expected(study, [])
     return _run(study, options.study.stem, options)
 
 
@@ -211,7 +211,7 @@ def _run(study: Study, name: str, options: argparse.Namespace) -> int:
         OUT.print(_count_tasks(list(study.tasks())))
         return 0
     if getattr(options, "record", None):
-        _record(study, options.record, options.overwrite)
+        _write_log(study, options.record, options.overwrite)
     folder = folder_of(options, name, lambda folder: Results(folder, study).conflict() == "")
     seen = CommandObserver(getattr(options, "fail_above_regret", None))
     try:
@@ -276,11 +276,11 @@ class CommandObserver(RunObserver):
         self.is_good = is_as_expected and not has_more_regret and not found.num_missing
 
 
-def _record(study: Study, path: Path, overwrite: bool) -> None:
+def _write_log(study: Study, path: Path, overwrite: bool) -> None:
     """Writes the log of a study of one task."""
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists; --overwrite replaces it")
-    OUT.print(f"{path}: {record(list(study.tasks()), path)}")
+    OUT.print(f"{path}: {write_task_log(list(study.tasks()), path)}")
 
 
 def _has_more_regret(results: LoadedStudy, limit: float | None) -> bool:

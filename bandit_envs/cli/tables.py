@@ -8,7 +8,7 @@ from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import corrected_p_values
-from bandit_envs.studies.results.expected import Row
+from bandit_envs.studies.results.expected import Comparison
 from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.showing.tables import shows_shares
 
@@ -36,9 +36,9 @@ def show_summary(found: LoadedStudy) -> None:
         OUT.print(f"summary.csv has all {len(pairs)} rows")
 
 
-def show_comparison(comparison: Sequence[Row]) -> None:
+def show_comparison(comparison: Sequence[Comparison]) -> None:
     """Prints expected values beside those measured: a table for each metric, step and source."""
-    groups: dict[tuple[str, int, str], list[Row]] = {}
+    groups: dict[tuple[str, int, str], list[Comparison]] = {}
     for row in comparison:
         groups.setdefault((row.metric, row.step, row.source), []).append(row)
     for (metric, step, source), rows in groups.items():

@@ -35,7 +35,7 @@ class SeenRows:
 _SEEN: weakref.WeakKeyDictionary[Policy, SeenRows] = weakref.WeakKeyDictionary()
 
 
-class WatchedBatches:
+class RememberedBatches:
     """Batches of a log, which are remembered when they are read.
 
     Args:

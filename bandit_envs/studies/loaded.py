@@ -18,7 +18,7 @@ from bandit_envs.studies.results.differences import (
     compare_to,
     describe_differences,
 )
-from bandit_envs.studies.results.expected import Row, compare
+from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.latex import latex_table
 from bandit_envs.studies.showing.tables import csv_rows, study_tables, text_cell, write_tables
 
@@ -93,11 +93,11 @@ class LoadedStudy:
     @property
     def comparison(self) -> DataFrame:
         """A row for each expected value, beside what was measured."""
-        return _pandas().DataFrame(self.compare(), columns=Row._fields)
+        return _pandas().DataFrame(self.compare(), columns=Comparison._fields)
 
-    def compare(self) -> list[Row]:
+    def compare(self) -> list[Comparison]:
         """Returns the expected values beside what was measured."""
-        return compare(self.study, self.pairs)
+        return compare_with_expected(self.study, self.pairs)
 
     def differences(
         self, baseline: str | None = None, confidence: float = 0.95, resamples: int = 2000
@@ -208,7 +208,7 @@ class LoadedStudy:
                 row._replace(policy=text_cell(row.policy), source=text_cell(row.source))
                 for row in comparison
             ]
-            atomic_write(file, [csv_rows([Row._fields, *rows])])
+            atomic_write(file, [csv_rows([Comparison._fields, *rows])])
         else:
             file.unlink(missing_ok=True)
 

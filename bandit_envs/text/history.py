@@ -22,7 +22,7 @@ class Totals(NamedTuple):
     sums: Floats
 
 
-class Rounds(NamedTuple):
+class RecentRounds(NamedTuple):
     """The last H rounds, the latest last; updated in place."""
 
     action: NDArray[np.int64]  # [B, H], -1 before the first round
@@ -83,20 +83,22 @@ class LastRounds:
     def __post_init__(self) -> None:
         check_integer("count", self.count, minimum=1)
 
-    def initial(self, batch_size: int, num_actions: int, context_dim: int) -> Rounds:
+    def initial(self, batch_size: int, num_actions: int, context_dim: int) -> RecentRounds:
         """Returns what is known before the first round."""
         shape = batch_size, self.count
-        return Rounds(
+        return RecentRounds(
             np.full(shape, -1, np.int64), np.zeros(shape), np.zeros((*shape, context_dim))
         )
 
-    def add(self, known: Rounds, context: Floats, action: Actions, reward: Array) -> None:
+    def add(self, known: RecentRounds, context: Floats, action: Actions, reward: Array) -> None:
         """Adds a round of every row, in place."""
         for column, latest in zip(known, (action, reward, context)):
             column[:, :-1] = column[:, 1:]
             column[:, -1] = latest
 
-    def tell(self, known: Rounds, row: int, scenario: Scenario, names: Sequence[str]) -> list[str]:
+    def tell(
+        self, known: RecentRounds, row: int, scenario: Scenario, names: Sequence[str]
+    ) -> list[str]:
         """Returns what is known in one row, in lines."""
         lines = []
         for action, reward, context in zip(*(column[row] for column in known)):

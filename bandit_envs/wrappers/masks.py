@@ -9,7 +9,7 @@ import numpy as np
 from bandit_envs.arrays import Array, Indices, Mask, read_only
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_available, check_indices, check_integer, check_number
-from bandit_envs.base.known_means import Choice, Means, MeansOfTable
+from bandit_envs.base.known_means import Means, MeansOfTable, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
@@ -75,11 +75,11 @@ class MaskingWrapper(Wrapper):
         means = super()._find_means_now(state)
         return self._masked(means, self._mask_now())
 
-    def _find_means_met(self, state: EnvironmentState) -> Choice | None:
-        choice = super()._find_means_met(state)
-        if choice is None:
+    def _find_means_met(self, state: EnvironmentState) -> TakenAction | None:
+        taken = super()._find_means_met(state)
+        if taken is None:
             return None
-        return Choice(choice.action, self._masked(choice.means, state.latent))
+        return TakenAction(taken.action, self._masked(taken.means, state.latent))
 
     def _masked(self, means: Means, mask: Mask) -> Means:
         """Returns the means with -inf where the mask has no action."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, check_result, read_only
 from bandit_envs.base.bandit_py_environment import is_bandit
-from bandit_envs.base.known_means import Choice, KnownMeans, MappedMeans, Means
+from bandit_envs.base.known_means import KnownMeans, MappedMeans, Means, TakenAction
 from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, check_environment
 from bandit_envs.base.state import SavedState
@@ -169,7 +169,7 @@ class Wrapper(KnownMeans, PyEnvironment):
     def _means_now(self) -> Means:
         return self._now_memo.of(self._state, self._find_means_now)
 
-    def _means_met(self) -> Choice | None:
+    def _means_met(self) -> TakenAction | None:
         return self._met_memo.of(self._state, self._find_means_met)
 
     def _find_means_now(self, state: EnvironmentState) -> Means:
@@ -179,12 +179,12 @@ class Wrapper(KnownMeans, PyEnvironment):
             raise ValueError(f"{self._name} has no state yet; call reset() first")
         return self._change_means(bandit._means_now())
 
-    def _find_means_met(self, state: EnvironmentState) -> Choice | None:
+    def _find_means_met(self, state: EnvironmentState) -> TakenAction | None:
         """Returns the means that the action before this wrapper's `state` met."""
-        choice = self._bandit()._means_met()
-        if choice is None or state.time_step is None:
+        taken = self._bandit()._means_met()
+        if taken is None or state.time_step is None:
             return None
-        return Choice(choice.action, self._change_means(choice.means))
+        return TakenAction(taken.action, self._change_means(taken.means))
 
     def _change_means(self, means: Means) -> Means:
         """Returns the means of this wrapper's rewards, where `means` are those of the wrapped."""

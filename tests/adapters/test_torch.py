@@ -34,7 +34,7 @@ from bandit_envs.adapters.torch import (
 from bandit_envs.base.state import EncodedModel
 from bandit_envs.environments.registry import ENVIRONMENTS
 from bandit_envs.logged import LogRecorder, learn_from_log
-from bandit_envs.policies.models import Contexts, LearnedRows, ModelSizes
+from bandit_envs.policies.models import Contexts, ModelSizes, TrainingRows
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.policies.rules import EpsilonGreedy, Greedy, ThompsonSampling, UpperBound
 from bandit_envs.testing import assert_identical
@@ -68,7 +68,7 @@ class Squares(torch.nn.Module):
 def rows(contexts, action, reward):
     """Returns rows to learn from: contexts [n, D], actions [n] and rewards [n]."""
     action = np.asarray(action, np.intp)
-    return LearnedRows(contexts, action, action, np.asarray(reward, np.float64), D, False)
+    return TrainingRows(contexts, action, action, np.asarray(reward, np.float64), D, False)
 
 
 def taught(model, *lessons, seed=0):

@@ -13,7 +13,7 @@ pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.metrics import MetricResult, Statistics
 from bandit_envs.studies.definition.study import Study
-from bandit_envs.studies.results.expected import compare
+from bandit_envs.studies.results.expected import compare_with_expected
 from bandit_envs.studies.results.results import PairResult
 from bandit_envs.studies.running.tasks import run_task
 from tests.command_line import example_text, gallery, rows, run, sweep
@@ -34,7 +34,7 @@ def compared(*expected, measured=((9.0, 11.0), (19.0, 21.0)), **values):
         sums = statistics(*np.cumsum(rewards))
         result = MetricResult(statistics(*rewards), sums, (), np.array([1, 2]))
         pairs.append(PairResult(environment, policy, len(rewards), {"reward": result}))
-    return compare(one, pairs)
+    return compare_with_expected(one, pairs)
 
 
 def verdicts(*expected, **values):
@@ -72,7 +72,9 @@ def test_a_mean_may_be_of_the_last_steps_only():
     result = run_task(task)
     first, last = result["reward"].curves
     lasting = Statistics.from_values((last - first) / 2.0)
-    (row,) = compare(one, [PairResult(task.environment, task.policy, task.runs, result)])
+    (row,) = compare_with_expected(
+        one, [PairResult(task.environment, task.policy, task.runs, result)]
+    )
     assert row.metric == "reward after 1"
     assert row.measured == f"{lasting.mean:.6g} ±{lasting.standard_error:.2g}"
 
@@ -190,7 +192,7 @@ def test_a_figure_of_the_gallery_has_expected_values_that_fit_it(name):
     if name in NEEDED:
         pytest.importorskip(NEEDED[name])
     values = parse_toml(example_text(name))
-    rows = compare(Study.from_dict(values), ())
+    rows = compare_with_expected(Study.from_dict(values), ())
     assert len(rows) >= len(values["expected"]) > 0
     assert {row.verdict for row in rows} == {"not measured"}
 

@@ -26,7 +26,7 @@ from bandit_envs.studies.running.bundles import Bundles
 from bandit_envs.studies.running.checkpoints import Checkpoint
 from bandit_envs.studies.running.run import run
 from bandit_envs.studies.running.tasks import run_task
-from bandit_envs.studies.running.workers import Outcome, run_bundle
+from bandit_envs.studies.running.workers import BundleOutcome, run_bundle
 from bandit_envs.testing import assert_identical
 from tests.command_line import (
     CONTEXTUAL,
@@ -289,7 +289,7 @@ def test_tiny_tasks_are_sent_in_bundles_of_less_than_a_kilobyte(tmp_path):
         tasks = list(bundle.tasks)
         sent.append(len(tasks))
         assert len(pickle.dumps((run_bundle, bundle))) < 1000
-        bundles.note(Outcome(len(tasks), 0.001 * len(tasks), ()))
+        bundles.note(BundleOutcome(len(tasks), 0.001 * len(tasks), ()))
         found += tasks
     assert found == numbers
     assert sent[:4] == [1, 2, 4, 8]
@@ -301,7 +301,7 @@ def test_bundles_take_about_ten_seconds():
     bundles = Bundles("folder", "digest", range(10_000), lambda: 2)
     for bundle in itertools.islice(bundles, 20):
         size = len(list(bundle.tasks))
-        bundles.note(Outcome(size, seconds * size, ()))
+        bundles.note(BundleOutcome(size, seconds * size, ()))
     assert size * seconds == pytest.approx(10.0, rel=0.02)
 
 
@@ -309,7 +309,7 @@ def test_a_long_task_is_a_bundle_of_its_own():
     bundles = Bundles("folder", "digest", range(100), lambda: 2)
     for bundle in bundles:
         assert len(list(bundle.tasks)) == 1
-        bundles.note(Outcome(1, 3600.0, ()))
+        bundles.note(BundleOutcome(1, 3600.0, ()))
 
 
 def test_a_worker_runs_any_task_of_a_study_that_it_reads_from_the_folder(tmp_path):

@@ -12,7 +12,7 @@ from bandit_envs.adapters.torch.network import LearnedNetworks, Network, by_acti
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
 from bandit_envs.policies.draws import draw_normal
-from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 
 if typing.TYPE_CHECKING:
     from bandit_envs.adapters.torch.networks import Networks
@@ -74,6 +74,6 @@ class GradientNetwork(Network):
         """Returns u: [P]."""
         return np.full(networks.num_parameters(), self.tikhonov_weight)
 
-    def _extra_after_rows(self, learned: LearnedNetworks, rows: LearnedRows) -> Floats:
+    def _extra_after_rows(self, learned: LearnedNetworks, rows: TrainingRows) -> Floats:
         found = learned.networks.squared_gradients(rows.features, rows.output)
         return np.add(learned.extra, found)

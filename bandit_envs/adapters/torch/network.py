@@ -15,7 +15,7 @@ from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer, check_number, check_positive, short_repr
 from bandit_envs.base.extras import import_extra
 from bandit_envs.nests import Nest
-from bandit_envs.policies.models.inputs import Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.parts.named_models import ModelEntry, find_users
 
@@ -152,7 +152,7 @@ class Network(ValueModel):
         extra = self._initial_extra(networks, sizes)
         return LearnedNetworks(networks, memory, steps=0, rng=rng, extra=extra)
 
-    def learn(self, learned: LearnedNetworks, rows: LearnedRows) -> LearnedNetworks:
+    def learn(self, learned: LearnedNetworks, rows: TrainingRows) -> LearnedNetworks:
         weight = self._draw_weights(learned.rng, len(rows.reward))
         after = learned._replace(
             memory=learned.memory.add(rows.features, rows.output, rows.reward, weight),
@@ -201,7 +201,7 @@ class Network(ValueModel):
         """Returns what a subclass keeps besides, before the first trajectory."""
         return ()
 
-    def _extra_after_rows(self, learned: LearnedNetworks, rows: LearnedRows) -> Nest:
+    def _extra_after_rows(self, learned: LearnedNetworks, rows: TrainingRows) -> Nest:
         """Returns what a subclass keeps after n more rows."""
         return learned.extra
 

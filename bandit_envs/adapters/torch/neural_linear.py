@@ -12,7 +12,7 @@ from bandit_envs.adapters.torch.network import LearnedNetworks, Network
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
 from bandit_envs.policies.models.bayesian_ridge import LinearPosteriors
-from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
 
 if typing.TYPE_CHECKING:
     from bandit_envs.adapters.torch.networks import Networks
@@ -82,7 +82,7 @@ class NeuralLinear(Network):
         dim = networks.represent(np.zeros((1, sizes.num_features))).shape[1]
         return LinearPosteriors.initial(1, sizes.num_outputs, dim, self.tikhonov_weight)
 
-    def _extra_after_rows(self, learned: LearnedNetworks, rows: LearnedRows) -> LinearPosteriors:
+    def _extra_after_rows(self, learned: LearnedNetworks, rows: TrainingRows) -> LinearPosteriors:
         return self._added(learned.extra, learned.networks, rows.features, rows.output, rows.reward)
 
     def _extra_after_training(self, learned: LearnedNetworks) -> LinearPosteriors:

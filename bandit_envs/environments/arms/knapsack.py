@@ -17,7 +17,7 @@ from bandit_envs.base.checks import (
     check_table,
     short_repr,
 )
-from bandit_envs.base.known_means import Choice, Means, MeansOfTable
+from bandit_envs.base.known_means import Means, MeansOfTable, TakenAction
 from bandit_envs.base.py_environment import EnvironmentState
 from bandit_envs.nests import Nest
 from bandit_envs.specs import BoundedArraySpec
@@ -188,11 +188,11 @@ class KnapsackBandit(Wrapper):
         means = super()._find_means_now(state)
         return self._paid_means(means, self._goes_on(state.latent))
 
-    def _find_means_met(self, state: EnvironmentState) -> Choice | None:
-        choice = super()._find_means_met(state)
-        if choice is None:
+    def _find_means_met(self, state: EnvironmentState) -> TakenAction | None:
+        taken = super()._find_means_met(state)
+        if taken is None:
             return None
-        return choice._replace(means=self._paid_means(choice.means, state.latent.was_paid))
+        return taken._replace(means=self._paid_means(taken.means, state.latent.was_paid))
 
     def _paid_means(self, means: Means, is_paid: Mask) -> Means:
         """Returns means [B, K, 2] that are 0 in the rows that are not paid."""

@@ -42,7 +42,7 @@ class NewContexts(abc.ABC):
         return self._initial_state(rng)
 
 
-class Sampler(Protocol):
+class AnySampler(Protocol):
     """Draws contexts: a `ContextSampler`, or what draws nests of them."""
 
     @property
@@ -67,7 +67,7 @@ class UsersAndItems:
         users: SamplingFunction | Nest,
         items: SamplingFunction | Nest,
         num_items: int,
-        as_sampler: Callable[[str, Nest, tuple[int, ...]], Sampler] = as_sampler,
+        as_sampler: Callable[[str, Nest, tuple[int, ...]], AnySampler] = as_sampler,
     ) -> None:
         self._name_of_users, self._name_of_items = names
         self._num_items = num_items

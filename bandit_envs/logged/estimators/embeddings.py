@@ -27,7 +27,7 @@ from bandit_envs.logged.columns import (
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
 from bandit_envs.logged.features import flat_features_of
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
-from bandit_envs.policies.scikit_learn.model import name_estimator
+from bandit_envs.policies.scikit_learn.model import name_failing_estimator
 
 
 class MarginalizedIPS:
@@ -178,7 +178,7 @@ class ActionPosterior:
         features = np.concatenate([flat_features_of(log), *is_category], axis=1)
         model = copy.deepcopy(self._model)
         table = np.zeros((size, log.num_actions))
-        with name_estimator(model, "learn and predict", size):
+        with name_failing_estimator(model, "learn and predict", size):
             model.fit(features, log.action)
             table[:, model.classes_] = model.predict_proba(features)
         return table

@@ -11,7 +11,7 @@ from typing import Any
 from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.folders import Part, compression_of, is_parquet
 from bandit_envs.datasets.tables import count_lines, read_names, refuse_keys
-from bandit_envs.logged.files.frames import check_names
+from bandit_envs.logged.files.frames import check_column_names
 
 BUFFER = 2**16  # bytes of a column that are read at a time
 
@@ -52,7 +52,7 @@ def scan_csv(
     pandas = import_extra("pandas", "logged")
     skipped = options.get("skiprows", 0)
     header = read_names(file, skipped)
-    check_names("it", header if names is None else names, header)
+    check_column_names("it", header if names is None else names, header)
     next_line = 2 + skipped + sum(name.count("\n") for name in header)
     with _heed_warnings(pandas):
         frames = pandas.read_csv(
@@ -99,7 +99,7 @@ def scan_parquet(file: Path, batch_rows: int, names: Sequence[str] | None = None
     with parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER) as table:
         known = table.schema_arrow.names
         wanted = known if names is None else list(names)
-        check_names("it", wanted, known)
+        check_column_names("it", wanted, known)
         read = wanted or known[:1]  # which say how many rows there are
         for batch in table.iter_batches(batch_rows, columns=read, use_threads=False):
             frame = batch.to_pandas(ignore_metadata=True)  # which makes an index of some columns

@@ -14,7 +14,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.tables import name_row
 from bandit_envs.logged.columns import BadValueError, parse_number
 from bandit_envs.logged.files.missing import MissingValues
-from bandit_envs.logged.files.tables import Layout, join_frame, split_log
+from bandit_envs.logged.files.tables import TableLayout, join_frame, split_log
 from bandit_envs.logged.log import BanditLog
 
 LARGEST = 2.0**63
@@ -62,13 +62,13 @@ def from_frame(
     if features is None:
         if KEY not in frame.attrs:
             raise ValueError("features is None, and frame was not made by to_frame()")
-        layout: Layout = frame.attrs[KEY].copy()
+        layout: TableLayout = frame.attrs[KEY].copy()
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
     feature_names = as_list(features)
     embedding_names = as_list(embedding)
     used = [action, reward, propensity, *feature_names, *embedding_names]
-    check_names("frame", used, list(frame))
+    check_column_names("frame", used, list(frame))
     check_roles([action, reward, propensity], feature_names)
     if num_actions is not None:
         check_integer("num_actions", num_actions, minimum=1)
@@ -93,7 +93,7 @@ def from_frame(
         raise _bad_value(frame, column, error.row, error.expected) from error
 
 
-def check_names(table: str, names: Sequence[str], found: Sequence[str]) -> None:
+def check_column_names(table: str, names: Sequence[str], found: Sequence[str]) -> None:
     """Raises ValueError if a table does not have a column, or has several of its name."""
     for name in names:
         count = found.count(name)

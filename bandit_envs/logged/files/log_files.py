@@ -26,7 +26,7 @@ from bandit_envs.datasets.tables import (
 )
 from bandit_envs.logged.files.frames import KEY, to_frame
 from bandit_envs.logged.files.tables import (
-    Layout,
+    TableLayout,
     find_text_columns,
     join_columns,
     join_frame,
@@ -122,22 +122,22 @@ def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
     return file
 
 
-def read_csv_layout(file: Path) -> Layout:
+def read_csv_layout(file: Path) -> TableLayout:
     """Returns the layout in the first line of a CSV file that `write_log` wrote."""
     first = read_first_line(file)
     if not first.startswith("# {"):
         raise ValueError(NOT_WRITTEN)
-    layout: Layout = json.loads(first[2:])
+    layout: TableLayout = json.loads(first[2:])
     return layout
 
 
-def csv_options(layout: Layout) -> dict[str, Any]:
+def csv_options(layout: TableLayout) -> dict[str, Any]:
     """Returns the options with which pandas reads a CSV file that has a layout."""
     texts = dict.fromkeys(find_text_columns(layout), str)
     return {"skiprows": 1, "dtype": texts, "na_filter": False}
 
 
-def read_parquet_layout(file: Path) -> Layout:
+def read_parquet_layout(file: Path) -> TableLayout:
     """Returns the layout in the metadata of a Parquet file that `write_log` wrote."""
     import_extra("pyarrow", "logged")
     from pyarrow import parquet  # noqa: PLC0415
@@ -145,7 +145,7 @@ def read_parquet_layout(file: Path) -> Layout:
     metadata = parquet.read_metadata(file).metadata or {}
     if KEY.encode() not in metadata:
         raise ValueError(NOT_WRITTEN)
-    layout: Layout = json.loads(metadata[KEY.encode()])
+    layout: TableLayout = json.loads(metadata[KEY.encode()])
     return layout
 
 

@@ -23,7 +23,7 @@ MAX_COLUMNS = 2**20
 """A table has at most so many columns of an array."""
 
 
-class Layout(TypedDict):
+class TableLayout(TypedDict):
     """What the columns of a table form."""
 
     rows: int
@@ -32,7 +32,7 @@ class Layout(TypedDict):
     arrays: dict[str, tuple[str, Sequence[int]]]  # dtype and shape of a row, by name
 
 
-def split_log(log: BanditLog) -> tuple[Layout, dict[str, Array]]:
+def split_log(log: BanditLog) -> tuple[TableLayout, dict[str, Array]]:
     """Returns the layout of a log, and its columns [n] in the machine's byte order.
 
     Raises:
@@ -51,13 +51,13 @@ def split_log(log: BanditLog) -> tuple[Layout, dict[str, Array]]:
             if label in columns:
                 raise ValueError(f"two columns have the name {label!r}; rename one of their keys")
             columns[label] = table[:, place]
-    layout = Layout(
+    layout = TableLayout(
         rows=len(log), num_actions=log.num_actions, observation=repr(tree), arrays=arrays
     )
     return layout, columns
 
 
-def join_columns(layout: Layout, columns: Mapping[str, Array]) -> BanditLog:
+def join_columns(layout: TableLayout, columns: Mapping[str, Array]) -> BanditLog:
     """Returns the log of a layout and columns [n]; ValueError names a column that does not fit."""
     rows = layout["rows"]
     for label in _labels_of(layout):
@@ -76,7 +76,7 @@ def join_columns(layout: Layout, columns: Mapping[str, Array]) -> BanditLog:
     return BanditLog(observation, num_actions=layout["num_actions"], **known)
 
 
-def join_frame(layout: Layout, frame: Any) -> BanditLog:
+def join_frame(layout: TableLayout, frame: Any) -> BanditLog:
     """Returns the log of a layout and a data frame; errors name the frame's row or line."""
     try:
         return join_columns(layout, {name: frame[name].to_numpy() for name in frame})
@@ -85,7 +85,7 @@ def join_frame(layout: Layout, frame: Any) -> BanditLog:
         raise ValueError(f"{found}; expected {error.expected}") from error
 
 
-def find_text_columns(layout: Layout) -> list[str]:
+def find_text_columns(layout: TableLayout) -> list[str]:
     """Returns the names of the columns of strings."""
     names: list[str] = []
     for name, (dtype, shape) in layout["arrays"].items():
@@ -125,7 +125,7 @@ def _column_names(name: str, shape: Sequence[int]) -> Iterator[str]:
         yield f"{name}[{','.join(map(str, index))}]" if index else name
 
 
-def _labels_of(layout: Layout) -> Iterator[str]:
+def _labels_of(layout: TableLayout) -> Iterator[str]:
     """Yields the names of all columns of a layout."""
     for name, (_, shape) in layout["arrays"].items():
         yield from _column_names(name, shape)

@@ -30,13 +30,17 @@ from bandit_envs.logged.log import (
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.logged.reward_models.reward_sums import fit_batches
 from bandit_envs.logged.reward_models.ridge import RidgeRegression, RidgeSums
-from bandit_envs.logged.seen_rows import SeenRows, WatchedBatches, remember
+from bandit_envs.logged.seen_rows import RememberedBatches, SeenRows, remember
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.models import FittedRegressions, LinearScores, ValueModel
 from bandit_envs.policies.models.fitted_estimators import NEVER
 from bandit_envs.policies.rules import Greedy, Rule, Softmax
-from bandit_envs.policies.scikit_learn.model import check_estimator, copy_estimator, name_estimator
+from bandit_envs.policies.scikit_learn.model import (
+    check_estimator,
+    copy_estimator,
+    name_failing_estimator,
+)
 from bandit_envs.seeding import Seed, generator
 
 OBJECTIVES = (
@@ -93,7 +97,7 @@ class Learner(abc.ABC):
         if self.streams:
             check_repeatable(batches)
         seen = SeenRows()
-        watched = WatchedBatches(batches, seen)
+        watched = RememberedBatches(batches, seen)
         return remember(self._fit_batches(watched, batch_size, seed), seen)
 
     @abc.abstractmethod
@@ -359,7 +363,7 @@ def fit_regressor(regressor: Any, context: Floats, rewards: Floats, action: int)
         return NEVER
     if (rewards == rewards[0]).all():  # a classifier needs two classes
         return float(rewards[0])
-    with name_estimator(regressor, "learn from", len(rewards), f"of action {action}"):
+    with name_failing_estimator(regressor, "learn from", len(rewards), f"of action {action}"):
         regressor.fit(context, rewards)
     return regressor
 

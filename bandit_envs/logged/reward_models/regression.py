@@ -15,7 +15,7 @@ from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
 from bandit_envs.policies.scikit_learn.model import (
     copy_estimator,
     fit_weighted,
-    name_estimator,
+    name_failing_estimator,
     predict_means,
 )
 
@@ -76,7 +76,7 @@ class RewardRegression:
         model = copy_estimator(self._model, rng)
         features = _action_features(log, rows, log.action[rows])
         if weights is None:
-            with name_estimator(model, "learn from", len(rows)):
+            with name_failing_estimator(model, "learn from", len(rows)):
                 model.fit(features, log.reward[rows])
         else:
             fit_weighted(model, features, log.reward[rows], weights[rows])

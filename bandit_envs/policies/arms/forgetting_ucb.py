@@ -77,7 +77,7 @@ class DiscountedUCBPolicy(IndexPolicy):
         return learned._replace(total=self._gamma * learned.total + 1.0)
 
 
-class Window(NamedTuple):
+class RecentSteps(NamedTuple):
     """What the last steps were, updated in place, and the number of all steps."""
 
     actions: Array  # of the last steps, [B, window]; step t is in column t modulo the window
@@ -115,15 +115,15 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         self._xi = check_positive("xi", xi, 1e-9, MAX_PARAMETER)
         super().__init__(**options)
 
-    def _initial(self) -> Window:
+    def _initial(self) -> RecentSteps:
         shape = (self.batch_size, self._window)
         actions = np.zeros(shape, np.min_scalar_type(self.num_actions - 1))
         counts = np.zeros(self._table_shape)
         sums = np.zeros(self._table_shape)
         steps = np.zeros(self.batch_size, np.intp)
-        return Window(actions, np.zeros(shape), counts, sums, steps)
+        return RecentSteps(actions, np.zeros(shape), counts, sums, steps)
 
-    def _scores(self, learned: Window, time_step: TimeStep) -> Floats:
+    def _scores(self, learned: RecentSteps, time_step: TimeStep) -> Floats:
         t = np.minimum(learned.steps + 1, self._window)
         level = self._xi * np.log(np.maximum(t, 2))[:, np.newaxis]
         inverses = 1.0 / np.maximum(learned.counts, 1.0)
@@ -133,7 +133,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         bounds[learned.counts == 0.0] = np.inf
         return bounds
 
-    def _learn(self, learned: Window, trajectory: Trajectory) -> Window:
+    def _learn(self, learned: RecentSteps, trajectory: Trajectory) -> RecentSteps:
         counts = learned.counts.reshape(-1)
         sums = learned.sums.reshape(-1)
         actions = learned.actions.reshape(-1)
@@ -156,7 +156,7 @@ class SlidingWindowUCBPolicy(IndexPolicy):
             self._add_up(learned, np.flatnonzero(is_last))
         return learned._replace(steps=learned.steps + 1)
 
-    def _add_up(self, learned: Window, rows: Indices) -> None:
+    def _add_up(self, learned: RecentSteps, rows: Indices) -> None:
         """Adds up the window of some rows anew, as subtraction leaves rounding errors."""
         places = self._row_offsets[rows, np.newaxis] + learned.actions[rows]
         weights = learned.rewards[rows].reshape(-1)

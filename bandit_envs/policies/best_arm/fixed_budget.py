@@ -182,7 +182,7 @@ class Survivors(NamedTuple):
         return cls(np.ones(shape, np.bool_), np.zeros(shape), np.zeros(shape))
 
 
-class Rounds:
+class EliminationRounds:
     """Rounds at whose ends some candidates are kept.
 
     Args:
@@ -226,7 +226,7 @@ class Rounds:
         plan.sums[rows] = pulls.sums
 
 
-def _rounds_of_rejects(budget: int, num_actions: int) -> Rounds:
+def _rounds_of_rejects(budget: int, num_actions: int) -> EliminationRounds:
     """Returns the rounds of successive rejects."""
     scale = 0.5 + sum(1.0 / number for number in range(2, num_actions + 1))
     kept = {}
@@ -235,10 +235,10 @@ def _rounds_of_rejects(budget: int, num_actions: int) -> Rounds:
         each = math.ceil((budget - num_actions) / (scale * active))
         kept[dropped + active * each] = active - 1
         dropped += each
-    return Rounds(kept)
+    return EliminationRounds(kept)
 
 
-def _rounds_of_halving(budget: int, num_actions: int) -> Rounds:
+def _rounds_of_halving(budget: int, num_actions: int) -> EliminationRounds:
     """Returns the rounds of sequential halving."""
     number = math.ceil(math.log2(num_actions))
     kept = {}
@@ -248,4 +248,4 @@ def _rounds_of_halving(budget: int, num_actions: int) -> Rounds:
         step += active * (budget // (active * number))
         active = math.ceil(active / 2)
         kept[step] = active
-    return Rounds(kept)
+    return EliminationRounds(kept)

@@ -4,7 +4,13 @@ from bandit_envs.policies.models.bayesian_ridge import BayesianRidge
 from bandit_envs.policies.models.fitted_estimators import FittedClassifier, FittedRegressions
 from bandit_envs.policies.models.fourier_features import FourierFeatures
 from bandit_envs.policies.models.hybrid_ridge import HybridRidge
-from bandit_envs.policies.models.inputs import Contexts, InputReader, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import (
+    Contexts,
+    InputReader,
+    Items,
+    ModelSizes,
+    TrainingRows,
+)
 from bandit_envs.policies.models.linear_scores import LinearScores
 from bandit_envs.policies.models.logistic import Logistic
 from bandit_envs.policies.models.ridge import Ridge
@@ -19,10 +25,10 @@ __all__ = [
     "HybridRidge",
     "InputReader",
     "Items",
-    "LearnedRows",
     "LinearScores",
     "Logistic",
     "ModelSizes",
     "Ridge",
+    "TrainingRows",
     "ValueModel",
 ]

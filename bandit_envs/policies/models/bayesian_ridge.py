@@ -15,7 +15,7 @@ from bandit_envs.base.checks import (
     check_number,
     check_positive,
 )
-from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.ridge_models import RidgeModels, draw_errors
 from bandit_envs.policies.models.value_model import ValueModel
 
@@ -145,7 +145,7 @@ class BayesianRidge(ValueModel):
             sizes.num_rows, sizes.num_outputs, dim, self.tikhonov_weight
         )
 
-    def learn(self, learned: LinearPosteriors, rows: LearnedRows) -> LinearPosteriors:
+    def learn(self, learned: LinearPosteriors, rows: TrainingRows) -> LinearPosteriors:
         return learned.learn(
             model=rows.models(learned.counts.shape[1]),
             features=_with_constant(rows.features),

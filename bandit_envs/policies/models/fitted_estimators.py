@@ -11,7 +11,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
-from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.scikit_learn.model import (
     ScikitLearnModel,
@@ -31,7 +31,7 @@ class FittedModel(ValueModel):
 
     learns: ClassVar[bool] = False
 
-    def learn(self, learned: Any, rows: LearnedRows) -> Any:
+    def learn(self, learned: Any, rows: TrainingRows) -> Any:
         return learned
 
 

@@ -17,7 +17,7 @@ from bandit_envs.base.checks import (
     check_positive,
     short_repr,
 )
-from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.ridge import Ridge
 from bandit_envs.policies.models.value_model import ValueModel
 
@@ -106,7 +106,7 @@ class FourierFeatures(ValueModel):
             mapped = sizes._replace(context_dim=0, action_dim=self.num_features)
         return self.model.initial(mapped, rng)
 
-    def learn(self, learned: Any, rows: LearnedRows) -> Any:
+    def learn(self, learned: Any, rows: TrainingRows) -> Any:
         has_actions = rows.context_dim < rows.features.shape[1]
         features = self._map(rows.features, rows.are_problems)
         context_dim = 0 if has_actions else self.num_features

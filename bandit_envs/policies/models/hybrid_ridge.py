@@ -15,7 +15,7 @@ from bandit_envs.base.checks import (
     check_number,
     check_positive,
 )
-from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Contexts, Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.ridge_models import RidgeModels
 from bandit_envs.policies.models.value_model import ValueModel
 
@@ -81,7 +81,7 @@ class HybridRidge(ValueModel):
             crossed=np.zeros(shape),
         )
 
-    def learn(self, learned: HybridModels, rows: LearnedRows) -> HybridModels:
+    def learn(self, learned: HybridModels, rows: TrainingRows) -> HybridModels:
         num_rows, num_actions = learned.crossed.shape[:2]
         flat = HybridModels(
             shared=learned.shared,
@@ -127,7 +127,7 @@ class HybridRidge(ValueModel):
         return values
 
     def _add(
-        self, flat: HybridModels, rows: LearnedRows, problem: Any, model: Any, places: Any = None
+        self, flat: HybridModels, rows: TrainingRows, problem: Any, model: Any, places: Any = None
     ) -> None:
         """Adds rows to different models, in place.
 

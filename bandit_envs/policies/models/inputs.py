@@ -134,7 +134,7 @@ class Items(NamedTuple):
 Inputs = Contexts | Items
 
 
-class LearnedRows(NamedTuple):
+class TrainingRows(NamedTuple):
     """n rows to learn from: actions that were chosen, and what they paid.
 
     Fields:
@@ -228,7 +228,7 @@ class InputReader:
 
     def read_chosen(
         self, observation: Nest, action: Indices, reward: Array, are_problems: bool = False
-    ) -> LearnedRows:
+    ) -> TrainingRows:
         """Returns rows whose actions [n], or slates [n, S], were chosen and paid."""
         if not self.are_of_actions:
             features = self._context.read(observation, len(action))
@@ -239,4 +239,4 @@ class InputReader:
             action = action.reshape(-1)
             output = np.zeros(len(action), np.intp)
             context_dim = self._items.global_dim
-        return LearnedRows(features, action, output, reward.reshape(-1), context_dim, are_problems)
+        return TrainingRows(features, action, output, reward.reshape(-1), context_dim, are_problems)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng, as_numbers
-from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 from bandit_envs.policies.models.value_model import ValueModel
 
 
@@ -53,7 +53,7 @@ class LinearScores(ValueModel):
             raise ValueError(f"{found}; expected {expected}, for a constant and the features")
         return self.weights.copy()  # so that a saved state has them
 
-    def learn(self, learned: Any, rows: LearnedRows) -> Any:
+    def learn(self, learned: Any, rows: TrainingRows) -> Any:
         return learned
 
     def means(self, learned: Any, inputs: Inputs) -> Floats:

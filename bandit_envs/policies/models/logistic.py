@@ -11,7 +11,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Rng, sigmoid
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
 from bandit_envs.policies.draws import draw_normal
-from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 from bandit_envs.policies.models.logistic_models import LogisticModels
 from bandit_envs.policies.models.value_model import ValueModel
 
@@ -57,7 +57,7 @@ class Logistic(ValueModel):
         shape = (sizes.num_rows, sizes.num_outputs, sizes.num_features)
         return LogisticModels.initial(shape, self.tikhonov_weight)
 
-    def learn(self, learned: LogisticModels, rows: LearnedRows) -> LogisticModels:
+    def learn(self, learned: LogisticModels, rows: TrainingRows) -> LogisticModels:
         shape = learned.mean.shape
         num_rows, num_outputs, dim = shape
         flat = (num_rows * num_outputs, dim)

@@ -10,7 +10,7 @@ import numpy as np
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD, check_number, short_repr
 from bandit_envs.policies.draws import draw_normal
-from bandit_envs.policies.models.inputs import Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.ridge_models import RidgeModels, check_ridge, draw_errors
 from bandit_envs.policies.models.value_model import ValueModel
 
@@ -93,7 +93,7 @@ class Ridge(ValueModel):
             baselines = Baselines(np.zeros(shape), np.zeros(shape), counts, counts.copy())
         return LinearModels(*models, baselines)
 
-    def learn(self, learned: LinearModels, rows: LearnedRows) -> LinearModels:
+    def learn(self, learned: LinearModels, rows: TrainingRows) -> LinearModels:
         theta, whitening, baselines = learned
         num_rows, num_outputs = theta.shape[:2]
         models = RidgeModels(theta, whitening).reshaped(num_rows * num_outputs)
@@ -153,7 +153,7 @@ class Ridge(ValueModel):
         return self.initial_value
 
     def _learn_baselines(
-        self, baselines: Baselines, rows: LearnedRows, model: Any, whitening: Floats
+        self, baselines: Baselines, rows: TrainingRows, model: Any, whitening: Floats
     ) -> None:
         """Adds rows to the baselines, in place, after the models have learned from them."""
         shape = whitening.shape[:2]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import MAX_REWARD
-from bandit_envs.policies.models.inputs import Inputs, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 
 ABILITIES = ("means", "interval", "quantile", "draw", "members")
 """What a rule may need of a model. A model has an ability if its class defines the method."""
@@ -81,7 +81,7 @@ class ValueModel(abc.ABC):
         return rewards
 
     @abc.abstractmethod
-    def learn(self, learned: Any, rows: LearnedRows) -> Any:
+    def learn(self, learned: Any, rows: TrainingRows) -> Any:
         """Returns what the model knows after n more rewards: new, or `learned` updated in place."""
 
     @abc.abstractmethod

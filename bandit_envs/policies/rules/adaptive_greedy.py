@@ -14,7 +14,7 @@ from bandit_envs.policies.policy import Actions
 from bandit_envs.policies.rules.rule import Predictions, Rule
 
 
-class Window(NamedTuple):
+class Threshold(NamedTuple):
     """What `AdaptiveGreedy` keeps.
 
     Fields:
@@ -57,41 +57,41 @@ class AdaptiveGreedy(Rule):
         check_positive("decay", self.decay, maximum=1.0)
         check_integer("window", self.window, minimum=1, maximum=2**31)
 
-    def initial(self, num_rows: int, num_actions: int) -> Window:
+    def initial(self, num_rows: int, num_actions: int) -> Threshold:
         threshold = 0.5 / np.sqrt(num_actions)
-        return Window(np.zeros((num_rows, self.window)), np.full(num_rows, threshold))
+        return Threshold(np.zeros((num_rows, self.window)), np.full(num_rows, threshold))
 
-    def after(self, seen: Predictions, available: Mask | None, action: Actions) -> Window:
+    def after(self, seen: Predictions, available: Mask | None, action: Actions) -> Threshold:
         _, largest = largest_values(_only(seen.means(), available))
-        window: Window = seen.state
+        kept: Threshold = seen.state
         if isinstance(seen.num_rewards, np.ndarray):
-            self._add_one_each(window, largest[:, 0], seen.num_rewards.astype(np.intp))
+            self._add_one_each(kept, largest[:, 0], seen.num_rewards.astype(np.intp))
         else:
-            self._add(window, largest[:, 0], int(seen.num_rewards))
-        return window
+            self._add(kept, largest[:, 0], int(seen.num_rewards))
+        return kept
 
-    def _add(self, window: Window, largest: Floats, num_rewards: int) -> None:
+    def _add(self, kept: Threshold, largest: Floats, num_rewards: int) -> None:
         """Adds largest predictions [n] to the only window, in place."""
         while len(largest) > 0:
             place = num_rewards % self.window
             part = largest[: self.window - place]
-            window.largest[0, place : place + len(part)] = part
+            kept.largest[0, place : place + len(part)] = part
             num_rewards += len(part)
             if num_rewards % self.window == 0:
-                self._set_threshold(window, 0, num_rewards)
+                self._set_threshold(kept, 0, num_rewards)
             largest = largest[len(part) :]
 
-    def _add_one_each(self, window: Window, largest: Floats, num_rewards: Indices) -> None:
+    def _add_one_each(self, kept: Threshold, largest: Floats, num_rewards: Indices) -> None:
         """Adds one largest prediction to the window of each row [R], in place."""
-        window.largest[np.arange(len(largest)), num_rewards % self.window] = largest
+        kept.largest[np.arange(len(largest)), num_rewards % self.window] = largest
         after = num_rewards + 1
         for row in np.flatnonzero(after % self.window == 0).tolist():
-            self._set_threshold(window, row, int(after[row]))
+            self._set_threshold(kept, row, int(after[row]))
 
-    def _set_threshold(self, window: Window, row: int, num_rewards: int) -> None:
+    def _set_threshold(self, kept: Threshold, row: int, num_rewards: int) -> None:
         """Sets the threshold of a row whose window is full, in place."""
         percentile = self.percentile * self.decay**num_rewards
-        window.threshold[row] = np.percentile(window.largest[row], percentile)
+        kept.threshold[row] = np.percentile(kept.largest[row], percentile)
 
     def probabilities(self, seen: Predictions, available: Mask | None) -> Floats:
         values = _only(seen.means(), available)

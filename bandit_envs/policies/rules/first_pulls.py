@@ -16,7 +16,7 @@ from bandit_envs.policies.rules.rule import Predictions
 from bandit_envs.policies.rules.rule_around import RuleAround
 
 
-class Pulls(NamedTuple):
+class PullCounts(NamedTuple):
     """What `FirstPulls` keeps.
 
     Fields:
@@ -57,18 +57,18 @@ class FirstPulls(RuleAround):
         """True: it counts."""
         return True
 
-    def initial(self, num_rows: int, num_actions: int) -> Pulls:
+    def initial(self, num_rows: int, num_actions: int) -> PullCounts:
         counts = np.zeros((num_rows, num_actions))
-        return Pulls(counts, self.rule.initial(num_rows, num_actions))
+        return PullCounts(counts, self.rule.initial(num_rows, num_actions))
 
-    def after(self, seen: Predictions, available: Mask | None, action: Actions) -> Pulls:
+    def after(self, seen: Predictions, available: Mask | None, action: Actions) -> PullCounts:
         counts: Floats = seen.state.counts
         if isinstance(seen.num_rewards, np.ndarray):
             counts[np.arange(len(action)), action] += 1.0
         else:
             counts[0] += np.bincount(action, minlength=counts.shape[1])
         inner = seen._replace(state=seen.state.rule)
-        return Pulls(counts, self.rule.after(inner, available, action))
+        return PullCounts(counts, self.rule.after(inner, available, action))
 
     def select(self, rng: Rng, seen: Predictions, available: Mask | None) -> Actions:
         chosen = self.rule.select(rng, seen._replace(state=seen.state.rule), available)

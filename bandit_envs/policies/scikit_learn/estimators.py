@@ -20,7 +20,7 @@ from bandit_envs.base.checks import (
     short_repr,
 )
 from bandit_envs.base.extras import import_extra
-from bandit_envs.policies.models.inputs import Inputs, Items, LearnedRows, ModelSizes
+from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.scikit_learn.fitting import Fitting, MemoryFitting, Models, OnlineFitting
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
@@ -147,7 +147,7 @@ class Estimators(ValueModel):
     def check_rewards(self, rewards: Array) -> Array:
         return self._estimator.check_rewards(rewards)
 
-    def learn(self, learned: Models, rows: LearnedRows) -> Models:
+    def learn(self, learned: Models, rows: TrainingRows) -> Models:
         seen = Rows(rows.features, np.asarray(rows.reward, np.float64))
         with _trusting(learned):
             self._fitting.learn(learned, rows.output, seen)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask, Rng
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
-from bandit_envs.policies.scikit_learn.priors import RewardSums
+from bandit_envs.policies.scikit_learn.priors import SeenRewards
 from bandit_envs.policies.scikit_learn.reward_estimator import RewardEstimator, Rows
 
 
@@ -70,7 +70,7 @@ class Models(NamedTuple):
 
     estimators: list[ScikitLearnModel]
     is_fitted: Mask
-    sums: RewardSums
+    sums: SeenRewards
     memory: Memory | None
     rng: Rng
 
@@ -99,7 +99,7 @@ class Fitting(abc.ABC):
         return Models(
             estimators=[ScikitLearnModel(self._estimator.new(rng)) for _ in range(count)],
             is_fitted=np.zeros((num_models, self._num_replicas), np.bool_),
-            sums=RewardSums.initial(num_models),
+            sums=SeenRewards.initial(num_models),
             memory=self._memory(num_models, dim),
             rng=rng,
         )

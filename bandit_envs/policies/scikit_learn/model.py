@@ -246,12 +246,14 @@ def fit_weighted(estimator: Any, features: Floats, targets: Array, weights: Floa
     """
     steps = getattr(estimator, "steps", None)
     name = f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"
-    with name_estimator(estimator, "learn from", len(features), "with weights"):
+    with name_failing_estimator(estimator, "learn from", len(features), "with weights"):
         estimator.fit(features, targets, **{name: weights})
 
 
 @contextlib.contextmanager
-def name_estimator(estimator: Any, verb: str, num_rows: int, which: str = "") -> Iterator[None]:
+def name_failing_estimator(
+    estimator: Any, verb: str, num_rows: int, which: str = ""
+) -> Iterator[None]:
     """Turns an error of an estimator into a ValueError that says what it cannot do.
 
     Args:
@@ -276,7 +278,7 @@ def predict_means(estimator: Any, features: Floats) -> Floats:
     They are the predictions of a regressor. Of a classifier, whose classes are numbers, they are
     the means of the classes by their predicted probabilities.
     """
-    with name_estimator(estimator, "predict", len(features)):
+    with name_failing_estimator(estimator, "predict", len(features)):
         if hasattr(estimator, "predict_proba"):
             return np.asarray(estimator.predict_proba(features) @ estimator.classes_, np.float64)
         return np.asarray(estimator.predict(features), np.float64)
@@ -284,7 +286,7 @@ def predict_means(estimator: Any, features: Floats) -> Floats:
 
 def score_classes(classifier: Any, features: Floats) -> Floats:
     """Returns the probabilities, or else the decision values, of C classes: [m, C]."""
-    with name_estimator(classifier, "predict", len(features)):
+    with name_failing_estimator(classifier, "predict", len(features)):
         if hasattr(classifier, "predict_proba"):
             return np.asarray(classifier.predict_proba(features), np.float64)
         decision = np.asarray(classifier.decision_function(features), np.float64)

@@ -12,7 +12,7 @@ from bandit_envs.policies.parts.named_models import ModelEntry, find_users
 from bandit_envs.policies.scikit_learn.model import check_estimator
 
 
-class EstimatorEntry(ModelEntry):
+class ScikitLearnEntry(ModelEntry):
     """A class of estimators, or a function that makes one."""
 
     what = "estimator"
@@ -31,11 +31,11 @@ def make_estimator(text: str) -> Any:
     """
     name, values, keywords = _parse(text)
     if ":" in name:
-        entry = find_users(EstimatorEntry, name)
+        entry = find_users(ScikitLearnEntry, name)
     else:
         known = import_extra("sklearn.utils", "scikit-learn").all_estimators()
-        table = {each: EstimatorEntry(id=each, title=each, make=made) for each, made in known}
-        entry = EstimatorEntry.find(name, table)
+        table = {each: ScikitLearnEntry(id=each, title=each, make=made) for each, made in known}
+        entry = ScikitLearnEntry.find(name, table)
     try:
         with exits_as_errors():
             made = entry.make(*values, **keywords)

@@ -12,7 +12,7 @@ from bandit_envs.base.checks import MIN_STD
 from bandit_envs.base.extras import import_extra
 
 
-class RewardSums(NamedTuple):
+class SeenRewards(NamedTuple):
     """Sums over the rewards of each of M models, updated in place: [M] each."""
 
     counts: Floats
@@ -20,7 +20,7 @@ class RewardSums(NamedTuple):
     squares: Floats
 
     @classmethod
-    def initial(cls, num_models: int) -> RewardSums:
+    def initial(cls, num_models: int) -> SeenRewards:
         """Returns the sums before the first reward."""
         return cls(np.zeros(num_models), np.zeros(num_models), np.zeros(num_models))
 
@@ -40,11 +40,11 @@ class Prior(abc.ABC):
     """A posterior of the mean reward of each model, given the sums of its rewards."""
 
     @abc.abstractmethod
-    def quantile(self, sums: RewardSums, level: Any) -> Floats:
+    def quantile(self, sums: SeenRewards, level: Any) -> Floats:
         """Returns the quantiles of a level between 0 and 1, [M], or of levels [B, 1]: [B, M]."""
 
     @abc.abstractmethod
-    def draw(self, rng: Rng, sums: RewardSums, size: int) -> Floats:
+    def draw(self, rng: Rng, sums: SeenRewards, size: int) -> Floats:
         """Draws from the posteriors: [size, M]."""
 
 
@@ -62,14 +62,14 @@ class BetaPrior(Prior):
         self._successes = successes
         self._failures = failures
 
-    def quantile(self, sums: RewardSums, level: Any) -> Floats:
+    def quantile(self, sums: SeenRewards, level: Any) -> Floats:
         special = import_extra("scipy.special", "scikit-learn")
         return np.asarray(special.betaincinv(*self._parameters(sums), level))
 
-    def draw(self, rng: Rng, sums: RewardSums, size: int) -> Floats:
+    def draw(self, rng: Rng, sums: SeenRewards, size: int) -> Floats:
         return rng.beta(*self._parameters(sums), size=(size, len(sums.counts)))
 
-    def _parameters(self, sums: RewardSums) -> tuple[Floats, Floats]:
+    def _parameters(self, sums: SeenRewards) -> tuple[Floats, Floats]:
         successes = self._successes + sums.totals
         failures = self._failures + (sums.counts - sums.totals)
         return successes, failures
@@ -82,16 +82,16 @@ class NormalPrior(Prior):
     and counts as one reward.
     """
 
-    def quantile(self, sums: RewardSums, level: Any) -> Floats:
+    def quantile(self, sums: SeenRewards, level: Any) -> Floats:
         means, deviations = self._means_and_deviations(sums)
         special = import_extra("scipy.special", "scikit-learn")
         return np.asarray(means + deviations * special.ndtri(level))
 
-    def draw(self, rng: Rng, sums: RewardSums, size: int) -> Floats:
+    def draw(self, rng: Rng, sums: SeenRewards, size: int) -> Floats:
         means, deviations = self._means_and_deviations(sums)
         return means + deviations * rng.standard_normal((size, len(means)))
 
-    def _means_and_deviations(self, sums: RewardSums) -> tuple[Floats, Floats]:
+    def _means_and_deviations(self, sums: SeenRewards) -> tuple[Floats, Floats]:
         count = sums.counts.sum()
         mean = 0.0
         variance = 1.0

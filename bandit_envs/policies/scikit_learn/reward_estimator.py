@@ -17,10 +17,10 @@ from bandit_envs.policies.scikit_learn.model import (
     copy_estimator,
     copy_unseeded,
     fit_weighted,
-    name_estimator,
+    name_failing_estimator,
 )
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
-from bandit_envs.policies.scikit_learn.priors import RewardSums
+from bandit_envs.policies.scikit_learn.priors import SeenRewards
 
 EXTRA = "scikit-learn"
 
@@ -92,7 +92,7 @@ class RewardEstimator:
             raise ValueError(f"reward is {short_repr(rewards)}; {expected}")
         return rewards
 
-    def have_seen(self, sums: RewardSums, min_rewards: int) -> Mask:
+    def have_seen(self, sums: SeenRewards, min_rewards: int) -> Mask:
         """Returns which models have seen so many rewards, of a classifier of both labels: [M]."""
         if not self.is_classifier:
             return np.asarray(sums.counts >= min_rewards)
@@ -120,7 +120,7 @@ class RewardEstimator:
         """Fits an estimator anew."""
         labelled = self._labelled(rows)
         if labelled.weights is None:
-            with name_estimator(estimator, "learn from", len(labelled.rewards)):
+            with name_failing_estimator(estimator, "learn from", len(labelled.rewards)):
                 estimator.fit(labelled.features, labelled.rewards)
         else:
             fit_weighted(estimator, labelled.features, labelled.rewards, labelled.weights)
@@ -141,7 +141,7 @@ class RewardEstimator:
             options["classes"] = np.arange(2)
         if labelled.weights is not None:
             options["sample_weight"] = labelled.weights
-        with name_estimator(estimator, "learn online from", len(labelled.rewards)):
+        with name_failing_estimator(estimator, "learn online from", len(labelled.rewards)):
             _learn_more(estimator, labelled, options)
 
     def predict(self, estimator: Any, features: Floats) -> Floats:
@@ -150,7 +150,7 @@ class RewardEstimator:
         Raises:
             ValueError: they are NaN or infinite.
         """
-        with name_estimator(estimator, "predict", len(features)):
+        with name_failing_estimator(estimator, "predict", len(features)):
             predicted = np.asarray(self._predict(estimator, features), np.float64)
         if not np.isfinite(predicted).all():
             raise ValueError(f"{self.name} predicts {short_repr(predicted)}; expected numbers")

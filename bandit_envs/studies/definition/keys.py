@@ -100,7 +100,7 @@ def check_choices(choice_class: type[AnyChoice], items: object) -> tuple[AnyChoi
     what = choice_class.entry_class.what
     if not isinstance(items, list) or not items:
         raise ValueError(f"{what} is {short_repr(items)}; expected [[{what}]] tables")
-    return check_distinct([choice for item in items for choice in choice_class.expand(item)])
+    return tell_apart([choice for item in items for choice in choice_class.expand(item)])
 
 
 def read_choices(choice_class: type[AnyChoice], texts: object) -> tuple[AnyChoice, ...]:
@@ -108,10 +108,10 @@ def read_choices(choice_class: type[AnyChoice], texts: object) -> tuple[AnyChoic
     what = choice_class.entry_class.what
     if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
         raise ValueError(f"{what} is {short_repr(texts)}; expected a list of texts")
-    return check_distinct([choice_class.read(text) for text in texts])
+    return tell_apart([choice_class.read(text) for text in texts])
 
 
-def check_distinct(choices: list[AnyChoice]) -> tuple[AnyChoice, ...]:
+def tell_apart(choices: list[AnyChoice]) -> tuple[AnyChoice, ...]:
     """Returns choices with labels that tell them apart; ValueError if two are the same."""
     what = choices[0].entry_class.what
     met = set()
@@ -195,7 +195,7 @@ def _wrong_length(key: str, length: int) -> ValueError:
     return ValueError(f"{key} has {length} items; expected one for each environment")
 
 
-def check_names(
+def check_listed_names(
     what: str, names: object, allowed: Collection[str], reasons: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
     """Returns names that are allowed, each once.
@@ -225,7 +225,7 @@ def resolve_metrics(names: object, reasons: Mapping[str, str]) -> tuple[str, ...
     """
     known = [name for name in METRICS if name not in reasons]
     default = [name for name in known if name not in ON_REQUEST]
-    return check_names("metrics", names or default, known, reasons)
+    return check_listed_names("metrics", names or default, known, reasons)
 
 
 def resolve_panels(
@@ -246,7 +246,7 @@ def resolve_panels(
     if names is None:
         return tuple(name for name in DEFAULT_PANELS if name in drawable) or tuple(drawable)
     why = {name: reasons.get(quantity.metric, "") for name, quantity in QUANTITIES.items()}
-    panels = check_names("panels", names, [*drawable, "arms"], why)
+    panels = check_listed_names("panels", names, [*drawable, "arms"], why)
     if not panels and "reward" not in metrics:
         raise ValueError(f"panels is empty; expected some of {', '.join(drawable)}")
     return panels

@@ -23,7 +23,7 @@ from bandit_envs.studies.definition.keys import (
     check_choices,
     check_expected,
     check_keys,
-    check_names,
+    check_listed_names,
     check_over,
     check_paired,
     check_quantiles,
@@ -220,7 +220,7 @@ class Study:
             panels=resolve_panels(given["panels"], metrics, reasons),
             paired=paired,
             over=over,
-            log_axes=check_names("log_axes", given["log_axes"], ("x", "y")),
+            log_axes=check_listed_names("log_axes", given["log_axes"], ("x", "y")),
             quantiles=quantiles,
             labels=labels,
             colors=check_colors(given["colors"]),
@@ -267,7 +267,7 @@ class Study:
         if "quantiles" in view:
             changes["quantiles"] = check_quantiles(view["quantiles"])
         if "log_axes" in view:
-            changes["log_axes"] = check_names("log_axes", view["log_axes"], ("x", "y"))
+            changes["log_axes"] = check_listed_names("log_axes", view["log_axes"], ("x", "y"))
         if "labels" in view:
             changes["labels"] = {**self.labels, **check_labels(view["labels"])}
         if "colors" in view:

@@ -29,7 +29,7 @@ STANDARD_ERRORS = 4.0
 """How far chance may take a mean from its expected value."""
 
 
-class Row(NamedTuple):
+class Comparison(NamedTuple):
     """An expectation beside what was measured.
 
     `measured` has the standard errors that decided. `verdict` is met, missed or not measured; or
@@ -108,7 +108,7 @@ class Expected:
         for name in (*given, "tolerance", "standard_error"):
             check_number(f"expected: {name}", getattr(self, name))
 
-    def compare(self, study: Study, found: PairResults) -> list[Row]:
+    def compare(self, study: Study, found: PairResults) -> list[Comparison]:
         """Returns a row for each environment; ValueError if it does not fit the study."""
         policies = self._find_policies(study)
         label = " < ".join(plain_text(study.policy_label(policy)) for policy in policies)
@@ -124,7 +124,7 @@ class Expected:
             measured = [self._statistics(study, found.get(pair), step) for pair in pairs]
             judgement = self._judge([each for each in measured if each is not None], len(pairs))
             place = f"{label} in {plain_text(', '.join(study.own_parts(environment)))}"
-            row = Row(
+            row = Comparison(
                 policy=place if len(study.environment) > 1 else label,
                 metric=self.metric if self.since is None else f"{self.metric} after {self.since}",
                 step=step,
@@ -196,10 +196,10 @@ class Expected:
         return float(statistics.standard_error)
 
 
-def compare(study: Study, pairs: Sequence[PairResult]) -> list[Row]:
+def compare_with_expected(study: Study, pairs: Sequence[PairResult]) -> list[Comparison]:
     """Returns the expected values of a study beside its results; ValueError if they do not fit."""
     found = {(str(pair.environment), str(pair.policy)): pair for pair in pairs}
-    rows: list[Row] = []
+    rows: list[Comparison] = []
     for item in study.expected:
         if not isinstance(item, Mapping):
             raise _error("a table", item, "keys and values")

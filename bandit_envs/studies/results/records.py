@@ -27,7 +27,7 @@ PREFIX = struct.Struct("<8sIIQ")
 CHECKED_FROM = 12
 """The place in a record from which its checksum counts."""
 
-Result = dict[str, MetricResult]
+TaskResult = dict[str, MetricResult]
 """What was measured, by the name of the metric."""
 
 Arrays = dict[str, NDArray[Any]]
@@ -85,7 +85,7 @@ def columns_of(metrics: Sequence[str], points: int, runs: int, kept: int) -> lis
     return columns
 
 
-def to_arrays(result: Result) -> Arrays:
+def result_to_arrays(result: TaskResult) -> Arrays:
     """Returns the arrays of a result, as `columns_of` describes them."""
     arrays: Arrays = {}
     for metric, found in result.items():
@@ -99,10 +99,10 @@ def to_arrays(result: Result) -> Arrays:
     return arrays
 
 
-def to_result(
+def result_from_arrays(
     metrics: Sequence[str], steps: NDArray[np.int64], arrays: Arrays, count: int
-) -> Result:
-    """Returns the result that `to_arrays` was given.
+) -> TaskResult:
+    """Returns the result that `result_to_arrays` was given.
 
     Args:
         metrics: the names of the metrics.
@@ -125,12 +125,12 @@ def to_result(
     return result
 
 
-def merge(results: Iterable[Result]) -> Result:
+def merge(results: Iterable[TaskResult]) -> TaskResult:
     """Returns the result of the runs of all."""
     return functools.reduce(_merge_two, results)
 
 
-def _merge_two(first: Result, second: Result) -> Result:
+def _merge_two(first: TaskResult, second: TaskResult) -> TaskResult:
     return {name: found.merge(second[name]) for name, found in first.items()}
 
 

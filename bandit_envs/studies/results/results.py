@@ -24,7 +24,7 @@ from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoic
 from bandit_envs.studies.definition.row_by_row import Pair, find_row_by_row, read_row_by_row
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import digest_modules
-from bandit_envs.studies.results.records import Result, merge
+from bandit_envs.studies.results.records import TaskResult, merge
 from bandit_envs.studies.results.task_folder import TaskFolder
 from bandit_envs.studies.running.workers import FORMAT, VERSIONS, Assignment
 
@@ -42,7 +42,7 @@ class PairResult(NamedTuple):
     environment: EnvironmentChoice
     policy: PolicyChoice
     runs: int
-    result: Result
+    result: TaskResult
 
     def statistics(self, name: str) -> Statistics:
         """Returns the statistics over runs of a quantity."""

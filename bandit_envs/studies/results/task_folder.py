@@ -18,11 +18,11 @@ from bandit_envs.studies.results.packs import Index, Pack, damaged, write_pack
 from bandit_envs.studies.results.records import (
     Arrays,
     Record,
-    Result,
+    TaskResult,
     columns_of,
     read_arrays,
+    result_from_arrays,
     scan_records,
-    to_result,
 )
 
 RECORDS = ".records"
@@ -95,13 +95,13 @@ class TaskFolder:
         """Returns how many tasks have finished."""
         return len(self._sources)
 
-    def read(self) -> dict[int, Result]:
+    def read(self) -> dict[int, TaskResult]:
         """Returns the results of all finished tasks, by their numbers."""
         results = {}
         for source, task, runs, arrays in self._read_arrays():
             if self._sources.get(task) is source:
                 needed = self._needed(arrays)
-                results[task] = to_result(self._study.metrics, self._steps, needed, runs)
+                results[task] = result_from_arrays(self._study.metrics, self._steps, needed, runs)
         return results
 
     def _needed(self, arrays: Arrays) -> Arrays:

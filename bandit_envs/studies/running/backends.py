@@ -36,7 +36,7 @@ SECONDS_BETWEEN_LOOKS = 1.0
 """A process of this machine looks so often whether the one that started it is still there."""
 
 Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
+Result = TypeVar("Result")
 
 
 class Apply(Protocol):
@@ -46,8 +46,8 @@ class Apply(Protocol):
     """How long an item should take: long where it costs time to send one."""
 
     def __call__(
-        self, do: Callable[[Item], Outcome], items: Iterable[Item]
-    ) -> Generator[Outcome, None, None]:
+        self, do: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Generator[Result, None, None]:
         """Yields what `do` returns for the items, in the order in which they finish.
 
         It takes the next item once a worker needs it.
@@ -98,8 +98,8 @@ class _Joblib:
         )
 
     def __call__(
-        self, do: Callable[[Item], Outcome], items: Iterable[Item]
-    ) -> Generator[Outcome, None, None]:
+        self, do: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Generator[Result, None, None]:
         outcomes = self._parallel(joblib.delayed(do)(item) for item in items)
         try:
             for outcome in outcomes:  # noqa: UP028  # it is closed below, without a warning
@@ -160,8 +160,8 @@ class _Dask:
         self._next_count = 0.0
 
     def __call__(
-        self, do: Callable[[Item], Outcome], items: Iterable[Item]
-    ) -> Generator[Outcome, None, None]:
+        self, do: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Generator[Result, None, None]:
         distributed = importlib.import_module("distributed")
         waiting = iter(items)
         running = distributed.as_completed(with_results=True)
@@ -177,7 +177,7 @@ class _Dask:
             yield outcome
             self._submit(running, do, waiting)
 
-    def _submit(self, running: Any, do: Callable[[Item], Outcome], items: Iterator[Item]) -> None:
+    def _submit(self, running: Any, do: Callable[[Item], Result], items: Iterator[Item]) -> None:
         """Submits items until every worker has some."""
         number = IN_FLIGHT * self.count_workers() - running.count()
         for item in itertools.islice(items, max(number, 0)):
@@ -224,8 +224,8 @@ class _Ray:
         self._next_count = 0.0
 
     def __call__(
-        self, do: Callable[[Item], Outcome], items: Iterable[Item]
-    ) -> Generator[Outcome, None, None]:
+        self, do: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Generator[Result, None, None]:
         waiting = iter(items)
         remote = self._ray.remote(do)
         running: list[Any] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bandit_envs.studies.running.workers import Bundle, Outcome
+from bandit_envs.studies.running.workers import Bundle, BundleOutcome
 
 MAX_RANGES = 20
 """A bundle has at most so many ranges of tasks, which keeps small what is sent."""
@@ -62,7 +62,7 @@ class Bundles:
             self._num_sent += 1
         return Bundle(self._folder, self._assignment, tuple(ranges))
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, outcome: BundleOutcome) -> None:
         """Takes note of how long a bundle took."""
         found = outcome.seconds / outcome.num_tasks
         if self._largest:

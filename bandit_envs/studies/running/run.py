@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.loaded import LoadedStudy
-from bandit_envs.studies.results.expected import compare
+from bandit_envs.studies.results.expected import compare_with_expected
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import Results
@@ -69,7 +69,9 @@ def run(
     from bandit_envs.studies.results.results import Results  # noqa: PLC0415
     from bandit_envs.studies.running.backends import backend as start_backend  # noqa: PLC0415
 
-    compare(study, [])  # refuses expected values that do not fit, before anything runs
+    compare_with_expected(
+        study, []
+    )  # refuses expected values that do not fit, before anything runs
     watcher = observer or RunObserver()
     results = Results(Path(folder), study)
     # Tasks limit the threads of linear algebra in their process, which may be this one.

@@ -14,7 +14,7 @@ from bandit_envs.studies.running.tasks import make_pair
 from bandit_envs.wrappers.delays import max_delay_of
 
 
-def record(tasks: list[Task], path: Path) -> LogSummary:
+def write_task_log(tasks: list[Task], path: Path) -> LogSummary:
     """Makes the log of the only task of a study, and returns what it holds.
 
     A path without a suffix is a folder, to which parts of the log are written while the task runs.

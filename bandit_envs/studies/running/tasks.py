@@ -17,7 +17,12 @@ from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.definition.choice import Environment
 from bandit_envs.studies.definition.row_by_row import make_policy
 from bandit_envs.studies.definition.study import Task
-from bandit_envs.studies.results.records import Result, merge, to_arrays, to_result
+from bandit_envs.studies.results.records import (
+    TaskResult,
+    merge,
+    result_from_arrays,
+    result_to_arrays,
+)
 from bandit_envs.studies.running.checkpoints import Checkpoint
 
 STEPS_AT_A_TIME = 500
@@ -35,7 +40,7 @@ Progress = Callable[[int], None]
 
 def run_task(
     task: Task, progress: Progress | None = None, checkpoint: Checkpoint | None = None
-) -> Result:
+) -> TaskResult:
     """Makes the runs of a task.
 
     Seeds depend on the block alone, or on the number of a run whose rows share a problem: all
@@ -86,7 +91,7 @@ class TaskRun:
     def __init__(self, task: Task) -> None:
         self._task = task
         self._num_ended = 0
-        self._result: Result = {}
+        self._result: TaskResult = {}
         self._batch: Batch | None = None  # between two batches
 
     @property
@@ -101,7 +106,7 @@ class TaskRun:
         return self._num_ended == self._task.batches
 
     @property
-    def result(self) -> Result:
+    def result(self) -> TaskResult:
         """What the batches that have ended have measured."""
         return self._result
 
@@ -124,7 +129,7 @@ class TaskRun:
         """Returns the whole state, which `save_state` writes."""
         return {
             "ended": self._num_ended,
-            "result": to_arrays(self._result),
+            "result": result_to_arrays(self._result),
             "batch": None if self._batch is None else self._batch.get_state(),
         }
 
@@ -134,7 +139,7 @@ class TaskRun:
         if self._num_ended:
             steps = kept_steps(self._task.steps)
             arrays = state["result"]
-            self._result = to_result(self._task.metrics, steps, arrays, self._num_ended)
+            self._result = result_from_arrays(self._task.metrics, steps, arrays, self._num_ended)
         self._batch = None
         if state["batch"] is not None:
             self._batch = self._next_batch()
@@ -209,7 +214,7 @@ class Batch:
         self.steps = state["steps"]
         self._sums = state["sums"]
 
-    def result(self) -> Result:
+    def result(self) -> TaskResult:
         """Returns what was measured. Rows that share a problem count as one."""
         result = {}
         for place, (name, metric) in enumerate(self._metrics.items()):

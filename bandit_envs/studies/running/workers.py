@@ -25,7 +25,12 @@ from bandit_envs.metrics import kept_steps
 from bandit_envs.studies.definition.choice import printable
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import check_same_modules
-from bandit_envs.studies.results.records import Result, columns_of, encode_record, to_arrays
+from bandit_envs.studies.results.records import (
+    TaskResult,
+    columns_of,
+    encode_record,
+    result_to_arrays,
+)
 from bandit_envs.studies.results.task_folder import CHECKPOINT, PROGRESS, RECORDS, read_number
 from bandit_envs.studies.running.checkpoints import Checkpoint
 from bandit_envs.studies.running.tasks import run_task
@@ -91,7 +96,7 @@ class Bundle(NamedTuple):
         return (number for first, end in self.ranges for number in range(first, end))
 
 
-class Outcome(NamedTuple):
+class BundleOutcome(NamedTuple):
     """What became of a bundle."""
 
     num_tasks: int
@@ -100,7 +105,7 @@ class Outcome(NamedTuple):
     """What went wrong in tasks that failed."""
 
 
-def run_bundle(bundle: Bundle) -> Outcome:
+def run_bundle(bundle: Bundle) -> BundleOutcome:
     """Runs the tasks of a bundle, and writes what each has found once it has finished."""
     start = time.perf_counter()
     _use_one_thread()  # results of linear algebra may depend on their number
@@ -117,7 +122,7 @@ def run_bundle(bundle: Bundle) -> Outcome:
                 problem = _try_task(study.task(number), file)
                 if problem:
                     problems.append(problem)
-    return Outcome(len(numbers), time.perf_counter() - start, tuple(problems))
+    return BundleOutcome(len(numbers), time.perf_counter() - start, tuple(problems))
 
 
 def _try_task(task: Task, file: WorkerFile) -> str:
@@ -182,12 +187,12 @@ class WorkerFile:
             "kept": list(task.kept),
         }
 
-    def save(self, task: Task, result: Result) -> None:
+    def save(self, task: Task, result: TaskResult) -> None:
         """Appends the result of a task."""
         header = self._header(task)
         points = len(kept_steps(task.steps))
         columns = columns_of(task.metrics, points, task.runs, len(task.kept))
-        self._append(encode_record(header, to_arrays(result), columns))
+        self._append(encode_record(header, result_to_arrays(result), columns))
 
     def _append(self, record: bytes) -> None:
         """Appends a record, or nothing: if the disk is full, it removes what it has written."""

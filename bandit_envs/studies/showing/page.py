@@ -29,7 +29,7 @@ from bandit_envs.studies.definition.choice import EnvironmentChoice
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.plots import COLORS, LINES
-from bandit_envs.studies.results.expected import Row, compare
+from bandit_envs.studies.results.expected import Comparison, compare_with_expected
 from bandit_envs.studies.showing.figures import study_figure
 from bandit_envs.studies.showing.page_parts import PAGE, SCRIPT, STYLE
 from bandit_envs.studies.showing.shown_environments import choose_environments, describe_choice
@@ -71,7 +71,7 @@ def study_page(study: Study, pairs: Sequence[PairResult], note: str = "") -> str
     ]
     if note:
         parts.append(f"<p>{html.escape(note)}</p>")
-    comparison = compare(study, pairs)
+    comparison = compare_with_expected(study, pairs)
     if comparison:
         parts += ["<h2>Expected values</h2>", _comparison(comparison)]
     if not study.panels or study.over:
@@ -274,9 +274,9 @@ def _format_decimals(decimals: int) -> NumberFormatter:
     return NumberFormatter(format=f"0.{'0' * decimals}", text_align="right")
 
 
-def _comparison(rows: Sequence[Row]) -> str:
+def _comparison(rows: Sequence[Comparison]) -> str:
     """Returns the table of expected values."""
-    headings = "".join(f"<th>{name}</th>" for name in Row._fields)
+    headings = "".join(f"<th>{name}</th>" for name in Comparison._fields)
     lines = []
     for row in rows:
         cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)

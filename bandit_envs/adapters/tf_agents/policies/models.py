@@ -16,7 +16,7 @@ from tf_agents.policies import py_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as tf_trajectory
 
-from bandit_envs.adapters.tf_agents.policies.choices import make_chooser
+from bandit_envs.adapters.tf_agents.policies.choosers import make_chooser
 from bandit_envs.adapters.tf_agents.policies.compiled import as_policy_takes_it, first_time_step
 from bandit_envs.adapters.tf_agents.policies.probabilities import find_table
 from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values

@@ -16,7 +16,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.nests import Nest
 
 
-class SavedPolicy(tf_policy.TFPolicy):
+class SavedModelPolicy(tf_policy.TFPolicy):
     """A policy that a `PolicySaver` has saved, as a `TFPolicy`.
 
     Args:
@@ -41,11 +41,11 @@ class SavedPolicy(tf_policy.TFPolicy):
         return found
 
 
-def load_policy(folder: str | os.PathLike[str]) -> SavedPolicy:
+def load_policy(folder: str | os.PathLike[str]) -> SavedModelPolicy:
     """Returns the policy that a `PolicySaver` has saved in a folder."""
     path = os.fspath(folder)
     saved = tensor_spec.from_pbtxt_file(os.path.join(path, policy_saver.POLICY_SPECS_PBTXT))
     specs = policy_saver.specs_from_collect_data_spec(saved)
     names = ("time_step_spec", "action_spec", "policy_state_spec", "info_spec")
     tensors = {name: tensor_spec.from_spec(specs[name]) for name in names}
-    return SavedPolicy(tf.saved_model.load(path), tensors)
+    return SavedModelPolicy(tf.saved_model.load(path), tensors)

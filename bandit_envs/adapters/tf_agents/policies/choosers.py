@@ -22,7 +22,7 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     initial_state,
     without_compilation,
 )
-from bandit_envs.adapters.tf_agents.policies.saved_models import SavedPolicy
+from bandit_envs.adapters.tf_agents.policies.saved_models import SavedModelPolicy
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.nests import Nest
 
@@ -42,15 +42,19 @@ def make_chooser(policy: tf_policy.TFPolicy) -> Chooser:
     optimistic = linear_bandit_policy.ExplorationStrategy.optimistic
     is_linear = isinstance(policy, linear_bandit_policy.LinearBanditPolicy)
     if is_linear and policy._exploration_strategy != optimistic:
-        return LinearThompsonSampling(policy)
+        return LinearThompsonChooser(policy)
     with contextlib.suppress(NotImplementedError):
-        seeded = SeededChoice(policy)
+        seeded = SeededChooser(policy)
         if not seeded.draws:
             return seeded
-    return SavedChoice(policy) if isinstance(policy, SavedPolicy) else TensorFlowsChoice(policy)
+    return (
+        SavedModelChooser(policy)
+        if isinstance(policy, SavedModelPolicy)
+        else TensorFlowChooser(policy)
+    )
 
 
-class SeededChoice:
+class SeededChooser:
     """Samples from the distribution of a policy, compiled, with a seed of its own each time.
 
     Args:
@@ -80,7 +84,7 @@ class SeededChoice:
         return self._policy.distribution(time_step, state).action.sample(seed=seed)
 
 
-class LinearThompsonSampling:
+class LinearThompsonChooser:
     """Draws the value of each action of a `LinearBanditPolicy`, and chooses the largest.
 
         value of a ~ N(theta . x_a, alpha^2 x_a^T A^-1 x_a)
@@ -125,7 +129,7 @@ class LinearThompsonSampling:
         return means, info.predicted_rewards_optimistic, available
 
 
-class SavedChoice:
+class SavedModelChooser:
     """Lets a SavedModel draw as it likes.
 
     Its graphs have the seeds with which they were saved. So it would draw the same numbers after
@@ -135,7 +139,7 @@ class SavedChoice:
         policy: a policy that a `PolicySaver` has saved.
     """
 
-    def __init__(self, policy: SavedPolicy) -> None:
+    def __init__(self, policy: SavedModelPolicy) -> None:
         self._policy = policy
         self._compiled = CompiledFunction(self._action, policy)
 
@@ -147,7 +151,7 @@ class SavedChoice:
         return self._policy.action(time_step, initial_state(self._policy, time_step)).action
 
 
-class TensorFlowsChoice:
+class TensorFlowChooser:
     """Lets the policy draw by TensorFlow's generator, whose seed is set ahead of each action.
 
     Nothing is compiled, as graphs keep the seed with which they were made. So it is slow.
