@@ -6,7 +6,6 @@ import copy
 import pickle
 import random
 import tempfile
-import unittest
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +40,8 @@ class PolicyContract(ChoiceContract):
     Subclass it in a test module, under a name that the test framework collects, and override
     `make_policy`. With `unittest`, add `unittest.TestCase` as the last base.
 
-    The names of the tests say what they hold. What a policy has learned is pickled: define its
+    The names of the tests say what they hold. A test of what a policy cannot do, such as to tell
+    probabilities, has nothing to hold, and passes. What a policy has learned is pickled: define its
     classes at module level. `BestArmContract` has more tests, for a `BestArmPolicy`.
 
     Override also:
@@ -182,7 +182,7 @@ class PolicyContract(ChoiceContract):
     def test_bad_trajectories_are_refused_and_nothing_is_learned(self) -> None:
         policy, _ = self._policy_after(self.num_steps)
         if not policy.can_learn:
-            raise unittest.SkipTest(f"{type(policy).__name__} does not learn")
+            return
         good = self._trajectory()
         low, high = policy.reward_range
         for reward in (np.nan, np.inf, low - 1.0 - abs(low), high + 1.0 + abs(high)):
@@ -216,7 +216,7 @@ class PolicyContract(ChoiceContract):
     def test_a_batch_of_one_learns_as_a_row_of_a_larger_batch(self) -> None:
         policy, _ = self._policy_after(self.num_steps)
         if not policy.learns_by_row:
-            raise unittest.SkipTest("its rows share a model")
+            return
         trajectory = self._trajectory()
         ones = [self._policy_of_rows(policy, np.array([row])) for row in range(self.num_rows)]
         policy(copy.deepcopy(trajectory))

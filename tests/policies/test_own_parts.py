@@ -24,6 +24,15 @@ PAIRS = {
     **{f"{name}, user's rule": (model, UsersRule()) for name, model in MODELS.items()},
     "both user's": (UsersModel(), UsersRule()),
 }
+CASES = [
+    pytest.param(pair, items, id=f"{pair}, {'items' if items else 'context'}")
+    for pair, (model, _) in PAIRS.items()
+    for items in (False, True)
+    if items or not needs_items(model)
+]
+"""Pairs, each with items and with contexts, if its model takes these."""
+
+SLOW = pytest.mark.slow
 FAST = {"user's model, softmax", "user's model, upper bound", "ridge, user's rule", "both user's"}
 
 
@@ -45,14 +54,15 @@ def contract_of(pair, items, independent_rows):
 
 
 @pytest.mark.parametrize("independent_rows", [False, True], ids=["shared", "independent rows"])
-@pytest.mark.parametrize("items", [False, True], ids=["context", "items"])
 @pytest.mark.parametrize(
-    "pair", [pytest.param(p, marks=[] if p in FAST else pytest.mark.slow) for p in PAIRS]
+    ("pair", "items"),
+    [
+        pytest.param(*case.values, id=case.id, marks=[] if case.values[0] in FAST else [SLOW])
+        for case in CASES
+    ],
 )
 def test_every_pair_passes_the_contract(pair, items, independent_rows):
     """With masks and without: the contract has tests of both."""
-    if needs_items(PAIRS[pair][0]) and not items:
-        pytest.skip("the model is for features of actions")
     assert failures(contract_of(pair, items, independent_rows)) == {}
 
 
@@ -69,12 +79,9 @@ def test_a_part_of_ones_own_takes_few_lines(part, limit):
     assert sum(bool(line.strip()) for line in lines) - documented <= limit
 
 
-@pytest.mark.parametrize("items", [False, True], ids=["context", "items"])
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize(("pair", "items"), CASES)
 def test_what_a_pair_learns_earns_more_than_chance(pair, items):
     model, rule = PAIRS[pair]
-    if needs_items(model) and not items:
-        pytest.skip("the model is for features of actions")
     env = make_clicks(items, 100, 0)
     policy = ContextualPolicy(model, rule, **ContextualPolicy.arguments_for(env), seed=0)
     StepDriver(env, policy, [policy], 60).run()

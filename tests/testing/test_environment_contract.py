@@ -56,5 +56,4 @@ def test_the_contract_runs_under_unittest_and_may_leave_out_the_means():
     suite.run(result)
     assert result.wasSuccessful(), result.failures + result.errors
     assert result.testsRun > 15
-    (skipped,) = result.skipped
-    assert skipped[0].id().endswith("test_the_mean_of_many_rewards_is_the_expected_reward")
+    assert result.skipped == []
