@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import as_list
+from bandit_envs.base.syntax import parse_literal
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
@@ -288,7 +288,7 @@ def _make_features(frame: DataFrame, text_features: TextFeatures | None) -> NDAr
 def _join_turns(prompt: str) -> str:
     """Returns the text of a prompt that may be written as a list of turns."""
     try:
-        turns = ast.literal_eval(prompt)
+        turns = parse_literal(prompt)
     except (MemoryError, RecursionError, SyntaxError, ValueError):  # as ast says of long texts
         return prompt
     return "\n".join(map(str, turns)) if isinstance(turns, list) else prompt

@@ -6,7 +6,6 @@ layout says which columns form which arrays. It is stored with the table, as JSO
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
@@ -14,6 +13,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from bandit_envs.arrays import Array
+from bandit_envs.base.syntax import parse_literal
 from bandit_envs.datasets.tables import name_row
 from bandit_envs.logged.columns import BadValueError, parse_number
 from bandit_envs.logged.log import COLUMNS, BanditLog
@@ -71,7 +71,7 @@ def join_columns(layout: TableLayout, columns: Mapping[str, Array]) -> BanditLog
         for place, label in enumerate(_column_names(name, shape)):
             table[:, place] = _convert(label, columns[label], table.dtype)
         arrays[name] = table.reshape(rows, *shape)
-    observation = map_structure(arrays.__getitem__, ast.literal_eval(layout["observation"]))
+    observation = map_structure(arrays.__getitem__, parse_literal(layout["observation"]))
     known = {name: arrays[name] for name in COLUMNS if name in arrays}
     return BanditLog(observation, num_actions=layout["num_actions"], **known)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.extras import import_extra
+from bandit_envs.base.syntax import parse_expression
 from bandit_envs.base.users_code import exits_as_errors, text_of
 from bandit_envs.policies.parts.named_models import ModelEntry, find_users
 from bandit_envs.policies.scikit_learn.model import check_estimator
@@ -49,7 +50,7 @@ def _parse(text: str) -> tuple[str, list[object], dict[str, object]]:
     """Returns the name and the values, without and with keywords, in `name(value, key=value)`."""
     name, parenthesis, rest = text.partition("(")
     try:
-        call = ast.parse(f"make({rest}" if parenthesis else "make()", mode="eval").body
+        call = parse_expression(f"make({rest}" if parenthesis else "make()")
         if not isinstance(call, ast.Call):
             raise ValueError("it is not a call")
         values: list[object] = [ast.literal_eval(each) for each in call.args]

@@ -12,6 +12,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
+from bandit_envs.base.syntax import parse_module
 from bandit_envs.studies.definition.choice import Choice
 
 PACKAGE = __name__.partition(".")[0]
@@ -131,7 +132,7 @@ def _nodes_of(file: Path) -> Iterator[ast.AST]:
     if file.suffix != ".py":
         return iter(())
     try:
-        return ast.walk(ast.parse(file.read_bytes()))
+        return ast.walk(parse_module(file.read_bytes()))
     except (SyntaxError, ValueError, RecursionError):
         return iter(())
 
