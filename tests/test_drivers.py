@@ -12,7 +12,6 @@ from bandit_envs import (
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
     KArmedTestbed,
-    LogisticContextBandit,
     LUCBPolicy,
     OptimalActionMetric,
     RandomActionMask,
@@ -24,6 +23,7 @@ from bandit_envs import (
 )
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import Stateful
+from bandit_envs.environments import logistic_context
 from bandit_envs.logged import LogRecorder
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import PolicyInfo
@@ -337,7 +337,7 @@ def test_arrays_without_rows_cannot_learn_from_several_problems():
         ValueError, match=rf"Unsaid knows .* \({K},\).*Unsaid.learns_by_row is True"
     ):
         StepDriver(env, policy, [policy])
-    users = LogisticContextBandit(K, 3, batch_size=B, seed=0)
+    users = logistic_context(K, 3, batch_size=B, seed=0)
     StepDriver(users, policy, [policy]).run()
     one = KArmedTestbed(K, seed=0)
     alone = Unsaid(num_actions=K)
@@ -373,7 +373,7 @@ def test_one_model_learns_from_one_problem_and_is_evaluated_on_many(wrap):
 
 
 def test_one_model_learns_from_many_users_of_one_problem():
-    env = LogisticContextBandit(K, 3, batch_size=B, seed=0)
+    env = logistic_context(K, 3, batch_size=B, seed=0)
     policy = shared(env)
     StepDriver(env, policy, [policy], 20).run()
 

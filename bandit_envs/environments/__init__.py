@@ -15,9 +15,6 @@ from bandit_envs.environments.arms import (
 from bandit_envs.environments.contexts import (
     ContinuousBandit,
     DriftingLinearBandit,
-    LogisticContextBandit,
-    NeuralContextBandit,
-    PerArmRatingsBandit,
     PiecewiseLinearBandit,
     RatingsBandit,
     StationaryStochasticPerArmPyEnvironment,
@@ -26,6 +23,9 @@ from bandit_envs.environments.contexts import (
     WheelPyEnvironment,
     compute_optimal_action,
     compute_optimal_reward,
+    logistic_context,
+    neural_context,
+    per_arm_ratings,
 )
 from bandit_envs.environments.data import (
     ClassificationBandit,
@@ -54,11 +54,8 @@ __all__ = [
     "KArmedBandit",
     "KArmedTestbed",
     "KnapsackBandit",
-    "LogisticContextBandit",
-    "NeuralContextBandit",
     "OutcomeStream",
     "OutcomeTableBandit",
-    "PerArmRatingsBandit",
     "PiecewiseBernoulliPyEnvironment",
     "PiecewiseLinearBandit",
     "PositionBasedBandit",
@@ -74,4 +71,7 @@ __all__ = [
     "WheelPyEnvironment",
     "compute_optimal_action",
     "compute_optimal_reward",
+    "logistic_context",
+    "neural_context",
+    "per_arm_ratings",
 ]

@@ -18,14 +18,13 @@ from bandit_envs.environments.arms.rested import RisingBandit, RottingBandit
 from bandit_envs.environments.arms.restless_markov import RestlessMarkovBandit
 from bandit_envs.environments.contexts.continuous import ContinuousBandit
 from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit, drifting_linear
-from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
-from bandit_envs.environments.contexts.neural_context import NeuralContextBandit
+from bandit_envs.environments.contexts.logistic import logistic_context
+from bandit_envs.environments.contexts.nonlinear import neural_context
 from bandit_envs.environments.contexts.piecewise_linear import (
     PiecewiseLinearBandit,
     piecewise_linear,
 )
 from bandit_envs.environments.contexts.ratings import (
-    PerArmRatingsBandit,
     RatingsBandit,
     per_arm_ratings,
     ratings,
@@ -211,8 +210,8 @@ _ENTRIES = (
     EnvironmentEntry(
         id="logistic_context",
         title="contextual bandit with clicks",
-        make=LogisticContextBandit,
-        environment=LogisticContextBandit,
+        make=logistic_context,
+        environment=StationaryStochasticPyEnvironment,
         independent_rows=False,
         has_context=True,
         stationary=True,
@@ -233,8 +232,8 @@ _ENTRIES = (
     EnvironmentEntry(
         id="neural_context",
         title="bandit with nonlinear rewards",
-        make=NeuralContextBandit,
-        environment=NeuralContextBandit,
+        make=neural_context,
+        environment=StationaryStochasticPerArmPyEnvironment,
         independent_rows=False,
         has_context=True,
         stationary=True,
@@ -399,7 +398,7 @@ _ENTRIES = (
         id="per_arm_ratings",
         title="ratings of items with features",
         make=per_arm_ratings,
-        environment=PerArmRatingsBandit,
+        environment=StationaryStochasticPerArmPyEnvironment,
         independent_rows=False,
         has_context=True,
         stationary=True,

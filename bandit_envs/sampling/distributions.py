@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bandit_envs.arrays import Array, Indices, Rng, check_array
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_number, check_numbers
@@ -20,12 +20,13 @@ LARGEST_DECK = 20
 
 
 class Normal(ContextSampler):
-    """Independent normal features, N(loc, scale^2), in float32.
+    """Independent normal features, N(loc, scale^2).
 
     Args:
         dim: features in a context.
         loc: the mean.
         scale: the standard deviation, at least 0.
+        dtype: float32 or float64.
 
     >>> Normal(3).sample(np.random.default_rng(0), (2, 5)).shape
     (2, 5, 3)
@@ -33,13 +34,17 @@ class Normal(ContextSampler):
 
     skips_nan_check = True
 
-    def __init__(self, dim: int, loc: float = 0.0, scale: float = 1.0) -> None:
-        super().__init__(dim)
+    def __init__(
+        self, dim: int, loc: float = 0.0, scale: float = 1.0, dtype: DTypeLike = np.float32
+    ) -> None:
+        super().__init__(dim, dtype)
+        if self._spec.dtype.char not in "fd":
+            raise TypeError(f"dtype is {self._spec.dtype}; expected float32 or float64")
         self._loc = check_number("loc", loc, -MAX_PARAMETER, MAX_PARAMETER)
         self._scale = check_number("scale", scale, 0.0, MAX_PARAMETER)
 
-    def _sample(self, rng: Rng, size: tuple[int, ...]) -> NDArray[np.float32]:
-        values = rng.standard_normal((*size, self._dim), np.float32)
+    def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
+        values: Array = rng.standard_normal((*size, self._dim), self._spec.dtype.type)
         if self._scale != 1.0:
             values *= self._scale
         if self._loc != 0.0:

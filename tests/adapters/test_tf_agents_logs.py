@@ -35,7 +35,7 @@ from bandit_envs.adapters.tf_agents import (
     log_observer,
     tensor_specs,
 )
-from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.logged import BanditLog, InversePropensityScoring, LogRecorder, probabilities_of
 from bandit_envs.wrappers import RandomActionMask
 from tests.adapters.agents import context_and_mask
@@ -66,7 +66,7 @@ def drawn(size, seed=0):
 
 def trained(agent_class, size=60, **options):
     """An agent's policy that has learned from a log."""
-    env = tf_py_environment.TFPyEnvironment(as_tf_agents(LogisticContextBandit(K, 5, size, seed=0)))
+    env = tf_py_environment.TFPyEnvironment(as_tf_agents(logistic_context(K, 5, size, seed=0)))
     agent = agent_class(*specs(env), **options)
     time_step = env.reset()
     action = tf.constant(np.arange(size) % K, tf.int32)
@@ -131,7 +131,7 @@ def test_epsilon_greedy_is_recorded_with_the_probability_of_its_action():
     agent = trained(lin_ucb_agent.LinearUCBAgent, emit_log_probability=True)
     policy = epsilon_greedy_policy.EpsilonGreedyPolicy(agent.policy, epsilon=0.3)
     size = 2000
-    env = as_tf_agents(LogisticContextBandit(K, 5, size, seed=1))
+    env = as_tf_agents(logistic_context(K, 5, size, seed=1))
     environment, recorder = tf_py_environment.TFPyEnvironment(env), LogRecorder(K)
     observer = log_observer(recorder, policy)
     dynamic_step_driver.DynamicStepDriver(environment, policy, [observer], num_steps=size).run()

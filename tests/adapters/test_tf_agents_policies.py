@@ -46,7 +46,7 @@ from bandit_envs import (
     save_state,
 )
 from bandit_envs.adapters.tf_agents import as_policy, as_tf_agents, examples, tensor_specs
-from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
 from bandit_envs.environments.slates.ranking import FeedbackModel, RankingPyEnvironment
 from bandit_envs.environments.slates.ranking import ranking as ranking_env
@@ -113,7 +113,7 @@ class TestNeuralAgentWithMasks(PolicyContract):
         return agents.neural_with_masks(env, seed)
 
     def make_environment(self, batch_size, seed):
-        return LogisticContextBandit(4, 3, batch_size, seed=seed)
+        return logistic_context(4, 3, batch_size, seed=seed)
 
 
 @pytest.mark.slow
@@ -387,7 +387,7 @@ def test_a_policy_with_a_state_is_refused():
 
 
 def masked_bandit(seed=0):
-    return RandomActionMask(LogisticContextBandit(4, 3, B, seed=seed), 0.5)
+    return RandomActionMask(logistic_context(4, 3, B, seed=seed), 0.5)
 
 
 def masked_lin_ucb(specs):
@@ -463,7 +463,7 @@ def test_a_log_of_an_agent_evaluates_another():
 
 
 def test_what_does_not_fit_is_refused():
-    env = LogisticContextBandit(2, 3, seed=0)
+    env = logistic_context(2, 3, seed=0)
     specs = tensor_specs(env)
     with pytest.raises(TypeError, match="agent is 5; expected a TFAgent"):
         as_policy(5)
@@ -478,7 +478,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="policy has num_actions 2; expected 6"):
         StepDriver(items(1), as_policy(linear))
     with pytest.raises(ValueError, match="observation does not fit the policy"):
-        as_policy(linear).action(LogisticContextBandit(2, 4, seed=0).reset())
+        as_policy(linear).action(logistic_context(2, 4, seed=0).reset())
 
 
 def test_rewards_that_an_agent_does_not_take_are_refused():

@@ -14,7 +14,7 @@ from bandit_envs import (
     load_state,
     save_state,
 )
-from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.logged import (
     DirectMethodLearner,
     DoublyRobust,
@@ -41,7 +41,7 @@ SPEC = ArraySpec((2,), np.float64)
 
 @pytest.fixture(scope="module")
 def log():
-    env = LogisticContextBandit(3, 2, batch_size=200, seed=0)
+    env = logistic_context(3, 2, batch_size=200, seed=0)
     recorder = LogRecorder(3, env)
     policy = RandomPolicy(3, 200, seed=1)
     StepDriver(env, policy, [recorder], 10, emit_log_probability=True).run()

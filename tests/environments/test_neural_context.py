@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bandit_envs import LinUCBPolicy, NeuralContextBandit, RegretMetric, StepDriver
+from bandit_envs import LinUCBPolicy, RegretMetric, StepDriver
+from bandit_envs.environments import neural_context
 from bandit_envs.rewards import FunctionReward
 from tests.statistical import has_probabilities, is_near, is_near_std
 
@@ -16,7 +17,7 @@ def features(env):
 
 @pytest.mark.parametrize("function", ["square", "quadratic", "cosine"])
 def test_one_function_of_the_features_explains_all_expected_rewards(function):
-    env = NeuralContextBandit(function, dim=3, num_actions=2, batch_size=200, seed=0)
+    env = neural_context(function, dim=3, num_actions=2, batch_size=200, seed=0)
     env.reset()
     x = features(env).reshape(-1, 3)
     means = env.expected_rewards().ravel()
@@ -35,7 +36,7 @@ def test_one_function_of_the_features_explains_all_expected_rewards(function):
 
 
 def test_features_are_uniform_on_the_sphere():
-    env = NeuralContextBandit(dim=3, num_actions=4, batch_size=SIZE, seed=0)
+    env = neural_context(dim=3, num_actions=4, batch_size=SIZE, seed=0)
     env.reset()
     x = features(env).reshape(-1, 3)
     assert np.square(x).sum(axis=1) == pytest.approx(np.ones(4 * SIZE), abs=1e-6)
@@ -46,7 +47,7 @@ def test_features_are_uniform_on_the_sphere():
 
 
 def test_rewards_scatter_about_their_means():
-    env = NeuralContextBandit("square", dim=5, noise_std=0.5, batch_size=SIZE, seed=0)
+    env = neural_context("square", dim=5, noise_std=0.5, batch_size=SIZE, seed=0)
     env.reset()
     means = env.expected_rewards()[:, 2]
     errors = env.step(np.full(SIZE, 2)).reward - means
@@ -55,7 +56,7 @@ def test_rewards_scatter_about_their_means():
 
 
 def test_linear_policies_run_on_it():
-    env = NeuralContextBandit(batch_size=10, seed=0)
+    env = neural_context(batch_size=10, seed=0)
     policy = LinUCBPolicy(observation_spec=env.observation_spec(), batch_size=10, seed=1)
     regret = RegretMetric(env)
     StepDriver(env, policy, [policy, regret], 20).run()

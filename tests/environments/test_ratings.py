@@ -5,7 +5,7 @@ import pytest
 
 from bandit_envs import RatingsBandit
 from bandit_envs.datasets import ratings_matrix
-from bandit_envs.environments import PerArmRatingsBandit
+from bandit_envs.environments import per_arm_ratings
 from tests.statistical import has_probabilities, within_standard_errors
 
 USERS, ITEMS, RANK = 12, 6, 3
@@ -53,7 +53,7 @@ def test_the_users_of_a_step_are_different_and_uniform():
 
 
 def test_items_on_offer_are_different_uniform_and_rated_by_the_model():
-    env = PerArmRatingsBandit(RATINGS, RANK, 4, batch_size=30_000, seed=0)
+    env = per_arm_ratings(RATINGS, RANK, 4, batch_size=30_000, seed=0)
     observation = env.reset().observation
     users = observation["global"]
     items = observation["per_arm"]
@@ -69,6 +69,14 @@ def test_items_on_offer_are_different_uniform_and_rated_by_the_model():
     action = np.arange(30_000) % 4
     reward = env.step(action).reward
     assert reward == pytest.approx(means[np.arange(30_000), action], abs=1e-4)
+
+
+def test_without_ratings_synthetic_ones_are_drawn_from_the_seed():
+    envs = [per_arm_ratings(batch_size=3, seed=seed) for seed in (0, 0, 1)]
+    first, again, other = (env.reset().observation["per_arm"] for env in envs)
+    assert first.shape == (3, 20, 5)
+    np.testing.assert_array_equal(first, again)
+    assert not np.isin(first, other).any()
 
 
 def test_a_table_of_users_items_and_ratings_becomes_a_matrix():

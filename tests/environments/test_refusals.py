@@ -47,8 +47,8 @@ structured = environments.StationaryStochasticStructuredPyEnvironment
 testbed = environments.KArmedTestbed
 bernoulli = environments.BernoulliPyEnvironment
 pieces = environments.PiecewiseBernoulliPyEnvironment
-neural = environments.NeuralContextBandit
-logistic = environments.LogisticContextBandit
+neural = environments.neural_context
+logistic = environments.logistic_context
 PROBABILITIES = r"means.*All parameters should be floats in \[0, 1\]\."
 NEGATIVE = r"Generated duration must be non-negative\. Got -1\."
 
@@ -131,7 +131,7 @@ REFUSALS = [
     (environments.RatingsBandit, (RATINGS, 7), ValueError, "rank"),
     (environments.RatingsBandit, (RATINGS, 0), ValueError, "rank"),
     (environments.RatingsBandit, (RATINGS, 2, 13), ValueError, "batch_size"),
-    (environments.PerArmRatingsBandit, (RATINGS, 2, 7), ValueError, "num_actions"),
+    (environments.per_arm_ratings, (RATINGS, 2, 7), ValueError, "num_actions"),
     (ratings_matrix, (RATINGS,), ValueError, "table"),
     (ratings_matrix, ([[0, 0, np.nan]],), ValueError, "table"),
     (ratings_matrix, (np.empty((0, 3)),), ValueError, "table"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import RandomPolicy
-from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.logged import (
     BanditLog,
     DirectMethod,
@@ -252,7 +252,7 @@ def test_tuning_takes_the_smallest_estimated_error():
 
 
 def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
-    env = LogisticContextBandit(5, 3, 2000, seed=0)
+    env = logistic_context(5, 3, 2000, seed=0)
     policy = RandomPolicy(5, 2000, seed=1)
     slope = np.random.default_rng(2).normal(size=(3, 5))
 

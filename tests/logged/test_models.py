@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import RandomPolicy
-from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,
@@ -38,7 +38,7 @@ def test_ridge_regression_minimises_its_penalised_error(weighted):
 
 @pytest.mark.parametrize("for_policy", [False, True])
 def test_cross_fitted_predictions_make_doubly_robust_more_precise(for_policy):
-    env = LogisticContextBandit(4, 3, 3000, seed=0)
+    env = logistic_context(4, 3, 3000, seed=0)
     context = env.reset().observation
     action = RandomPolicy(4, 3000, seed=1).action(env.current_time_step())
     log = BanditLog(context, action, env.step(action).reward, np.full(3000, 0.25), 4)

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from bandit_envs import ContextualPolicy, StationaryStochasticPerArmPyEnvironment
-from bandit_envs.environments import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.nests import map_structure
 from bandit_envs.policies.models import (
     BayesianRidge,
@@ -140,7 +140,7 @@ def make_clicks(items, batch_size, seed):
     """Returns an environment with contexts, or with features of actions, and rewards of 0 and 1."""
     sizes = {"batch_size": batch_size, "seed": seed}
     if not items:
-        return LogisticContextBandit(num_actions=4, context_dim=3, **sizes)
+        return logistic_context(num_actions=4, context_dim=3, **sizes)
     clicks = LogisticReward(np.linspace(-2.0, 2.0, 5))
     return StationaryStochasticPerArmPyEnvironment(Normal(2), Normal(3), 4, clicks, **sizes)
 

@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from bandit_envs.environments import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.policies.models import FourierFeatures, Logistic, Ridge
 from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.registry import POLICIES
@@ -80,14 +80,14 @@ def test_what_names_nothing_is_refused_in_one_line_with_the_closest_name(make, t
 
 
 def test_a_policy_may_be_any_pair():
-    env = LogisticContextBandit(batch_size=3)
+    env = logistic_context(batch_size=3)
     arguments = {"model": "ridge:gamma=0.99", "rule": "square_cb:gamma_scale=10"}
     policy = POLICIES["contextual"].make_for(env, arguments, seed=0)
     assert (policy.model, policy.rule) == (Ridge(0.99), SquareCB(10))
 
 
 def test_a_registered_pair_takes_the_parameters_of_both():
-    env = LogisticContextBandit(batch_size=3)
+    env = logistic_context(batch_size=3)
     entry = POLICIES["linear_square_cb"]
     arguments = {"gamma": 0.9, "initial_value": "mean", "gamma_scale": 5.0}
     policy = entry.make_for(env, entry.check(arguments), seed=0)

@@ -8,6 +8,7 @@ import pytest
 
 from bandit_envs.rewards import (
     LinearActionReward,
+    LogisticActionReward,
     RowActionReward,
     normalized_sliding_thetas,
     sliding_thetas,
@@ -44,6 +45,22 @@ def test_without_noise_a_linear_reward_is_its_mean(shape):
     context, action = rng.normal(size=(100, D)).astype(np.float32), rng.integers(0, K, 100)
     expected = model.mean(context)[np.arange(100), action]
     np.testing.assert_array_equal(model.draw(rng, context, action), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_logistic_rewards_are_clicks_with_the_probabilities_that_they_state(dtype):
+    rng = np.random.default_rng(0)
+    theta = rng.normal(size=(K, D))
+    intercept = rng.normal(size=K)
+    context = rng.normal(scale=2.0, size=(B, D)).astype(dtype)
+    model = LogisticActionReward(theta, intercept)
+    probabilities = 1.0 / (1.0 + np.exp(-(context @ theta.T + intercept)))
+    np.testing.assert_allclose(model.mean(context), probabilities, atol=1e-12)
+    action = rng.integers(0, K, B)
+    drawn = model.draw(rng, context, action)
+    assert set(np.unique(drawn)) == {0, 1}
+    assert is_near(drawn - probabilities[np.arange(B), action], 0.0, std=0.5)
+    assert (model.spec.minimum, model.spec.maximum) == (0.0, 1.0)
 
 
 def test_sliding_weights_are_consecutive_integers():

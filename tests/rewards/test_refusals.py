@@ -56,6 +56,14 @@ REFUSALS = [
     (as_distribution, ("arms", [ONE, 1.0]), TypeError, r"arms\[1\] is 1.0"),
     (as_distribution, ("arms", [ONE, TWO]), ValueError, r"arms\[1\] has \(2,\) arms"),
     # Models of users and items.
+    (rewards.LogisticActionReward, ([1.0, 2.0], [1.0, 2.0]), ValueError, r"theta has shape \(2,\)"),
+    (rewards.LogisticActionReward, ([[1.0]], [0.0, 1.0]), ValueError, "intercept has 2 numbers"),
+    (
+        rewards.LogisticActionReward([[1.0], [2.0]], [0.0, 1.0]).mean,
+        (np.ones((3, 2)),),
+        ValueError,
+        "theta has 1 weights an action; expected 2",
+    ),
     (rewards.LinearReward, ([[1.0]],), ValueError, r"theta has shape \(1, 1\)"),
     (rewards.LinearReward, ([1.0, np.inf],), ValueError, "theta is .*inf"),
     (rewards.LinearReward, (["a"],), TypeError, "theta is <U1"),

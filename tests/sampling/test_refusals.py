@@ -32,6 +32,7 @@ REFUSALS = [
     (Normal, (2, 0.0, -1.0), ValueError, "scale is -1"),
     (Normal, (2, np.nan), ValueError, "loc is nan"),
     (Normal, (2, 0.0, 1e38), ValueError, "scale is 1e[+]38"),
+    (Normal, (2, 0.0, 1.0, np.int32), TypeError, "dtype is int32; expected float32 or float64"),
     (Uniform, (2, 1.0, 0.0), ValueError, "high is 0"),
     (Uniform, (2, -1e38, 0.0), ValueError, "low is -1e[+]38"),
     (Integers, (2, 3, 3), ValueError, "high is 3; expected at least 4"),

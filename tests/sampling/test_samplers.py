@@ -23,6 +23,7 @@ TABLE = np.arange(12.0).reshape(6, 2)
 
 SAMPLERS = [
     Normal(3, loc=1.0, scale=2.0),
+    Normal(3, loc=1.0, scale=2.0, dtype=np.float64),
     Uniform(3, -1.0, 1.0),
     Integers(3, -5, 5),
     Catalog(TABLE),
@@ -60,6 +61,13 @@ def test_normal_has_its_mean_and_standard_deviation():
     values = Normal(4, loc=3.0, scale=2.0).sample(np.random.default_rng(1), (50_000,))
     assert is_near(values, 3.0, std=2.0)
     assert is_near_std(values, 2.0)
+
+
+def test_normal_features_are_those_of_the_generator_in_either_dtype():
+    for dtype in (np.float32, np.float64):
+        drawn = Normal(3, dtype=dtype).sample(np.random.default_rng(1), (4, 5))
+        expected = np.random.default_rng(1).standard_normal((4, 5, 3), dtype)
+        np.testing.assert_array_equal(drawn, expected, strict=True)
 
 
 def test_uniform_fills_its_interval():

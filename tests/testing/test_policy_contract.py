@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 
 from bandit_envs import CascadeBandit, Policy, RandomSlatePolicy
-from bandit_envs.environments import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.policies import IndexPolicy
 from bandit_envs.testing import PolicyContract
 from bandit_envs.wrappers import RandomActionMask
@@ -46,7 +46,7 @@ class Sampler(Policy):
 
 class TestRegression(PolicyContract):
     def make_environment(self, batch_size, seed):
-        return LogisticContextBandit(num_actions=3, batch_size=batch_size, seed=seed)
+        return logistic_context(num_actions=3, batch_size=batch_size, seed=seed)
 
     def make_policy(self, env, seed):
         if isinstance(env.observation_spec(), dict):

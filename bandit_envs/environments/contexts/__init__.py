@@ -2,10 +2,10 @@
 
 from bandit_envs.environments.contexts.continuous import ContinuousBandit
 from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit
-from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
-from bandit_envs.environments.contexts.neural_context import NeuralContextBandit
+from bandit_envs.environments.contexts.logistic import logistic_context
+from bandit_envs.environments.contexts.nonlinear import neural_context
 from bandit_envs.environments.contexts.piecewise_linear import PiecewiseLinearBandit
-from bandit_envs.environments.contexts.ratings import PerArmRatingsBandit, RatingsBandit
+from bandit_envs.environments.contexts.ratings import RatingsBandit, per_arm_ratings
 from bandit_envs.environments.contexts.stationary_stochastic import (
     StationaryStochasticPyEnvironment,
 )
@@ -24,9 +24,6 @@ from bandit_envs.environments.contexts.wheel import (
 __all__ = [
     "ContinuousBandit",
     "DriftingLinearBandit",
-    "LogisticContextBandit",
-    "NeuralContextBandit",
-    "PerArmRatingsBandit",
     "PiecewiseLinearBandit",
     "RatingsBandit",
     "StationaryStochasticPerArmPyEnvironment",
@@ -35,4 +32,7 @@ __all__ = [
     "WheelPyEnvironment",
     "compute_optimal_action",
     "compute_optimal_reward",
+    "logistic_context",
+    "neural_context",
+    "per_arm_ratings",
 ]

@@ -7,15 +7,14 @@ import typing
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_envs.arrays import Array, Floats, Indices, Rng, take_actions
+from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
 from bandit_envs.base.checks import check_integer, check_table
-from bandit_envs.environments.contexts.new_contexts import (
-    NAMES,
-    NewContexts,
-    Observation,
-    UsersAndItems,
+from bandit_envs.environments.contexts.new_contexts import NewContexts
+from bandit_envs.environments.contexts.stationary_stochastic_per_arm import (
+    StationaryStochasticPerArmPyEnvironment,
 )
+from bandit_envs.rewards import RewardModel
 from bandit_envs.sampling import Catalog
 from bandit_envs.seeding import split_seed
 from bandit_envs.specs import ArraySpec
@@ -66,57 +65,22 @@ class RatingsBandit(NewContexts, BanditPyEnvironment[Floats]):
         return np.asarray(np.einsum("bk,bk->b", state, items), np.float32)
 
 
-class PerArmRatingsBandit(NewContexts, BanditPyEnvironment[Observation]):
-    """The per-arm form of `RatingsBandit`, in which items have features, too.
-
-        x_t = U[user],    z_t(a) = V[item a on offer],    R_t = x_t S z_t(A_t)'
-
-    Every step draws users, with replacement, and offers `num_actions` different items to each. They
-    rate without noise. The observation is a dict of `global` [B, k] and `per_arm` [B, K, k].
+class _Rating(RewardModel):
+    """The rating x S z of an item z by a user x, without noise.
 
     Args:
-        ratings: [n, m], of n users and m items, as for `RatingsBandit`.
-        rank: k.
-        num_actions: K, at most m.
-        batch_size: B.
-
-    Source: TF-Agents' `MovieLensPerArmPyEnvironment`.
-
-    >>> ratings = [[5, 0, 1, 3], [0, 4, 2, 2], [5, 1, 1, 0]]
-    >>> env = PerArmRatingsBandit(ratings, rank=2, num_actions=3, batch_size=5, seed=0)
-    >>> {key: array.shape for key, array in env.reset().observation.items()}
-    {'global': (5, 2), 'per_arm': (5, 3, 2)}
+        strengths: the diagonal of S, [k].
     """
 
-    skips_nan_check = True  # the factors are finite numbers
+    def __init__(self, strengths: Array) -> None:
+        self._strengths = strengths
 
-    def __init__(
-        self,
-        ratings: ArrayLike,
-        rank: int,
-        num_actions: int,
-        batch_size: int = 1,
-        **options: typing.Unpack[Options],
-    ) -> None:
-        factors = _factorize(ratings, rank)
-        users, self._strengths, items = [factor.astype(np.float32) for factor in factors]
-        count = check_integer("num_actions", num_actions, 1, len(items))
-        self._contexts = UsersAndItems(NAMES, Catalog(users), Catalog(items), count)
-        super().__init__(self._contexts.spec, count, batch_size=batch_size, **options)
+    def mean(self, global_features: Array, arm_features: Array) -> Array:
+        users = global_features[:, np.newaxis] if arm_features.ndim == 3 else global_features
+        return np.asarray((users * self._strengths * arm_features).sum(axis=-1))
 
-    def _initial_state(self, rng: Rng) -> Observation:
-        return self._contexts.draw(rng, self._batch_size)
-
-    def _expected_rewards(self, state: Observation) -> Array:
-        users = state["global"][:, np.newaxis]
-        return self._rate(users, state["per_arm"])
-
-    def _draw_rewards(self, rng: Rng, state: Observation, action: Indices) -> Array:
-        return self._rate(state["global"], take_actions(state["per_arm"], action))
-
-    def _rate(self, users: Array, items: Array) -> Array:
-        """Returns the ratings x S z' of users and items [..., k]: [...]."""
-        return np.asarray((users * self._strengths * items).sum(axis=-1))
+    def draw(self, rng: Rng, global_features: Array, arm_features: Array) -> Array:
+        return self.mean(global_features, arm_features)
 
 
 def _factorize(ratings: ArrayLike, rank: int) -> tuple[Floats, Floats, Floats]:
@@ -145,10 +109,46 @@ def ratings(
 
 
 def per_arm_ratings(
-    rank: int = 5, num_actions: int = 20, batch_size: int = 20, **options: typing.Unpack[Options]
-) -> PerArmRatingsBandit:
-    """Synthetic ratings of 100 items by 200 users, drawn from `seed`."""
-    rng, options["seed"] = split_seed(options.get("seed"))
-    return PerArmRatingsBandit(
-        _draw_ratings(rng, 100), rank, num_actions, batch_size=batch_size, **options
+    ratings: ArrayLike | None = None,
+    rank: int = 5,
+    num_actions: int = 20,
+    batch_size: int = 20,
+    **options: typing.Unpack[Options],
+) -> StationaryStochasticPerArmPyEnvironment:
+    """The per-arm form of `RatingsBandit`, in which items have features, too.
+
+        ratings ~ U S V',    x_t = U[user],    z_t(a) = V[item a on offer],    R_t = x_t S z_t(A_t)'
+
+    Every step draws users, with replacement, and offers `num_actions` different items to each. They
+    rate without noise. The observation is a dict of `global` [B, k] and `per_arm` [B, K, k].
+
+    Args:
+        ratings: [n, m], of n users and m items, as for `RatingsBandit`; by default synthetic ones
+            of 100 items by 200 users, drawn from `seed`.
+        rank: k.
+        num_actions: K, at most m.
+        batch_size: B.
+        options: `seed`, `horizon` and `name`.
+
+    Source: TF-Agents' `MovieLensPerArmPyEnvironment`.
+
+    >>> table = [[5, 0, 1, 3], [0, 4, 2, 2], [5, 1, 1, 0]]
+    >>> env = per_arm_ratings(table, rank=2, num_actions=3, batch_size=5, seed=0)
+    >>> {key: array.shape for key, array in env.reset().observation.items()}
+    {'global': (5, 2), 'per_arm': (5, 3, 2)}
+    """
+    if ratings is None:
+        rng, options["seed"] = split_seed(options.get("seed"))
+        ratings = _draw_ratings(rng, 100)
+    factors = [factor.astype(np.float32) for factor in _factorize(ratings, rank)]
+    users, strengths, items = factors
+    count = check_integer("num_actions", num_actions, 1, len(items))
+    options.setdefault("name", "per_arm_ratings")
+    return StationaryStochasticPerArmPyEnvironment(
+        Catalog(users),
+        Catalog(items),
+        count,
+        _Rating(strengths),
+        batch_size=batch_size,
+        **options,
     )

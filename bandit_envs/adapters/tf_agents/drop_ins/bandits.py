@@ -403,7 +403,7 @@ class MovieLensPerArmPyEnvironment(TFAgentsBanditEnvironment):
     ) -> None:
         ratings = ratings_matrix(load_movielens(data_dir, csv_delimiter))
         super().__init__(
-            environments.PerArmRatingsBandit(
+            environments.per_arm_ratings(
                 ratings, rank_k, num_actions, batch_size, seed=seed, name=name
             )
         )
