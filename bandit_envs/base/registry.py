@@ -71,6 +71,7 @@ class Entry:
 
     what: ClassVar[str]
     kinds: ClassVar[tuple[type, ...]]
+    former: ClassVar[Mapping[str, str]] = {}  # what stands in the place of ids that are gone
     id: str  # the short id, or `module:Class`
     title: str  # how a legend writes it
     # A class, a function of plain values that returns an instance, or the `module:name` of one.
@@ -152,8 +153,7 @@ class Entry:
             return table[name]
         module, colon, path = name.partition(":")
         if not colon:
-            hint = near_miss(name, table) or _expected_names(table)
-            raise ValueError(f"{cls.what} is {short_repr(name)}; {hint}")
+            raise ValueError(f"{cls.what} is {short_repr(name)}; {cls._hint(name, table)}")
         if module in table and "=" in path:
             problem = (
                 f"in a table, name is {short_repr(module)}, and parameters are keys of their own"
@@ -171,6 +171,13 @@ class Entry:
             hint = cls._suggest(module, path)
             raise ValueError(f"{cls.what} is {short_repr(name)}, which {problem}{hint}") from error
         return entry
+
+    @classmethod
+    def _hint(cls: type[EntryType], name: str, table: Mapping[str, EntryType]) -> str:
+        """Returns what is expected in place of an unknown id."""
+        if name in cls.former:
+            return f"did you mean {cls.former[name]}?"
+        return near_miss(name, table) or _expected_names(table)
 
     @classmethod
     def _suggest(cls, module: str, path: str) -> str:

@@ -42,12 +42,7 @@ from bandit_envs.environments.contexts.stationary_stochastic_structured import (
     structured,
 )
 from bandit_envs.environments.contexts.wheel import WheelPyEnvironment, wheel
-from bandit_envs.environments.data.classification import (
-    ClassificationBandit,
-    breast_cancer,
-    digits,
-    wine,
-)
+from bandit_envs.environments.data.classification import ClassificationBandit, classification
 from bandit_envs.environments.data.outcome_table import OutcomeTableBandit, outcomes
 from bandit_envs.environments.slates.click_models import CascadeBandit, PositionBasedBandit
 from bandit_envs.environments.slates.positional_bias import (
@@ -56,6 +51,13 @@ from bandit_envs.environments.slates.positional_bias import (
 )
 from bandit_envs.environments.slates.ranking import RankingPyEnvironment, ranking
 from bandit_envs.wrappers import Wrapper
+
+FORMER_IDS = {
+    "digits": "classification:data=digits",
+    "wine": "classification:data=wine",
+    "breast_cancer": "classification:data=breast_cancer",
+}
+"""Ids that an error explains, with what stands in their place."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,7 @@ class EnvironmentEntry(Entry):
 
     what = "environment"
     kinds = (BanditPyEnvironment, Wrapper)
+    former = FORMER_IDS
 
     environment: type[BanditPyEnvironment[Any] | Wrapper]
     """The class of what `make` returns."""
@@ -417,37 +420,15 @@ _ENTRIES = (
         gymnasium_id="bandit_envs/ContinuousBandit-v0",
     ),
     EnvironmentEntry(
-        id="digits",
-        title="digits",
-        make=digits,
+        id="classification",
+        title="classification",
+        make=classification,
         environment=ClassificationBandit,
         independent_rows=False,
         has_context=True,
         stationary=True,
         upstream=None,
-        gymnasium_id="bandit_envs/Digits-v0",
-    ),
-    EnvironmentEntry(
-        id="wine",
-        title="wine",
-        make=wine,
-        environment=ClassificationBandit,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
-        gymnasium_id="bandit_envs/Wine-v0",
-    ),
-    EnvironmentEntry(
-        id="breast_cancer",
-        title="breast cancer",
-        make=breast_cancer,
-        environment=ClassificationBandit,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
-        gymnasium_id="bandit_envs/BreastCancer-v0",
+        gymnasium_id="bandit_envs/ClassificationBandit-v0",
     ),
     EnvironmentEntry(
         id="outcomes",

@@ -7,6 +7,7 @@ import pytest
 
 from bandit_envs import ClassificationBandit
 from bandit_envs.datasets import from_bunch, from_columns, from_frame, read_dataset
+from bandit_envs.environments.registry import ENVIRONMENTS
 from tests.command_line import rows, run
 
 COLUMNS = {"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"], "kind": ["b", "a", "b"]}
@@ -107,6 +108,31 @@ def test_bundled_data_sets_pay_their_largest_class(load, size, features, largest
     assert means.mean() == pytest.approx(1.0 / env.num_actions)
 
 
+@pytest.mark.parametrize(
+    ("data", "num_features", "num_actions"),
+    [("digits", 64, 10), ("wine", 13, 3), ("breast_cancer", 30, 2)],
+)
+def test_the_bandit_of_a_data_set_has_standardized_features_and_a_constant(
+    data, num_features, num_actions
+):
+    pytest.importorskip("sklearn")
+    env = ENVIRONMENTS["classification"].make(data, batch_size=10_000, seed=0)
+    contexts = env.reset().observation
+    assert contexts.shape == (10_000, num_features + 1)
+    assert env.num_actions == num_actions
+    np.testing.assert_array_equal(contexts[:, -1], 1.0)
+    assert contexts[:, :-1].mean(axis=0) == pytest.approx(np.zeros(num_features), abs=0.1)
+    is_constant = contexts[:, :-1].std(axis=0) == 0.0  # as some pixels are
+    deviations = contexts[:, :-1].std(axis=0)[~is_constant]
+    assert deviations == pytest.approx(np.ones(len(deviations)), abs=0.15)
+    np.testing.assert_array_equal(env.step(env.optimal_action()).reward, 1.0)
+
+
+def test_a_data_set_that_is_not_one_of_three_is_refused():
+    with pytest.raises(ValueError, match="data is 'iris'; expected one of digits, wine, breast"):
+        ENVIRONMENTS["classification"].make(data="iris")
+
+
 def test_the_command_runs_digits_without_a_network(tmp_path, monkeypatch):
     for package in ("sklearn", "joblib", "rich", "filelock"):
         pytest.importorskip(package)
@@ -118,6 +144,8 @@ def test_the_command_runs_digits_without_a_network(tmp_path, monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", no_network)
     policies = "--policy", "lin_ucb", "--policy", "random"
     size = "--runs", 2, "--steps", 60, "--workers", 1
-    assert run("run", "digits", *policies, *size, "--output", tmp_path).code == 0
+    assert (
+        run("run", "classification:data=digits", *policies, *size, "--output", tmp_path).code == 0
+    )
     lin_ucb, uniform = (float(row["mean_reward"]) for row in rows(tmp_path / "summary.csv"))
     assert lin_ucb > uniform + 0.3

@@ -119,6 +119,16 @@ def test_a_policy_is_made_to_fit_the_environment():
     assert (made.num_actions, made.batch_size) == (4, 3)
 
 
+@pytest.mark.parametrize("data", ["digits", "wine", "breast_cancer"])
+@pytest.mark.parametrize("parameters", ["", ":batch_size=4"])
+def test_a_former_id_is_answered_with_what_stands_in_its_place(data, parameters):
+    message = f"did you mean classification:data={data}"
+    with pytest.raises(ValueError, match=message):
+        environment(f"{data}{parameters}")
+    with pytest.raises(ValueError, match=message):
+        environment({"name": data, "batch_size": 4})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

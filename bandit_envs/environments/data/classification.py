@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +15,6 @@ from bandit_envs.environments.data.examples import Examples, ExampleSampler
 from bandit_envs.rewards import RewardDistribution, as_distribution
 from bandit_envs.rewards.contextual import CLICK_SPEC
 from bandit_envs.specs import ArraySpec
-
-if TYPE_CHECKING:
-    from bandit_envs.datasets import Dataset
 
 
 class ClassificationBandit(BanditPyEnvironment[Examples]):
@@ -112,31 +109,27 @@ def _check_distribution(distribution: Any, num_labels: int) -> RewardDistributio
     return checked
 
 
-def digits(batch_size: int = 32, **options: typing.Unpack[Options]) -> ClassificationBandit:
-    """Images of digits, from scikit-learn: 64 standardized features and a constant, 10 labels."""
-    from bandit_envs.datasets import load_digits  # noqa: PLC0415 - the package starts without it
-
-    return _standardized_bandit(load_digits(), batch_size, **options)
-
-
-def wine(batch_size: int = 32, **options: typing.Unpack[Options]) -> ClassificationBandit:
-    """Analyses of wines, from scikit-learn: 13 standardized features and a constant, 3 labels."""
-    from bandit_envs.datasets import load_wine  # noqa: PLC0415
-
-    return _standardized_bandit(load_wine(), batch_size, **options)
-
-
-def breast_cancer(batch_size: int = 32, **options: typing.Unpack[Options]) -> ClassificationBandit:
-    """Diagnoses, from scikit-learn: 30 standardized features and a constant, 2 labels."""
-    from bandit_envs.datasets import load_breast_cancer  # noqa: PLC0415
-
-    return _standardized_bandit(load_breast_cancer(), batch_size, **options)
-
-
-def _standardized_bandit(
-    data: Dataset, batch_size: int, **options: typing.Unpack[Options]
+def classification(
+    data: str = "digits", batch_size: int = 32, **options: typing.Unpack[Options]
 ) -> ClassificationBandit:
-    """Returns the bandit of a data set with standardized features, and a constant one."""
-    features = data.standardized().contexts
+    """A data set of scikit-learn as a bandit, with standardized features and a constant one.
+
+    Args:
+        data: "digits", images with 64 features and 10 labels; "wine", analyses with 13 and 3; or
+            "breast_cancer", diagnoses with 30 and 2.
+        batch_size: B.
+        options: `seed`, `horizon` and `name`.
+    """
+    from bandit_envs import datasets  # noqa: PLC0415 - the package starts without it
+
+    load = {
+        "digits": datasets.load_digits,
+        "wine": datasets.load_wine,
+        "breast_cancer": datasets.load_breast_cancer,
+    }
+    if data not in load:
+        raise ValueError(f"data is {short_repr(data)}; expected one of {', '.join(load)}")
+    examples = load[data]()
+    features = examples.standardized().contexts
     contexts = np.column_stack([features, np.ones(len(features))])
-    return ClassificationBandit(contexts, data.labels, batch_size=batch_size, **options)
+    return ClassificationBandit(contexts, examples.labels, batch_size=batch_size, **options)
