@@ -1,55 +1,49 @@
 """The registry of environments: from here the command, studies, adapters and docs know them."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.registry import Entry
-from bandit_envs.environments.arms.adversarial import AdversarialBandit, adversarial
+from bandit_envs.environments.arms.adversarial import adversarial
 from bandit_envs.environments.arms.bernoulli import BernoulliPyEnvironment, beta_bernoulli
-from bandit_envs.environments.arms.k_armed_bandit import KArmedBandit, corrupted_k_armed, k_armed
+from bandit_envs.environments.arms.k_armed_bandit import corrupted_k_armed, k_armed
 from bandit_envs.environments.arms.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.arms.piecewise_bernoulli import (
-    PiecewiseBernoulliPyEnvironment,
     constrained_adversary,
     piecewise_bernoulli,
 )
 from bandit_envs.environments.arms.rested import RisingBandit, RottingBandit
 from bandit_envs.environments.arms.restless_markov import RestlessMarkovBandit
 from bandit_envs.environments.contexts.continuous import ContinuousBandit
-from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit, drifting_linear
+from bandit_envs.environments.contexts.drifting_linear import drifting_linear
 from bandit_envs.environments.contexts.logistic import logistic_context
 from bandit_envs.environments.contexts.nonlinear import neural_context
 from bandit_envs.environments.contexts.piecewise_linear import (
-    PiecewiseLinearBandit,
     piecewise_linear,
 )
 from bandit_envs.environments.contexts.ratings import (
-    RatingsBandit,
     per_arm_ratings,
     ratings,
 )
 from bandit_envs.environments.contexts.stationary_stochastic import (
-    StationaryStochasticPyEnvironment,
     stationary_stochastic,
 )
 from bandit_envs.environments.contexts.stationary_stochastic_per_arm import (
-    StationaryStochasticPerArmPyEnvironment,
     per_arm,
 )
 from bandit_envs.environments.contexts.stationary_stochastic_structured import (
-    StationaryStochasticStructuredPyEnvironment,
     structured,
 )
-from bandit_envs.environments.contexts.wheel import WheelPyEnvironment, wheel
-from bandit_envs.environments.data.classification import ClassificationBandit, classification
-from bandit_envs.environments.data.outcome_table import OutcomeTableBandit, outcomes
+from bandit_envs.environments.contexts.wheel import wheel
+from bandit_envs.environments.data.classification import classification
+from bandit_envs.environments.data.outcome_table import outcomes
 from bandit_envs.environments.slates.click_models import CascadeBandit, PositionBasedBandit
 from bandit_envs.environments.slates.positional_bias import (
-    ExplicitPositionalBiasRankingEnvironment,
     positional_bias,
 )
-from bandit_envs.environments.slates.ranking import RankingPyEnvironment, ranking
+from bandit_envs.environments.slates.ranking import ranking
 from bandit_envs.wrappers import Wrapper
 
 FORMER_IDS = {
@@ -81,28 +75,18 @@ class EnvironmentEntry(Entry):
     has_context: bool
     """Whether rows are users of a shared problem, whom observations tell apart."""
 
-    stationary: bool | None
+    stationary: bool | None = None
     """Whether equal observations mean equal expected rewards, at any time; None if unknown."""
 
-    upstream: str | None
+    upstream: str | None = None
     """TF-Agents' class of the same name and signature."""
 
-    gymnasium_id: str | None
+    gymnasium_id: str | None = None
     """The id for `gymnasium.make`."""
 
     @classmethod
     def of_class(cls, name: str, found: type) -> "EnvironmentEntry":
-        return cls(
-            id=name,
-            title=found.__name__,
-            make=found,
-            environment=found,
-            independent_rows=found.independent_rows,  # type: ignore[attr-defined]
-            has_context=_has_context(found),
-            stationary=None,
-            upstream=None,
-            gymnasium_id=None,
-        )
+        return _entry(name, found.__name__, found, stationary=None)
 
     @classmethod
     def of_name(cls, name: str) -> "EnvironmentEntry":
@@ -113,9 +97,6 @@ class EnvironmentEntry(Entry):
             environment=BanditPyEnvironment,
             independent_rows=False,
             has_context=False,
-            stationary=None,
-            upstream=None,
-            gymnasium_id=None,
         )
 
     @property
@@ -124,8 +105,41 @@ class EnvironmentEntry(Entry):
         return names | {"batch_size"} if self.independent_rows else names
 
 
+def _entry(
+    name: str,
+    title: str,
+    make: Callable[..., Any],
+    *,
+    stationary: bool | None = True,
+    upstream: str | None = None,
+    gymnasium_id: str | None = None,
+) -> EnvironmentEntry:
+    """Returns an entry; what the class of the environment says is taken from it."""
+    environment = _class_of(make)
+    return EnvironmentEntry(
+        id=name,
+        title=title,
+        make=make,
+        environment=environment,
+        independent_rows=environment.independent_rows,
+        has_context=_has_context(environment),
+        stationary=stationary,
+        upstream=upstream,
+        gymnasium_id=gymnasium_id,
+    )
+
+
+def _class_of(make: Callable[..., Any]) -> type[BanditPyEnvironment[Any] | Wrapper]:
+    """Returns a class itself, or the class that a preset is annotated to return."""
+    if isinstance(make, type):
+        return make
+    returned = make.__annotations__["return"]  # a name, as presets postpone annotations
+    found: type[BanditPyEnvironment[Any] | Wrapper] = make.__globals__[returned]
+    return found
+
+
 def _has_context(environment: type) -> bool:
-    """Whether rows of a user's class are users of a shared problem, whom it observes."""
+    """Whether rows are users of a shared problem, whom the environment observes."""
     if not issubclass(environment, BanditPyEnvironment):  # a wrapper
         return False
     observes = environment._observe is not BanditPyEnvironment._observe
@@ -133,312 +147,193 @@ def _has_context(environment: type) -> bool:
 
 
 _ENTRIES = (
-    EnvironmentEntry(
-        id="testbed",
-        title="k-armed testbed",
-        make=KArmedTestbed,
-        environment=KArmedTestbed,
-        independent_rows=True,
-        has_context=False,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "testbed",
+        "k-armed testbed",
+        KArmedTestbed,
         gymnasium_id="bandit_envs/KArmedTestbed-v0",
     ),
-    EnvironmentEntry(
-        id="bernoulli",
-        title="Bernoulli bandit",
-        make=BernoulliPyEnvironment,
-        environment=BernoulliPyEnvironment,
-        independent_rows=True,
-        has_context=False,
-        stationary=True,
-        upstream="BernoulliPyEnvironment",
+    _entry(
+        "bernoulli",
+        "Bernoulli bandit",
+        BernoulliPyEnvironment,
         gymnasium_id="bandit_envs/Bernoulli-v0",
-    ),
-    EnvironmentEntry(
-        id="beta_bernoulli",
-        title="Bernoulli bandit with random means",
-        make=beta_bernoulli,
-        environment=BernoulliPyEnvironment,
-        independent_rows=True,
-        has_context=False,
-        stationary=True,
         upstream="BernoulliPyEnvironment",
-        gymnasium_id="bandit_envs/BetaBernoulli-v0",
     ),
-    EnvironmentEntry(
-        id="k_armed",
-        title="k-armed bandit",
-        make=k_armed,
-        environment=KArmedBandit,
-        independent_rows=True,
-        has_context=False,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "beta_bernoulli",
+        "Bernoulli bandit with random means",
+        beta_bernoulli,
+        gymnasium_id="bandit_envs/BetaBernoulli-v0",
+        upstream="BernoulliPyEnvironment",
+    ),
+    _entry(
+        "k_armed",
+        "k-armed bandit",
+        k_armed,
         gymnasium_id="bandit_envs/KArmedBandit-v0",
     ),
-    EnvironmentEntry(
-        id="corrupted_k_armed",
-        title="corrupted k-armed bandit",
-        make=corrupted_k_armed,
-        environment=KArmedBandit,
-        independent_rows=True,
-        has_context=False,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "corrupted_k_armed",
+        "corrupted k-armed bandit",
+        corrupted_k_armed,
         gymnasium_id="bandit_envs/CorruptedKArmed-v0",
     ),
-    EnvironmentEntry(
-        id="piecewise_bernoulli",
-        title="piecewise Bernoulli bandit",
-        make=piecewise_bernoulli,
-        environment=PiecewiseBernoulliPyEnvironment,
-        independent_rows=True,
-        has_context=False,
-        stationary=False,
-        upstream="PiecewiseBernoulliPyEnvironment",
+    _entry(
+        "piecewise_bernoulli",
+        "piecewise Bernoulli bandit",
+        piecewise_bernoulli,
         gymnasium_id="bandit_envs/PiecewiseBernoulli-v0",
-    ),
-    EnvironmentEntry(
-        id="constrained_adversary",
-        title="stochastically constrained adversary",
-        make=constrained_adversary,
-        environment=PiecewiseBernoulliPyEnvironment,
-        independent_rows=True,
-        has_context=False,
-        stationary=False,
         upstream="PiecewiseBernoulliPyEnvironment",
+        stationary=False,
+    ),
+    _entry(
+        "constrained_adversary",
+        "stochastically constrained adversary",
+        constrained_adversary,
         gymnasium_id="bandit_envs/ConstrainedAdversary-v0",
+        upstream="PiecewiseBernoulliPyEnvironment",
+        stationary=False,
     ),
-    EnvironmentEntry(
-        id="logistic_context",
-        title="contextual bandit with clicks",
-        make=logistic_context,
-        environment=StationaryStochasticPyEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "logistic_context",
+        "contextual bandit with clicks",
+        logistic_context,
         gymnasium_id="bandit_envs/LogisticContextBandit-v0",
-    ),
-    EnvironmentEntry(
-        id="per_arm",
-        title="per-arm bandit",
-        make=per_arm,
-        environment=StationaryStochasticPerArmPyEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream="StationaryStochasticPerArmPyEnvironment",
-        gymnasium_id="bandit_envs/StationaryStochasticPerArm-v0",
-    ),
-    EnvironmentEntry(
-        id="neural_context",
-        title="bandit with nonlinear rewards",
-        make=neural_context,
-        environment=StationaryStochasticPerArmPyEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
-        gymnasium_id="bandit_envs/NeuralContextBandit-v0",
-    ),
-    EnvironmentEntry(
-        id="stationary_stochastic",
-        title="stationary stochastic bandit",
-        make=stationary_stochastic,
-        environment=StationaryStochasticPyEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
         upstream="StationaryStochasticPyEnvironment",
+    ),
+    _entry(
+        "per_arm",
+        "per-arm bandit",
+        per_arm,
+        gymnasium_id="bandit_envs/StationaryStochasticPerArm-v0",
+        upstream="StationaryStochasticPerArmPyEnvironment",
+    ),
+    _entry(
+        "neural_context",
+        "bandit with nonlinear rewards",
+        neural_context,
+        gymnasium_id="bandit_envs/NeuralContextBandit-v0",
+        upstream="StationaryStochasticPerArmPyEnvironment",
+    ),
+    _entry(
+        "stationary_stochastic",
+        "stationary stochastic bandit",
+        stationary_stochastic,
         gymnasium_id="bandit_envs/StationaryStochastic-v0",
+        upstream="StationaryStochasticPyEnvironment",
     ),
-    EnvironmentEntry(
-        id="structured",
-        title="structured bandit",
-        make=structured,
-        environment=StationaryStochasticStructuredPyEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream="StationaryStochasticStructuredPyEnvironment",
+    _entry(
+        "structured",
+        "structured bandit",
+        structured,
         gymnasium_id="bandit_envs/StationaryStochasticStructured-v0",
+        upstream="StationaryStochasticStructuredPyEnvironment",
     ),
-    EnvironmentEntry(
-        id="wheel",
-        title="wheel bandit",
-        make=wheel,
-        environment=WheelPyEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream="WheelPyEnvironment",
+    _entry(
+        "wheel",
+        "wheel bandit",
+        wheel,
         gymnasium_id="bandit_envs/Wheel-v0",
+        upstream="WheelPyEnvironment",
     ),
-    EnvironmentEntry(
-        id="drifting_linear",
-        title="drifting linear bandit",
-        make=drifting_linear,
-        environment=DriftingLinearBandit,
-        independent_rows=False,
-        has_context=True,
-        stationary=False,
-        upstream=None,
+    _entry(
+        "drifting_linear",
+        "drifting linear bandit",
+        drifting_linear,
         gymnasium_id="bandit_envs/DriftingLinearBandit-v0",
-    ),
-    EnvironmentEntry(
-        id="piecewise_linear",
-        title="piecewise linear bandit",
-        make=piecewise_linear,
-        environment=PiecewiseLinearBandit,
-        independent_rows=False,
-        has_context=True,
         stationary=False,
-        upstream=None,
+    ),
+    _entry(
+        "piecewise_linear",
+        "piecewise linear bandit",
+        piecewise_linear,
         gymnasium_id="bandit_envs/PiecewiseLinearBandit-v0",
-    ),
-    EnvironmentEntry(
-        id="rotting",
-        title="rotting bandit",
-        make=RottingBandit,
-        environment=RottingBandit,
-        independent_rows=True,
-        has_context=False,
         stationary=False,
-        upstream=None,
+    ),
+    _entry(
+        "rotting",
+        "rotting bandit",
+        RottingBandit,
         gymnasium_id="bandit_envs/RottingBandit-v0",
-    ),
-    EnvironmentEntry(
-        id="rising",
-        title="rising bandit",
-        make=RisingBandit,
-        environment=RisingBandit,
-        independent_rows=True,
-        has_context=False,
         stationary=False,
-        upstream=None,
+    ),
+    _entry(
+        "rising",
+        "rising bandit",
+        RisingBandit,
         gymnasium_id="bandit_envs/RisingBandit-v0",
-    ),
-    EnvironmentEntry(
-        id="restless_markov",
-        title="restless Markov bandit",
-        make=RestlessMarkovBandit,
-        environment=RestlessMarkovBandit,
-        independent_rows=True,
-        has_context=False,
         stationary=False,
-        upstream=None,
+    ),
+    _entry(
+        "restless_markov",
+        "restless Markov bandit",
+        RestlessMarkovBandit,
         gymnasium_id="bandit_envs/RestlessMarkovBandit-v0",
-    ),
-    EnvironmentEntry(
-        id="adversarial",
-        title="adversarial bandit",
-        make=adversarial,
-        environment=AdversarialBandit,
-        independent_rows=True,
-        has_context=False,
         stationary=False,
-        upstream=None,
-        gymnasium_id="bandit_envs/AdversarialBandit-v0",
     ),
-    EnvironmentEntry(
-        id="cascade",
-        title="cascade bandit",
-        make=CascadeBandit,
-        environment=CascadeBandit,
-        independent_rows=True,
-        has_context=False,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "adversarial",
+        "adversarial bandit",
+        adversarial,
+        gymnasium_id="bandit_envs/AdversarialBandit-v0",
+        stationary=False,
+    ),
+    _entry(
+        "cascade",
+        "cascade bandit",
+        CascadeBandit,
         gymnasium_id="bandit_envs/CascadeBandit-v0",
     ),
-    EnvironmentEntry(
-        id="position_based",
-        title="position-based bandit",
-        make=PositionBasedBandit,
-        environment=PositionBasedBandit,
-        independent_rows=True,
-        has_context=False,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "position_based",
+        "position-based bandit",
+        PositionBasedBandit,
         gymnasium_id="bandit_envs/PositionBasedBandit-v0",
     ),
-    EnvironmentEntry(
-        id="ranking",
-        title="ranking bandit",
-        make=ranking,
-        environment=RankingPyEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream="RankingPyEnvironment",
+    _entry(
+        "ranking",
+        "ranking bandit",
+        ranking,
         gymnasium_id="bandit_envs/Ranking-v0",
+        upstream="RankingPyEnvironment",
     ),
-    EnvironmentEntry(
-        id="positional_bias",
-        title="ranking with positional bias",
-        make=positional_bias,
-        environment=ExplicitPositionalBiasRankingEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream="ExplicitPositionalBiasRankingEnvironment",
+    _entry(
+        "positional_bias",
+        "ranking with positional bias",
+        positional_bias,
         gymnasium_id="bandit_envs/ExplicitPositionalBiasRankingEnvironment-v0",
+        upstream="ExplicitPositionalBiasRankingEnvironment",
     ),
-    EnvironmentEntry(
-        id="ratings",
-        title="ratings of items",
-        make=ratings,
-        environment=RatingsBandit,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "ratings",
+        "ratings of items",
+        ratings,
         gymnasium_id="bandit_envs/RatingsBandit-v0",
     ),
-    EnvironmentEntry(
-        id="per_arm_ratings",
-        title="ratings of items with features",
-        make=per_arm_ratings,
-        environment=StationaryStochasticPerArmPyEnvironment,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "per_arm_ratings",
+        "ratings of items with features",
+        per_arm_ratings,
         gymnasium_id="bandit_envs/PerArmRatingsBandit-v0",
+        upstream="StationaryStochasticPerArmPyEnvironment",
     ),
-    EnvironmentEntry(
-        id="continuous",
-        title="continuous bandit",
-        make=ContinuousBandit,
-        environment=ContinuousBandit,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "continuous",
+        "continuous bandit",
+        ContinuousBandit,
         gymnasium_id="bandit_envs/ContinuousBandit-v0",
     ),
-    EnvironmentEntry(
-        id="classification",
-        title="classification",
-        make=classification,
-        environment=ClassificationBandit,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "classification",
+        "classification",
+        classification,
         gymnasium_id="bandit_envs/ClassificationBandit-v0",
     ),
-    EnvironmentEntry(
-        id="outcomes",
-        title="table of outcomes",
-        make=outcomes,
-        environment=OutcomeTableBandit,
-        independent_rows=False,
-        has_context=True,
-        stationary=True,
-        upstream=None,
+    _entry(
+        "outcomes",
+        "table of outcomes",
+        outcomes,
         gymnasium_id="bandit_envs/Outcomes-v0",
     ),
 )

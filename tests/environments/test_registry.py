@@ -12,7 +12,6 @@ from bandit_envs import (
     StepDriver,
     environments,
 )
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
 from bandit_envs.nests import flatten
 from bandit_envs.specs import SlateSpec, is_continuous
@@ -34,11 +33,17 @@ def test_an_entry_says_which_class_it_makes(entry):
 
 
 @entries
-def test_rows_are_independent_or_users_with_contexts_as_the_entry_says(entry):
-    assert entry.independent_rows is entry.environment.independent_rows
-    assert entry.independent_rows is make(entry).independent_rows
-    observes = entry.environment._observe is not BanditPyEnvironment._observe
-    assert entry.has_context is (observes and not entry.independent_rows)
+def test_rows_are_independent_or_users_whom_observations_tell_apart_as_the_entry_says(entry):
+    env = make(entry)
+    assert entry.independent_rows is env.independent_rows
+    assert entry.has_context is not entry.independent_rows
+    observed = set()
+    env.reset()
+    for _ in range(20):
+        time_step = env.step(env.optimal_action())
+        leaves = flatten(time_step.observation)
+        observed |= {tuple(leaf[row].tobytes() for leaf in leaves) for row in range(3)}
+    assert (len(observed) > 1) is entry.has_context
 
 
 @entries
