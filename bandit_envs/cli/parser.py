@@ -87,7 +87,8 @@ def _add_testbed(subcommands: Subcommands) -> None:
     )
     figures = ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6")
     parser.add_argument("--figure", choices=figures, help="the figure (default: 2.2)")
-    parser.add_argument("--arms", type=int, default=10, metavar="N", help="arms (default: 10)")
+    text = "arms of the testbeds, without --figure (default: 10)"
+    parser.add_argument("--arms", type=int, metavar="N", help=text)
     text = "a policy in place of the default ones; may be repeated"
     _add_policies(parser, f"{text}; with --figure, beside those of the figure")
     _add_sizes(parser)

@@ -47,46 +47,34 @@ MIN_RUNS = 50
 
 
 def testbed(options: argparse.Namespace) -> int:
-    """Runs a figure of the book, or policies on k-armed testbeds."""
-    figure = options.figure
-    if figure is None and not options.policy:
-        figure = "2.2"
-    values = _read_published(f"sutton-barto-{figure or '2.2'}")
-    if figure is None:
-        values["title"] = "Policies on k-armed testbeds"
-        values["policy"] = []
-    steps = values["steps"]
-    arms = values["environment"][0]["k"]
-    has_size_of_book = options.steps in (None, steps) and options.arms == arms
-    has_few_runs = options.runs is not None and options.runs < MIN_RUNS
-    if figure is None or not has_size_of_book or has_few_runs:
-        values["expected"] = []
-    if options.arms != arms:
-        values["title"] += f" ({options.arms} arms)"
-        values["environment"][0]["k"] = options.arms
+    """Runs a figure of the book as `reproduce` does, or policies on testbeds as `run` does."""
+    if options.figure is None and (options.policy or options.arms is not None):
+        arms = 10 if options.arms is None else options.arms
+        values = _comparison(f"testbed:k={arms}", options)
+        title = "Policies on k-armed testbeds"
+        values["title"] = title if arms == 10 else f"{title} ({arms} arms)"
+        values["panels"] = ["reward", "percent_optimal"]
+        return _run(_make_study(values, options), "testbed-policies", options)
+    figure = options.figure or "2.2"
+    if options.arms is not None:
+        expected = "--policy in place of --figure, as a figure has the arms of the book"
+        raise ValueError(f"arms is {options.arms}; expected {expected}")
+    values = _read_published(f"sutton-barto-{figure}")
     values["policy"] += options.policy or []
-    return _run(_make_study(values, options), f"testbed-{figure or 'policies'}", options)
+    has_few_runs = options.runs is not None and options.runs < MIN_RUNS
+    if has_few_runs or options.steps not in (None, values["steps"]):
+        values["expected"] = []
+    return _run(_make_study(values, options), f"testbed-{figure}", options)
 
 
 def run(options: argparse.Namespace) -> int:
     """Runs policies in an environment."""
-    environment = next(EnvironmentChoice.expand(options.environment))
-    runs = 2000 if environment.entry.independent_rows else 10
-    values: dict[str, Any] = {
-        "title": ", ".join(environment.parts()),
-        "environment": [options.environment],
-        "runs": 1 if options.record else runs,
-        "steps": 1000,
-    }
-    has_context = environment.entry.has_context
-    values["policy"] = options.policy or _default_policies(values, has_context)
-    if has_context and "regret" in _find_metrics(values, values["policy"][0]):
-        values["panels"] = ["regret", "cumulative_regret"]
+    values = _comparison(options.environment, options)
     study = _make_study(values, options)
     limit = options.fail_above_regret
     if limit is not None and "regret" not in study.metrics:
         raise ValueError(f"--fail-above-regret is {limit:g}, but the study measures no regret")
-    return _run(study, environment.name.replace(":", "."), options)
+    return _run(study, study.environment[0].name.replace(":", "."), options)
 
 
 def sweep(options: argparse.Namespace) -> int:
@@ -168,6 +156,23 @@ def _read_published(name: str) -> dict[str, Any]:
         hint = near_miss(name, names) or "reproduce --list shows them"
         raise ValueError(f"the gallery has no {short_repr(name)}; {hint}")
     return parse_toml((GALLERY / f"{name}.toml").read_text("utf-8"))
+
+
+def _comparison(environment: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Returns the study of the policies that options give, or of those that fit, in one place."""
+    (choice,) = EnvironmentChoice.expand(environment)
+    entry = choice.entry
+    runs = 2000 if entry.independent_rows else 10
+    values: dict[str, Any] = {
+        "title": ", ".join(choice.parts()),
+        "environment": [environment],
+        "runs": 1 if getattr(options, "record", None) else runs,
+        "steps": 1000,
+    }
+    values["policy"] = options.policy or _default_policies(values, entry.has_context)
+    if entry.has_context and "regret" in _find_metrics(values, values["policy"][0]):
+        values["panels"] = ["regret", "cumulative_regret"]
+    return values
 
 
 def _default_policies(values: Mapping[str, Any], has_context: bool) -> list[str]:

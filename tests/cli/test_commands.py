@@ -186,7 +186,7 @@ def test_a_figure_has_the_policies_and_panels_of_the_book(
 
 
 def test_figure_2_1_has_one_policy_that_does_not_learn(tmp_path):
-    code, out, _ = run_testbed(tmp_path, "--figure", "2.1", "--arms", 4, *SMALL)
+    code, out, _ = run_testbed(tmp_path, "--figure", "2.1", *SMALL)
     assert (code, policies(tmp_path / "results")) == (0, ["random"])
     assert "Figure 2.1" in out
 
@@ -205,9 +205,12 @@ def test_figure_2_6_is_a_parameter_study(tmp_path, drawn):
     assert [len(line.get_xdata()) for line in axis.lines] == [6, 8, 7, 5]
 
 
-def test_a_title_says_where_a_figure_is_not_that_of_the_book(tmp_path):
+def test_testbeds_with_another_number_of_arms_are_run_with_policies_without_contexts(tmp_path):
     out = run_testbed(tmp_path, "--arms", "20", *SMALL).out
-    assert "(20 arms)" in " ".join(out.split())
+    assert "Policies on k-armed testbeds (20 arms)" in " ".join(out.split())
+    assert study(tmp_path / "results")["environment"] == ["testbed:k=20"]
+    expected = ["random", "greedy", "epsilon_greedy:epsilon=0.1", "ucb:c=1"]
+    assert policies(tmp_path / "results") == expected
 
 
 def test_the_per_arm_bandit_is_run_with_linear_policies_and_regret(tmp_path, drawn):

@@ -21,6 +21,7 @@ MINE = "tests.studies.mine"
     ("arguments", "message"),
     [
         (["testbed", "--policy", "thomson"], "did you mean thompson"),
+        (["testbed", "--figure", "2.2", "--arms", "4"], "arms is 4; expected --policy in place of"),
         (["testbed", "--policy", "ucb:c=0"], "policy ucb:c=0 .*: c is 0"),
         (["testbed", "--policy", "greedy", "--policy", "greedy"], "greedy is listed twice"),
         (["testbed", "--runs", "many"], "--runs: invalid int value: 'many'; .* --help"),
