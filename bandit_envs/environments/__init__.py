@@ -9,8 +9,8 @@ from bandit_envs.environments.arms import (
     PiecewiseBernoulliPyEnvironment,
     RestedBandit,
     RestlessMarkovBandit,
-    RisingBandit,
-    RottingBandit,
+    rising,
+    rotting,
 )
 from bandit_envs.environments.contexts import (
     ContinuousBandit,
@@ -63,8 +63,6 @@ __all__ = [
     "RatingsBandit",
     "RestedBandit",
     "RestlessMarkovBandit",
-    "RisingBandit",
-    "RottingBandit",
     "StationaryStochasticPerArmPyEnvironment",
     "StationaryStochasticPyEnvironment",
     "StationaryStochasticStructuredPyEnvironment",
@@ -74,4 +72,6 @@ __all__ = [
     "logistic_context",
     "neural_context",
     "per_arm_ratings",
+    "rising",
+    "rotting",
 ]

@@ -14,7 +14,7 @@ from bandit_envs.environments.arms.piecewise_bernoulli import (
     constrained_adversary,
     piecewise_bernoulli,
 )
-from bandit_envs.environments.arms.rested import RisingBandit, RottingBandit
+from bandit_envs.environments.arms.rested import rising, rotting
 from bandit_envs.environments.arms.restless_markov import RestlessMarkovBandit
 from bandit_envs.environments.contexts.continuous import ContinuousBandit
 from bandit_envs.environments.contexts.drifting_linear import drifting_linear
@@ -254,14 +254,14 @@ _ENTRIES = (
     _entry(
         "rotting",
         "rotting bandit",
-        RottingBandit,
+        rotting,
         gymnasium_id="bandit_envs/RottingBandit-v0",
         stationary=False,
     ),
     _entry(
         "rising",
         "rising bandit",
-        RisingBandit,
+        rising,
         gymnasium_id="bandit_envs/RisingBandit-v0",
         stationary=False,
     ),

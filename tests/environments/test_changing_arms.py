@@ -6,13 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    AdversarialBandit,
-    RestedBandit,
-    RestlessMarkovBandit,
-    RisingBandit,
-    RottingBandit,
-)
+from bandit_envs import AdversarialBandit, RestedBandit, RestlessMarkovBandit
+from bandit_envs.environments import rising, rotting
 from tests.statistical import is_near, is_near_std
 
 CHAINS = [[[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.2, 0.8]]]
@@ -37,17 +32,17 @@ def test_rewards_of_rested_arms_scatter_about_their_means():
         assert is_near_std(reward, 0.5)
 
 
-@pytest.mark.parametrize(("make", "sign"), [(RottingBandit, -1), (RisingBandit, 1)])
+@pytest.mark.parametrize(("make", "sign"), [(rotting, -1), (rising, 1)])
 def test_arms_rot_and_rise(make, sign):
     env = make(std=0.0, seed=0)
-    assert type(pickle.loads(pickle.dumps(env))) is make
+    assert type(pickle.loads(pickle.dumps(env))) is RestedBandit
     env.reset()
     means = np.array([env.step([0]).reward.item() for _ in range(50)])
     assert (np.sign(np.diff(means)) == sign).all()
 
 
 def test_rising_arms_follow_their_formula():
-    env = RisingBandit(ends=[2.0], rates=[0.5], std=0.0)
+    env = rising(ends=[2.0], rates=[0.5], std=0.0)
     env.reset()
     rewards = [env.step([0]).reward.item() for _ in range(4)]
     assert rewards == pytest.approx(2.0 * (1.0 - np.exp(-0.5 * np.arange(1, 5))))

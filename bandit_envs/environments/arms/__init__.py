@@ -6,7 +6,7 @@ from bandit_envs.environments.arms.k_armed_bandit import KArmedBandit
 from bandit_envs.environments.arms.k_armed_testbed import KArmedTestbed
 from bandit_envs.environments.arms.knapsack import KnapsackBandit
 from bandit_envs.environments.arms.piecewise_bernoulli import PiecewiseBernoulliPyEnvironment
-from bandit_envs.environments.arms.rested import RestedBandit, RisingBandit, RottingBandit
+from bandit_envs.environments.arms.rested import RestedBandit, rising, rotting
 from bandit_envs.environments.arms.restless_markov import RestlessMarkovBandit
 
 __all__ = [
@@ -18,6 +18,6 @@ __all__ = [
     "PiecewiseBernoulliPyEnvironment",
     "RestedBandit",
     "RestlessMarkovBandit",
-    "RisingBandit",
-    "RottingBandit",
+    "rising",
+    "rotting",
 ]

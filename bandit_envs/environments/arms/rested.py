@@ -76,7 +76,13 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
         return np.asarray(self._means.take(first + np.minimum(pulls, self._means.shape[1] - 1)))
 
 
-class RottingBandit(RestedBandit):
+def rotting(
+    starts: ArrayLike = (1.0, 0.8, 0.6, 0.4),
+    rate: float = 0.25,
+    std: float = 0.2,
+    batch_size: int = 1,
+    **options: typing.Unpack[Options],
+) -> RestedBandit:
     """Arms whose mean falls with the number n of their pulls. Each row is an independent run.
 
         R_t ~ N(starts[A_t] / n^rate, std^2)
@@ -88,27 +94,26 @@ class RottingBandit(RestedBandit):
         rate: how fast means fall, at least 0.
         std: the standard deviation of rewards.
         batch_size: B.
+        options: `seed`, `horizon` and `name`.
 
-    >>> env = RottingBandit([1.0, 0.75], rate=1.0, std=0.0)
+    >>> env = rotting([1.0, 0.75], rate=1.0, std=0.0)
     >>> time_step = env.reset()
     >>> [env.step([0]).reward.item() for _ in range(2)], env.optimal_action()
     ([1.0, 0.5], array([1], dtype=int32))
     """
-
-    def __init__(
-        self,
-        starts: ArrayLike = (1.0, 0.8, 0.6, 0.4),
-        rate: float = 0.25,
-        std: float = 0.2,
-        batch_size: int = 1,
-        **options: typing.Unpack[Options],
-    ) -> None:
-        factors = PULLS ** -check_number("rate", rate, 0.0)
-        means = np.multiply.outer(check_table("starts", starts, 1, 0.0), factors)
-        super().__init__(means, std, batch_size, **options)
+    factors = PULLS ** -check_number("rate", rate, 0.0)
+    means = np.multiply.outer(check_table("starts", starts, 1, 0.0), factors)
+    options.setdefault("name", "rotting")
+    return RestedBandit(means, std, batch_size, **options)
 
 
-class RisingBandit(RestedBandit):
+def rising(
+    ends: ArrayLike = (0.4, 0.6, 0.8, 1.0),
+    rates: ArrayLike = (0.1, 0.05, 0.02, 0.01),
+    std: float = 0.2,
+    batch_size: int = 1,
+    **options: typing.Unpack[Options],
+) -> RestedBandit:
     """Arms whose mean rises with the number n of their pulls. Each row is an independent run.
 
         R_t ~ N(ends[A_t] (1 - exp(-rates[A_t] n)), std^2)
@@ -120,24 +125,17 @@ class RisingBandit(RestedBandit):
         rates: how fast they rise, at least 0: [K].
         std: the standard deviation of rewards.
         batch_size: B.
+        options: `seed`, `horizon` and `name`.
 
-    >>> env = RisingBandit([0.5, 1.0], rates=[1.0, 0.1], std=0.0)
+    >>> env = rising([0.5, 1.0], rates=[1.0, 0.1], std=0.0)
     >>> time_step = env.reset()
     >>> [round(env.step([1]).reward.item(), 2) for _ in range(3)]
     [0.1, 0.18, 0.26]
     """
-
-    def __init__(
-        self,
-        ends: ArrayLike = (0.4, 0.6, 0.8, 1.0),
-        rates: ArrayLike = (0.1, 0.05, 0.02, 0.01),
-        std: float = 0.2,
-        batch_size: int = 1,
-        **options: typing.Unpack[Options],
-    ) -> None:
-        speeds = check_table("rates", rates, 1, 0.0)
-        limits = check_table("ends", ends, 1, 0.0)
-        if speeds.shape != limits.shape:
-            raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
-        means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, PULLS))
-        super().__init__(means, std, batch_size, **options)
+    speeds = check_table("rates", rates, 1, 0.0)
+    limits = check_table("ends", ends, 1, 0.0)
+    if speeds.shape != limits.shape:
+        raise ValueError(f"rates has {len(speeds)} numbers; expected {len(limits)}, as ends")
+    means = limits[:, np.newaxis] * -np.expm1(np.multiply.outer(-speeds, PULLS))
+    options.setdefault("name", "rising")
+    return RestedBandit(means, std, batch_size, **options)
