@@ -20,29 +20,19 @@ from bandit_envs.environments.contexts.continuous import ContinuousBandit
 from bandit_envs.environments.contexts.drifting_linear import drifting_linear
 from bandit_envs.environments.contexts.logistic import logistic_context
 from bandit_envs.environments.contexts.nonlinear import neural_context
-from bandit_envs.environments.contexts.piecewise_linear import (
-    piecewise_linear,
-)
+from bandit_envs.environments.contexts.piecewise_linear import piecewise_linear
 from bandit_envs.environments.contexts.ratings import (
     per_arm_ratings,
     ratings,
 )
-from bandit_envs.environments.contexts.stationary_stochastic import (
-    stationary_stochastic,
-)
-from bandit_envs.environments.contexts.stationary_stochastic_per_arm import (
-    per_arm,
-)
-from bandit_envs.environments.contexts.stationary_stochastic_structured import (
-    structured,
-)
+from bandit_envs.environments.contexts.stationary_stochastic import stationary_stochastic
+from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
+from bandit_envs.environments.contexts.stationary_stochastic_structured import structured
 from bandit_envs.environments.contexts.wheel import wheel
 from bandit_envs.environments.data.classification import classification
 from bandit_envs.environments.data.outcome_table import outcomes
 from bandit_envs.environments.slates.click_models import CascadeBandit, PositionBasedBandit
-from bandit_envs.environments.slates.positional_bias import (
-    positional_bias,
-)
+from bandit_envs.environments.slates.positional_bias import positional_bias
 from bandit_envs.environments.slates.ranking import ranking
 from bandit_envs.wrappers import Wrapper
 
@@ -58,8 +48,9 @@ FORMER_IDS = {
 class EnvironmentEntry(Entry):
     """An environment under an id.
 
-    `make` is its class, or a preset: a function of plain values that returns an instance, takes
-    `batch_size`, and passes the keywords on that every environment takes, such as `seed`.
+    `make` is its class, or a preset: a function of plain values that is annotated with the class of
+    what it returns, takes `batch_size`, and passes the keywords on that every environment takes,
+    such as `seed`.
     """
 
     what = "environment"
@@ -148,10 +139,7 @@ def _has_context(environment: type) -> bool:
 
 _ENTRIES = (
     _entry(
-        "testbed",
-        "k-armed testbed",
-        KArmedTestbed,
-        gymnasium_id="bandit_envs/KArmedTestbed-v0",
+        "testbed", "k-armed testbed", KArmedTestbed, gymnasium_id="bandit_envs/KArmedTestbed-v0"
     ),
     _entry(
         "bernoulli",
@@ -167,12 +155,7 @@ _ENTRIES = (
         gymnasium_id="bandit_envs/BetaBernoulli-v0",
         upstream="BernoulliPyEnvironment",
     ),
-    _entry(
-        "k_armed",
-        "k-armed bandit",
-        k_armed,
-        gymnasium_id="bandit_envs/KArmedBandit-v0",
-    ),
+    _entry("k_armed", "k-armed bandit", k_armed, gymnasium_id="bandit_envs/KArmedBandit-v0"),
     _entry(
         "corrupted_k_armed",
         "corrupted k-armed bandit",
@@ -279,12 +262,7 @@ _ENTRIES = (
         gymnasium_id="bandit_envs/AdversarialBandit-v0",
         stationary=False,
     ),
-    _entry(
-        "cascade",
-        "cascade bandit",
-        CascadeBandit,
-        gymnasium_id="bandit_envs/CascadeBandit-v0",
-    ),
+    _entry("cascade", "cascade bandit", CascadeBandit, gymnasium_id="bandit_envs/CascadeBandit-v0"),
     _entry(
         "position_based",
         "position-based bandit",
@@ -305,12 +283,7 @@ _ENTRIES = (
         gymnasium_id="bandit_envs/ExplicitPositionalBiasRankingEnvironment-v0",
         upstream="ExplicitPositionalBiasRankingEnvironment",
     ),
-    _entry(
-        "ratings",
-        "ratings of items",
-        ratings,
-        gymnasium_id="bandit_envs/RatingsBandit-v0",
-    ),
+    _entry("ratings", "ratings of items", ratings, gymnasium_id="bandit_envs/RatingsBandit-v0"),
     _entry(
         "per_arm_ratings",
         "ratings of items with features",
@@ -330,12 +303,7 @@ _ENTRIES = (
         classification,
         gymnasium_id="bandit_envs/ClassificationBandit-v0",
     ),
-    _entry(
-        "outcomes",
-        "table of outcomes",
-        outcomes,
-        gymnasium_id="bandit_envs/Outcomes-v0",
-    ),
+    _entry("outcomes", "table of outcomes", outcomes, gymnasium_id="bandit_envs/Outcomes-v0"),
 )
 
 ENVIRONMENTS = {entry.id: entry for entry in _ENTRIES}
