@@ -20,7 +20,33 @@ STOREYS = (
     {"bandit_envs"},
     {"studies", "adapters", "text", "cli", "__main__"},
 )
-FRAMEWORKS = {"gym", "gymnasium", "rlberry", "tensorflow", "tf_agents", "torch"}
+ROOMS_OF_LIBRARIES = {
+    "bokeh": {"studies"},
+    "cycler": {"studies.showing"},
+    "distributed": {"studies.running"},
+    "filelock": {"studies.results"},
+    "gin": {"adapters.tf_agents"},
+    "gym": {"adapters"},
+    "gymnasium": {"adapters"},
+    "joblib": {"studies.running"},
+    "matplotlib": {"rendering", "studies"},
+    "pandas": {"datasets", "logged.files", "studies"},
+    "pooch": {"datasets"},
+    "pyarrow": {"datasets", "logged.files"},
+    "ray": {"studies.running"},
+    "rich": {"cli"},
+    "rlberry": {"adapters"},
+    "scipy": {"policies", "studies.results"},
+    "sklearn": {"datasets", "policies.scikit_learn"},
+    "skops": {"policies.scikit_learn"},
+    "tensorflow": {"adapters.tf_agents"},
+    "tensorflow_probability": {"adapters.tf_agents"},
+    "tf_agents": {"adapters.tf_agents"},
+    "threadpoolctl": {"studies.running"},
+    "torch": {"adapters.torch"},
+}
+"""The packages whose modules may import a library, inside functions too."""
+
 PUBLIC = [
     value
     for value in vars(bandit_envs).values()
@@ -100,9 +126,37 @@ def test_no_modules_import_each_other_in_a_circle():
     check_no_circles({name: ours(imports(name)) & MODULES.keys() for name in MODULES})
 
 
-def test_only_adapters_import_frameworks():
-    found = {name for name in MODULES if foreign(imports(name)) & FRAMEWORKS}
-    assert {room(name) for name in found} == {"adapters"}
+def imports_by_name(name):
+    """Yields what a module imports by `import_extra` or `import_module`, from a text."""
+    for node in ast.walk(parse(name)):
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            function = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            given = node.args[0] if node.args else None
+            if function in ("import_extra", "import_module") and isinstance(given, ast.Constant):
+                yield given.value
+
+
+def is_in(name, package):
+    """Whether a module is a package of `bandit_envs` or in it."""
+    return f"{name}.".startswith(f"bandit_envs.{package}.")
+
+
+def test_a_library_is_imported_only_in_its_rooms():
+    used = set()
+    wrong = []
+    for name in MODULES:
+        for library in foreign([*imports(name), *imports_by_name(name)]):
+            rooms = ROOMS_OF_LIBRARIES.get(library, set())
+            used.add(library)
+            if not any(is_in(name, package) for package in rooms):
+                wrong.append(f"{name} imports {library}")
+    assert not wrong
+    assert used == ROOMS_OF_LIBRARIES.keys()
+
+
+def test_one_module_changes_where_python_looks_for_modules():
+    found = [name for name, path in MODULES.items() if "sys.path" in path.read_text("utf-8")]
+    assert found == ["bandit_envs.base.users_code"]
 
 
 BELOW_STUDIES = [name for name in MODULES if storey(name) < storey("bandit_envs.studies")]

@@ -4,12 +4,12 @@ import argparse
 import contextlib
 import inspect
 import os
-import sys
 from collections.abc import Iterable
 from typing import Any
 
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.registry import Entry, near_miss
+from bandit_envs.base.users_code import look_for_modules_in
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry, find_environment
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
 from bandit_envs.studies.definition.choice import to_toml
@@ -27,7 +27,7 @@ def _find(name: str) -> Entry:
     if entry is not None:
         return entry
     if ":" in name:
-        sys.path.insert(0, os.getcwd())
+        look_for_modules_in(os.getcwd())
         with contextlib.suppress(ValueError):
             return find_environment(name)
         return PolicyEntry.find(name, POLICIES)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 from bandit_envs.base.registry import Entry, EntryType
+from bandit_envs.base.users_code import look_for_modules_in
 
 
 class ModelEntry(Entry):
@@ -29,6 +29,5 @@ def find_users(kind: type[EntryType], name: str) -> EntryType:
     Raises:
         ValueError: there is no such module, class or function.
     """
-    if sys.path[:1] != [os.getcwd()]:
-        sys.path.insert(0, os.getcwd())
+    look_for_modules_in(os.getcwd())
     return kind.find(name, {})

@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -18,7 +17,13 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import Entry
-from bandit_envs.base.users_code import ExitError, describe, exits_as_errors, raised_at
+from bandit_envs.base.users_code import (
+    ExitError,
+    describe,
+    exits_as_errors,
+    look_for_modules_in,
+    raised_at,
+)
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
 from bandit_envs.policies import Policy
 from bandit_envs.policies.registry import POLICIES, PolicyEntry
@@ -216,8 +221,8 @@ class PolicyChoice(Choice[PolicyEntry]):
 
 def find_entry(choice_class: type[AnyChoice], name: str, folder: str) -> Any:
     """Returns the entry of an id, or of a user's class, whose module may be in `folder`."""
-    if ":" in name and sys.path[:1] != [folder]:
-        sys.path.insert(0, folder)
+    if ":" in name:
+        look_for_modules_in(folder)
     return choice_class.entry_class.find(name, choice_class.table)
 
 
