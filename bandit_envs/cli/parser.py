@@ -13,7 +13,7 @@ from typing import NoReturn
 from bandit_envs import __version__
 from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
-from bandit_envs.metrics import QUANTITIES
+from bandit_envs.studies.definition.shown import SHOWN
 
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
@@ -287,7 +287,7 @@ def _add_sizes(parser: Parser) -> None:
 
 def _add_views(parser: Parser) -> None:
     """Adds the options of what tables and figures show."""
-    names = ", ".join(name for name, quantity in QUANTITIES.items() if quantity.axis)
+    names = ", ".join(name for name, shown in SHOWN.items() if shown.axis)
     text = f"draw these over steps, as reward,regret: some of {names}; or arms, one problem"
     parser.add_argument("--panels", type=_split_names, help=text)
     text = "show medians and these quantiles over runs, such as 0.1 0.9, in place of means"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from bandit_envs.cli.console import OUT, new_table
-from bandit_envs.metrics import Quantity
 from bandit_envs.studies import LoadedStudy
 from bandit_envs.studies.definition.appearance import plain_text
+from bandit_envs.studies.definition.shown import ShownQuantity
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.results.differences import corrected_p_values
 from bandit_envs.studies.results.expected import Comparison
@@ -20,7 +20,7 @@ def show_summary(found: LoadedStudy) -> None:
     """Prints what has finished of each policy in each environment."""
     study = found.study
     pairs = found.pairs
-    headings = [quantity.heading for quantity in study.summary.values()]
+    headings = [shown.heading for shown in study.summary.values()]
     title = f"{study.title}\n{study.runs} runs of {study.steps} steps"
     table = new_table(title, "policy", *headings, caption=_caption(found))
     for pair in pairs[:MAX_ROWS]:
@@ -57,7 +57,7 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
     if not differences:
         return
     quantities = {name: study.summary[name] for name in differences[0].runs}
-    headings = [quantity.heading for quantity in quantities.values()]
+    headings = [shown.heading for shown in quantities.values()]
     table = new_table(
         f"Differences to {plain_text(study.policy_label(policy))} on the same problems",
         "policy",
@@ -71,11 +71,11 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
     tested = [each for each in differences if str(each.pair.environment) in environments]
     for difference, p_values in zip(shown, corrected_p_values(tested)):
         cells = []
-        for name, quantity in quantities.items():
+        for name, shown_quantity in quantities.items():
             statistics = difference.statistics(name)
             low, high = map(float, statistics.interval(0.95))
             numbers = (float(statistics.mean), low, high)
-            value, start, end = quantity.texts(*numbers, error=high - low)
+            value, start, end = shown_quantity.texts(*numbers, error=high - low)
             t, wilcoxon = (f"{p:.2g}" if p >= 1e-4 else "<1e-4" for p in p_values[name])
             cells.append(f"{value} ({start} to {end})\np {t}, {wilcoxon}")
         pair = difference.pair
@@ -88,16 +88,19 @@ def show_differences(found: LoadedStudy, baseline: str | None = None) -> None:
 def _caption(found: LoadedStudy) -> str:
     """Returns what the numbers of a summary are."""
     study = found.study
-    per_step = {name: each for name, each in study.summary.items() if each.kind == "per_step"}
+    per_step = {
+        name: each for name, each in study.summary.items() if each.quantity.kind == "per_step"
+    }
     shares = [
         each.heading for name, each in per_step.items() if shows_shares(study, found.pairs, name)
     ]
     last = [each.heading for each in per_step.values() if each.heading not in shares]
     parts = [study.spread]
-    probabilities = [each.heading for each in study.summary.values() if each.is_probability]
+    summary = study.summary.values()
+    probabilities = [each.heading for each in summary if each.quantity.is_probability]
     if probabilities and not study.quantiles:
         parts.append(f"{' and '.join(probabilities)}: with Wilson's 95% interval")
-    has_quantiles = [each.heading for each in study.summary.values() if each.quantiles]
+    has_quantiles = [each.heading for each in summary if each.quantiles]
     if has_quantiles and not study.quantiles:
         parts.append(f"{' and '.join(has_quantiles)}: with quantiles over runs")
     if last:
@@ -110,19 +113,19 @@ def _caption(found: LoadedStudy) -> str:
     return "; ".join(parts)
 
 
-def _cell(study: Study, pair: PairResult, name: str, quantity: Quantity) -> str:
+def _cell(study: Study, pair: PairResult, name: str, shown: ShownQuantity) -> str:
     """Returns the last value of a quantity as text, with what it varies by over runs."""
     value, low, high = pair.last(name, study)
-    center, start, end, error = quantity.texts(value, low, high, high - value, error=high - value)
+    center, start, end, error = shown.texts(value, low, high, high - value, error=high - value)
     if pair.runs == 1:
         return center
     if study.quantiles:
         return f"{center}\n({start} to {end})"
-    if quantity.is_probability:
+    if shown.quantity.is_probability:
         return f"{center} ({start} to {end})"
     lines = [f"{center} ±{error}"]
     quantiles = pair.quantiles(name)
     if len(set(quantiles.values())) > 1:
         for level, found in quantiles.items():
-            lines.append(f"{100 * level:g}%: {quantity.texts(found, error=0.0)[0]}")
+            lines.append(f"{100 * level:g}%: {shown.texts(found, error=0.0)[0]}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The metrics of studies, what studies show of them, and comparisons of policies."""
+"""The metrics of studies, the quantities that they measure, and comparisons of policies."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ON_REQUEST = frozenset({"suffix_failure", "minimal_fraction", "greedy"})
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A statistic of a metric, and how studies show it in panels of figures and in tables."""
+    """A statistic of a metric over runs: of each step, or of whole runs."""
 
     metric: str
     """The name of the metric in `METRICS`."""
@@ -82,26 +82,11 @@ class Quantity:
     kind: Literal["per_step", "cumulative", "mean"]
     """The field of its `MetricResult`: of each step, or of whole runs their sum or their mean."""
 
-    axis: str = ""
-    """The title of the panel's axis; "" if there is no panel."""
-
-    heading: str = ""
-    """The heading of the column of the summary, of the last step; "" for no column."""
-
-    decimals: int = 3
-    """The smallest number of decimals in the summary."""
-
-    limits: tuple[float, float] | None = None
-    """The limits of the panel's axis; None to fit the curves."""
-
     is_share: bool = False
     """Whether its mean over steps is a share, as each row's value is one of two numbers."""
 
     is_probability: bool = False
     """Whether it is 0 or 1 in each run, so that its mean has Wilson's interval."""
-
-    quantiles: tuple[float, ...] = ()
-    """The quantiles over runs that the summary has beside the mean."""
 
     def statistics(self, result: MetricResult) -> Statistics:
         """Returns the statistics [T], or of the mean over all T steps."""
@@ -119,14 +104,6 @@ class Quantity:
         error = np.nan_to_num(statistics.standard_error)  # one run has none
         return statistics.mean - error, statistics.mean + error
 
-    def texts(self, *numbers: float, error: float) -> list[str]:
-        """Returns numbers as the summary writes them: with two digits of their error, if any."""
-        decimals = self.decimals
-        if 1e-9 < error < 1.0:
-            decimals = max(decimals, 1 - math.floor(math.log10(error)))
-        rounded = [round(number, decimals) + 0.0 for number in numbers]  # 0, where it would be -0
-        return [f"{number:.{decimals}f}" for number in rounded]
-
     def of_runs(self, sums: ArrayLike, steps: Iterable[int]) -> Floats:
         """Returns the quantity of each run [n, B], of the sums [n, B] of its first `steps` [n].
 
@@ -142,120 +119,29 @@ class Quantity:
             counts = np.diff(counts, axis=0, prepend=0)
         return np.asarray(amounts / counts)
 
-    def shown_runs(self, sums: ArrayLike, steps: Iterable[int]) -> Floats:
-        """Returns what quantiles over runs are taken of: `of_runs`, or shares of all steps so far.
-
-        Between two steps, a quantity of 0 or 1 in each step has few values, and quantiles of them
-        say little.
-        """
-        at = [*steps]
-        if self.shows_share(sums, at):
-            return np.asarray(np.asarray(sums, np.float64) / np.array(at)[:, np.newaxis])
-        return self.of_runs(sums, at)
-
-    def shows_share(self, sums: ArrayLike, steps: Iterable[int]) -> bool:
-        """Whether sums [n, B] of the first `steps` [n] are of a quantity of 0 or 1 in each step."""
-        if self.kind != "per_step" or self.is_share:
-            return self.is_share
-        amounts = np.diff(np.asarray(sums, np.float64), axis=0, prepend=0)
-        most = np.diff(np.array([*steps]), prepend=0)[:, np.newaxis]
-        is_count = (amounts == np.rint(amounts)) & (amounts >= 0.0) & (amounts <= most)
-        return amounts.size > 0 and bool(is_count.all())
-
 
 QUANTITIES = {
-    "reward": Quantity(metric="reward", kind="per_step", axis="Average reward", heading="reward"),
-    "percent_optimal": Quantity(
-        metric="percent_optimal",
-        kind="per_step",
-        axis="% Optimal action",
-        heading="% optimal",
-        decimals=1,
-        limits=(0, 100),
-        is_share=True,
-    ),
-    "regret": Quantity(metric="regret", kind="per_step", axis="Average regret"),
-    "mean_reward": Quantity(metric="reward", kind="mean", heading="mean reward"),
+    "reward": Quantity(metric="reward", kind="per_step"),
+    "percent_optimal": Quantity(metric="percent_optimal", kind="per_step", is_share=True),
+    "regret": Quantity(metric="regret", kind="per_step"),
+    "mean_reward": Quantity(metric="reward", kind="mean"),
     "mean_percent_optimal": Quantity(metric="percent_optimal", kind="mean"),
-    "pareto_regret": Quantity(
-        metric="pareto_regret", kind="per_step", axis="Average Pareto regret"
-    ),
-    "violations": Quantity(
-        metric="violations",
-        kind="per_step",
-        axis="Share of violations",
-        heading="violations",
-        is_share=True,
-    ),
-    "cumulative_regret": Quantity(
-        metric="regret",
-        kind="cumulative",
-        axis="Cumulative regret",
-        heading="regret",
-        decimals=1,
-    ),
-    "cumulative_pareto_regret": Quantity(
-        metric="pareto_regret",
-        kind="cumulative",
-        axis="Cumulative Pareto regret",
-        heading="Pareto regret",
-        decimals=1,
-    ),
+    "pareto_regret": Quantity(metric="pareto_regret", kind="per_step"),
+    "violations": Quantity(metric="violations", kind="per_step", is_share=True),
+    "cumulative_regret": Quantity(metric="regret", kind="cumulative"),
+    "cumulative_pareto_regret": Quantity(metric="pareto_regret", kind="cumulative"),
     "mean_violations": Quantity(metric="violations", kind="mean"),
-    "knapsack_regret": Quantity(
-        metric="knapsack_regret",
-        kind="cumulative",
-        axis="Regret with the budget",
-        heading="regret with the budget",
-        decimals=1,
-    ),
-    "simple_regret": Quantity(
-        metric="simple_regret",
-        kind="cumulative",
-        axis="Simple regret",
-        heading="simple regret",
-        decimals=4,
-    ),
-    "error": Quantity(
-        metric="error",
-        kind="cumulative",
-        axis="Probability of error",
-        heading="errors",
-        is_probability=True,
-    ),
-    "stopping_time": Quantity(
-        metric="stopping_time",
-        kind="cumulative",
-        axis="Steps until the stop",
-        heading="steps until the stop",
-        decimals=0,
-        quantiles=(0.05, 0.5, 0.95),
-    ),
-    "stopped": Quantity(
-        metric="stopped",
-        kind="cumulative",
-        axis="% Stopped",
-        heading="% stopped",
-        decimals=1,
-        limits=(0, 100),
-    ),
-    "suffix_failure": Quantity(
-        metric="suffix_failure",
-        kind="cumulative",
-        axis="Suffix failure frequency",
-        heading="suffix failures",
-        is_probability=True,
-    ),
-    "minimal_fraction": Quantity(
-        metric="minimal_fraction",
-        kind="cumulative",
-        axis="Minimal fraction, times K",
-        heading="minimal fraction",
-    ),
-    "greedy": Quantity(metric="greedy", kind="per_step", axis="% Greedy choices", is_share=True),
-    "mean_greedy": Quantity(metric="greedy", kind="mean", heading="% greedy", decimals=1),
+    "knapsack_regret": Quantity(metric="knapsack_regret", kind="cumulative"),
+    "simple_regret": Quantity(metric="simple_regret", kind="cumulative"),
+    "error": Quantity(metric="error", kind="cumulative", is_probability=True),
+    "stopping_time": Quantity(metric="stopping_time", kind="cumulative"),
+    "stopped": Quantity(metric="stopped", kind="cumulative"),
+    "suffix_failure": Quantity(metric="suffix_failure", kind="cumulative", is_probability=True),
+    "minimal_fraction": Quantity(metric="minimal_fraction", kind="cumulative"),
+    "greedy": Quantity(metric="greedy", kind="per_step", is_share=True),
+    "mean_greedy": Quantity(metric="greedy", kind="mean"),
 }
-"""Everything that tables and figures show of the metrics, by name."""
+"""Everything that studies measure, by name."""
 
 
 def of_runs(result: Mapping[str, MetricResult]) -> dict[str, Floats]:

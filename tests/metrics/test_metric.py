@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from bandit_envs import AverageRewardMetric, MetricResult, Statistics
 from bandit_envs.base.saving import encode_state
-from bandit_envs.metrics import QUANTITIES, Metric, compare, kept_steps
+from bandit_envs.metrics import Metric, compare, kept_steps
 from bandit_envs.metrics.statistics import is_kept
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination
@@ -100,13 +100,6 @@ def test_differences_of_runs_are_paired(rewards):
     assert compare(results[0], {}) == {}
     with pytest.raises(ValueError, match="5 runs"):
         compare(results[0], {"reward": average_reward(rewards[:, :5])})
-
-
-def test_a_summary_has_two_digits_of_the_error_and_as_many_of_the_mean():
-    regret = QUANTITIES["cumulative_regret"]
-    assert regret.texts(66.812, 0.0416, error=0.0416) == ["66.812", "0.042"]
-    for error in (0.0, 17.23, np.inf, np.nan):
-        assert regret.texts(66.812, error=error) == ["66.8"]
 
 
 def test_one_row_has_no_standard_error():

@@ -17,7 +17,7 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.registry import near_miss
 from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.drivers import StepDriver
-from bandit_envs.metrics import METRICS, ON_REQUEST, QUANTITIES
+from bandit_envs.metrics import METRICS, ON_REQUEST
 from bandit_envs.policies import Policy
 from bandit_envs.policies.delayed import learner
 from bandit_envs.studies.definition.choice import (
@@ -30,6 +30,7 @@ from bandit_envs.studies.definition.choice import (
     to_toml,
 )
 from bandit_envs.studies.definition.formulas import check_formulas
+from bandit_envs.studies.definition.shown import SHOWN
 
 DEFAULT_PANELS = ("reward", "percent_optimal")
 
@@ -239,13 +240,11 @@ def resolve_panels(
         reasons: why the environments do not know other metrics.
     """
     drawable = [
-        name
-        for name, quantity in QUANTITIES.items()
-        if quantity.axis and quantity.metric in metrics
+        name for name, shown in SHOWN.items() if shown.axis and shown.quantity.metric in metrics
     ]
     if names is None:
         return tuple(name for name in DEFAULT_PANELS if name in drawable) or tuple(drawable)
-    why = {name: reasons.get(quantity.metric, "") for name, quantity in QUANTITIES.items()}
+    why = {name: reasons.get(shown.quantity.metric, "") for name, shown in SHOWN.items()}
     panels = check_listed_names("panels", names, [*drawable, "arms"], why)
     if not panels and "reward" not in metrics:
         raise ValueError(f"panels is empty; expected some of {', '.join(drawable)}")

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypedDict
 
 from bandit_envs.base.checks import check_integer
 from bandit_envs.base.notation import parse_toml
-from bandit_envs.metrics import QUANTITIES, Quantity
 from bandit_envs.studies.definition.appearance import check_colors, check_labels, split_appearance
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.formulas import check_formulas
@@ -35,6 +34,7 @@ from bandit_envs.studies.definition.keys import (
     resolve_metrics,
     resolve_panels,
 )
+from bandit_envs.studies.definition.shown import SHOWN, ShownQuantity
 from bandit_envs.studies.definition.user_modules import digest_modules
 
 RUNS_PER_TASK = 2000
@@ -302,12 +302,12 @@ class Study:
         return list(itertools.product(self.environment, self.policy))
 
     @property
-    def quantities(self) -> dict[str, Quantity]:
+    def quantities(self) -> dict[str, ShownQuantity]:
         """All quantities that are measured."""
-        return {name: each for name, each in QUANTITIES.items() if each.metric in self.metrics}
+        return {name: each for name, each in SHOWN.items() if each.quantity.metric in self.metrics}
 
     @property
-    def summary(self) -> dict[str, Quantity]:
+    def summary(self) -> dict[str, ShownQuantity]:
         """The quantities of the summary."""
         return {name: each for name, each in self.quantities.items() if each.heading}
 

@@ -22,6 +22,7 @@ from bandit_envs.base import saving
 from bandit_envs.metrics import QUANTITIES, Statistics, of_runs
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.row_by_row import Pair, find_row_by_row, read_row_by_row
+from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import digest_modules
 from bandit_envs.studies.results.records import TaskResult, merge
@@ -69,7 +70,7 @@ class PairResult(NamedTuple):
 
     def quantiles(self, name: str) -> dict[float, float]:
         """Returns the quantiles over runs that a quantity has beside its mean, by their levels."""
-        levels = QUANTITIES[name].quantiles
+        levels = SHOWN[name].quantiles
         if not levels:
             return {}
         runs = of_runs(self.result)[name]
@@ -82,8 +83,8 @@ class PairResult(NamedTuple):
         interval, or medians with a study's quantiles.
         """
         if study.quantiles:
-            quantity = QUANTITIES[name]
-            runs = quantity.shown_runs(self.result[quantity.metric].curves, study.kept)
+            curves = self.result[QUANTITIES[name].metric].curves
+            runs = SHOWN[name].shown_runs(curves, study.kept)
             median, low, high = np.quantile(runs, [0.5, *study.quantiles], axis=1)
             return np.array([study.kept, median, low, high])
         statistics = self.statistics(name)

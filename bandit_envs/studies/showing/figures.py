@@ -15,8 +15,8 @@ from matplotlib.image import imsave
 from numpy.typing import NDArray
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.definition.choice import SYMBOLS, EnvironmentChoice, PolicyChoice
+from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.plots import draw_band, log2_axis, log_axis
 from bandit_envs.studies.showing.axes import (
@@ -270,14 +270,14 @@ def _finish_axes(
     """Scales and names the axes."""
     for row in axes:
         for axis, panel in zip(row, study.panels):
-            quantity = QUANTITIES[panel]
+            shown = SHOWN[panel]
             if len(study.panels) > 1 or is_leftmost(axis):
                 so_far = shows_shares(study, pairs, panel)
-                axis.set_ylabel(f"{quantity.axis}, so far" if so_far else quantity.axis)
+                axis.set_ylabel(f"{shown.axis}, so far" if so_far else shown.axis)
             if "x" in study.log_axes:
                 log_axis(axis, "x")
-            if quantity.limits:
-                axis.set_ylim(quantity.limits)
+            if shown.limits:
+                axis.set_ylim(shown.limits)
                 axis.yaxis.set_major_formatter("{x:.0f}%")
             elif "y" in study.log_axes:
                 log_axis(axis, "y")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bandit_envs.base.checks import short_repr
-from bandit_envs.metrics import Quantity
 from bandit_envs.studies.definition.formulas import find_fault, split_formulas
+from bandit_envs.studies.definition.shown import ShownQuantity
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def escape(text: str) -> str:
     return "$".join(parts)
 
 
-def _find_columns(study: Study, names: Sequence[str] | None) -> dict[str, Quantity]:
+def _find_columns(study: Study, names: Sequence[str] | None) -> dict[str, ShownQuantity]:
     """Returns the quantities of the columns."""
     if names is None:
         return study.summary
@@ -102,13 +102,13 @@ def _row(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _cell(study: Study, pair: PairResult, name: str, quantity: Quantity) -> str:
+def _cell(study: Study, pair: PairResult, name: str, shown: ShownQuantity) -> str:
     """Returns the last value of a quantity, with what it varies by over runs."""
     value, low, high = pair.last(name, study)
     error = high - value
-    center, start, end, spread = quantity.texts(value, low, high, error, error=error)
+    center, start, end, spread = shown.texts(value, low, high, error, error=error)
     if pair.runs == 1:
         return f"${center}$"
-    if study.quantiles or quantity.is_probability:
+    if study.quantiles or shown.quantity.is_probability:
         return f"${center}$ (${start}$ to ${end}$)"
     return rf"${center} \pm {spread}$"

@@ -23,9 +23,9 @@ from bokeh.models import (
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
-from bandit_envs.metrics import QUANTITIES
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.choice import EnvironmentChoice
+from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.plots import COLORS, LINES
@@ -153,12 +153,12 @@ class Curves:
     ) -> Any:
         """Returns a figure of the curves of a panel in an environment."""
         study = self._study
-        quantity = QUANTITIES[panel]
+        shown = SHOWN[panel]
         options: dict[str, Any] = {}
         if x_range is not None:
             options["x_range"] = x_range
-        if quantity.limits:
-            options["y_range"] = Range1d(*quantity.limits)
+        if shown.limits:
+            options["y_range"] = Range1d(*shown.limits)
         drawn = figure(
             height=300,
             sizing_mode="stretch_width",
@@ -167,9 +167,9 @@ class Curves:
             active_scroll=None,  # the wheel moves the page
             min_border_left=80,
             x_axis_label="Steps",
-            y_axis_label=quantity.axis,
+            y_axis_label=shown.axis,
             x_axis_type="log" if "x" in study.log_axes else "linear",
-            y_axis_type="log" if "y" in study.log_axes and not quantity.limits else "linear",
+            y_axis_type="log" if "y" in study.log_axes and not shown.limits else "linear",
             **options,
         )
         lines = []
@@ -187,11 +187,11 @@ class Curves:
         for x, y, source_text in _expected_points(study, environment, panel):
             drawn.scatter([x], [y], marker="x", size=9, color="black", name=source_text)
         values = "@value{0.[000]} (@low{0.[000]} to @high{0.[000]})"
-        tips = [("policy", "$name"), ("step", "@step{0,0}"), (quantity.axis, values)]
+        tips = [("policy", "$name"), ("step", "@step{0,0}"), (shown.axis, values)]
         drawn.add_tools(HoverTool(renderers=lines, tooltips=tips, line_policy="nearest"))
         drawn.toolbar.autohide = True
         drawn.toolbar.logo = None
-        if quantity.limits:
+        if shown.limits:
             drawn.yaxis.formatter = CustomJSTickFormatter(code="return tick + '%'")
         return drawn
 
@@ -247,13 +247,13 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> DataTable | None:
     ]
     if any(pair.runs < study.runs for pair in pairs):
         columns.append(TableColumn(field="runs", title="runs so far"))
-    for name, quantity in study.summary.items():
+    for name, shown in study.summary.items():
         value, low, high = np.transpose([pair.last(name, study) for pair in pairs])
-        heading = quantity.heading
-        decimals = _format_decimals(quantity.decimals)
+        heading = shown.heading
+        decimals = _format_decimals(shown.decimals)
         data[name] = value
         columns.append(TableColumn(field=name, title=heading, formatter=decimals))
-        if study.quantiles or quantity.is_probability:
+        if study.quantiles or shown.quantity.is_probability:
             for end, values in (("low", low), ("high", high)):
                 field = f"{name}_{end}"
                 title = f"{heading}, {end}"
@@ -261,7 +261,7 @@ def _summary(study: Study, pairs: Sequence[PairResult]) -> DataTable | None:
                 columns.append(TableColumn(field=field, title=title, formatter=decimals))
         else:
             field = f"{name}_error"
-            finer = _format_decimals(quantity.decimals + 1)
+            finer = _format_decimals(shown.decimals + 1)
             data[field] = high - value
             columns.append(TableColumn(field=field, title="±", formatter=finer, width=100))
     if len(study.environment) == 1:

@@ -13,6 +13,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 from bandit_envs.base.saving import atomic_write
 from bandit_envs.metrics import QUANTITIES, kept_steps, of_runs
+from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study
 
 if TYPE_CHECKING:
@@ -92,9 +93,10 @@ def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
 
 def shows_shares(study: Study, pairs: Sequence[PairResult], name: str) -> bool:
     """Whether quantiles of a quantity are those of shares of all steps so far."""
-    quantity = QUANTITIES[name]
+    shown = SHOWN[name]
+    metric = shown.quantity.metric
     return bool(study.quantiles) and any(
-        quantity.shows_share(pair.result[quantity.metric].curves, study.kept) for pair in pairs
+        shown.shows_share(pair.result[metric].curves, study.kept) for pair in pairs
     )
 
 
