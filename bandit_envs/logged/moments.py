@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TypeVar
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
+
+Key = TypeVar("Key")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,3 +65,9 @@ class Moments:
             return False
         is_equal = np.array_equal(self.means, other.means)
         return is_equal and np.array_equal(self.products, other.products)
+
+
+def add_moments(table: dict[Key, Moments], key: Key, part: Moments) -> None:
+    """Adds the moments of more rows to those of a key in a table."""
+    known = table.get(key)
+    table[key] = part if known is None else known.merge(part)

@@ -322,25 +322,29 @@ _ENTRIES = (
     ContextualEntry(
         "sklearn_epsilon_greedy",
         "ε-greedy, scikit-learn",
-        model="bandit_envs.policies.scikit_learn.presets:estimators",
+        fixed={"num_replicas": 1},
+        model="bandit_envs.policies.scikit_learn:Estimators",
         rule=rules.EpsilonGreedy,
     ),
     ContextualEntry(
         "sklearn_softmax",
         "softmax, scikit-learn",
-        model="bandit_envs.policies.scikit_learn.presets:estimators",
+        fixed={"num_replicas": 1},
+        model="bandit_envs.policies.scikit_learn:Estimators",
         rule=rules.Softmax,
     ),
     ContextualEntry(
         "sklearn_adaptive_greedy",
         "adaptive greedy, scikit-learn",
-        model="bandit_envs.policies.scikit_learn.presets:estimators",
+        fixed={"num_replicas": 1},
+        model="bandit_envs.policies.scikit_learn:Estimators",
         rule=rules.AdaptiveGreedy,
     ),
     ContextualEntry(
         "sklearn_square_cb",
         "SquareCB, scikit-learn",
-        model="bandit_envs.policies.scikit_learn.presets:estimators",
+        fixed={"num_replicas": 1},
+        model="bandit_envs.policies.scikit_learn:Estimators",
         rule=rules.SquareCB,
     ),
     ContextualEntry(

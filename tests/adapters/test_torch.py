@@ -193,11 +193,11 @@ def test_neural_linear_learns_anew_from_its_memory_after_training():
     lesson = (ASKED, np.arange(5) % K, np.arange(5.0))
     learned = taught(model, lesson, lesson)
     assert learned.extra.counts.sum() == 8
-    hidden = learned.networks.represent(learned.memory.inputs)
+    hidden = learned.networks.represent(learned.memory.rows.inputs)
     for action in range(K):
-        chosen = learned.memory.output == action
+        chosen = learned.memory.rows.output == action
         inverse = np.linalg.inv(hidden[chosen].T @ hidden[chosen] + 0.25 * np.eye(50))
-        expected = inverse @ hidden[chosen].T @ learned.memory.reward[chosen]
+        expected = inverse @ hidden[chosen].T @ learned.memory.rows.reward[chosen]
         assert np.allclose(learned.extra.theta[0, action], expected)
 
 
@@ -238,7 +238,7 @@ def test_thompson_sampling_knows_the_probabilities_of_an_ensemble():
 def test_a_network_of_an_ensemble_learns_from_its_own_rows():
     model = Ensemble(row_probability=0.3, train_every=NEVER)
     learned = taught(model, (np.ones((2000, D)), np.zeros(2000), np.ones(2000)))
-    weight = learned.memory.weight[:2000]
+    weight = learned.memory.rows.weight[:2000]
     assert weight.shape == (2000, 3)
     assert np.abs(weight.mean(axis=0) - 0.3).max() < 5 * np.sqrt(0.3 * 0.7 / 2000)
     assert abs(np.corrcoef(weight.T)[0, 1]) < 5 / np.sqrt(2000)
@@ -292,7 +292,7 @@ def test_first_parameters_follow_from_the_seed_and_not_from_pytorchs_generators(
 def test_the_memory_holds_the_last_rows():
     lessons = [(np.full((3, D), t), [0, 1, 2], [t, t + 0.25, t + 0.5]) for t in range(3)]
     memory = taught(Network(memory_size=4), *lessons).memory
-    assert sorted(memory.reward) == [1.5, 2.0, 2.25, 2.5]
+    assert sorted(memory.rows.reward) == [1.5, 2.0, 2.25, 2.5]
     assert memory.seen == 9
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bandit_envs.adapters.torch.memory import Memory
+from bandit_envs.adapters.torch.minibatch import Minibatch
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer, check_number, check_positive, short_repr
 from bandit_envs.base.extras import import_extra
@@ -18,6 +18,7 @@ from bandit_envs.nests import Nest
 from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.parts.named_models import ModelEntry, find_users
+from bandit_envs.policies.ring_buffer import RingBuffer
 
 if typing.TYPE_CHECKING:
     from bandit_envs.adapters.torch.networks import Networks
@@ -30,14 +31,14 @@ class LearnedNetworks(NamedTuple):
 
     Fields:
         networks: with their optimizer.
-        memory: the last rows.
+        memory: the last rows, as a `Minibatch`.
         steps: trajectories learned.
         rng: of all draws of learning.
         extra: what a subclass keeps.
     """
 
     networks: Networks
-    memory: Memory
+    memory: RingBuffer
     steps: int
     rng: Rng
     extra: Nest
@@ -148,14 +149,20 @@ class Network(ValueModel):
             device=self.device,
             seed=int(rng.integers(MAX_SEED)),
         )
-        memory = Memory.empty(self.memory_size, sizes.num_features, self.num_networks)
+        nothing = Minibatch.empty(self.memory_size, sizes.num_features, self.num_networks)
+        memory = RingBuffer(nothing, seen=0)
         extra = self._initial_extra(networks, sizes)
         return LearnedNetworks(networks, memory, steps=0, rng=rng, extra=extra)
 
     def learn(self, learned: LearnedNetworks, rows: TrainingRows) -> LearnedNetworks:
-        weight = self._draw_weights(learned.rng, len(rows.reward))
+        new_rows = Minibatch(
+            inputs=rows.features,
+            output=rows.output,
+            reward=rows.reward,
+            weight=self._draw_weights(learned.rng, len(rows.reward)),
+        )
         after = learned._replace(
-            memory=learned.memory.add(rows.features, rows.output, rows.reward, weight),
+            memory=learned.memory.add(new_rows),
             steps=learned.steps + 1,
             extra=self._extra_after_rows(learned, rows),
         )
@@ -169,18 +176,11 @@ class Network(ValueModel):
 
     def _train(self, learned: LearnedNetworks) -> None:
         """Takes the steps of the optimizer of one training."""
-        networks = import_networks()
         memory = learned.memory
         minibatches = []
         for _ in range(self.train_steps):
-            places = memory.draw(learned.rng, self.minibatch_size)
-            minibatch = networks.Minibatch(
-                inputs=memory.inputs[places],
-                output=memory.output[places],
-                reward=memory.reward[places],
-                weight=memory.weight[places],
-            )
-            minibatches.append(minibatch)
+            places = learned.rng.integers(memory.size, size=self.minibatch_size)
+            minibatches.append(memory.take(places))
         learned.networks.train(
             minibatches=minibatches,
             decay=self.learning_rate_decay,

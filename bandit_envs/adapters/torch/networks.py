@@ -6,13 +6,14 @@ import contextlib
 import copy
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import nn
 
+from bandit_envs.adapters.torch.minibatch import Minibatch
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.state import ForeignModel
@@ -26,22 +27,6 @@ FEW_PRODUCTS = 2**26
 
 DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
 MAX_SEED = 2**63
-
-
-class Minibatch(NamedTuple):
-    """What one step of the optimizer learns from.
-
-    Fields:
-        inputs: [n, D].
-        output: [n], which of the network's outputs each reward is of.
-        reward: [n].
-        weight: [n, Q], of each row for each of Q networks.
-    """
-
-    inputs: Array
-    output: Array
-    reward: Array
-    weight: Array
 
 
 class Networks(ForeignModel):

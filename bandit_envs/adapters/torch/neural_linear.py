@@ -87,13 +87,14 @@ class NeuralLinear(Network):
 
     def _extra_after_training(self, learned: LearnedNetworks) -> LinearPosteriors:
         memory = learned.memory
+        rows = memory.take(np.arange(memory.size))
         _, num_outputs, dim = learned.extra.theta.shape
         return self._added(
             posteriors=LinearPosteriors.initial(1, num_outputs, dim, self.tikhonov_weight),
             networks=learned.networks,
-            features=memory.inputs[: memory.size],
-            output=memory.output[: memory.size].astype(np.intp),
-            reward=memory.reward[: memory.size],
+            features=rows.inputs,
+            output=rows.output.astype(np.intp),
+            reward=rows.reward,
         )
 
     def _added(

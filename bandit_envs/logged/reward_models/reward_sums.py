@@ -11,7 +11,7 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import features_of, has_items
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
-from bandit_envs.logged.moments import Moments
+from bandit_envs.logged.moments import Moments, add_moments
 from bandit_envs.logged.reward_models.ridge import RidgeRegression
 
 MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of SplitMix64
@@ -92,7 +92,7 @@ class RewardSums:
             raise ValueError(f"folds are {self._folds} and {other._folds}; expected one number")
         moments = dict(self._moments)
         for key, part in other._moments.items():
-            moments[key] = moments[key].merge(part) if key in moments else part
+            add_moments(moments, key, part)
         return RewardSums(self._folds, moments)
 
     def fit(self) -> CrossFittedRidge:
@@ -111,7 +111,7 @@ class RewardSums:
         moments: dict[int, Moments] = {}
         for (fold, model), part in self._moments.items():
             if fold != test:
-                moments[model] = moments[model].merge(part) if model in moments else part
+                add_moments(moments, model, part)
         return {
             model: RidgeRegression().fit_moments(part).weights for model, part in moments.items()
         }

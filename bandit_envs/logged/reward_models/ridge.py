@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.moments import Moments
+from bandit_envs.logged.moments import Moments, add_moments
 
 
 class RidgeRegression:
@@ -47,8 +47,7 @@ class RidgeSums:
     def add(self, action: int, features: Floats, targets: Floats) -> None:
         """Adds rows of an action: features [m, d] and targets [m]."""
         moments = Moments.from_columns(np.column_stack([features, targets]).T)
-        known = self._moments.get(action)
-        self._moments[action] = moments if known is None else known.merge(moments)
+        add_moments(self._moments, action, moments)
 
     def fit(self) -> dict[int, RidgeRegression]:
         """Returns the regressions of the actions that have rows."""

@@ -150,8 +150,7 @@ class Estimators(ValueModel):
     def learn(self, learned: Models, rows: TrainingRows) -> Models:
         seen = Rows(rows.features, np.asarray(rows.reward, np.float64))
         with _trusting(learned):
-            self._fitting.learn(learned, rows.output, seen)
-        return learned
+            return self._fitting.learn(learned, rows.output, seen)
 
     def means(self, learned: Models, inputs: Inputs) -> Floats:
         return self._estimator.means_of(self.scores(learned, inputs))

@@ -9,52 +9,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask, Rng
+from bandit_envs.policies.ring_buffer import RingBuffer
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.priors import SeenRewards
 from bandit_envs.policies.scikit_learn.reward_estimator import RewardEstimator, Rows
 
 
-class Memory(NamedTuple):
-    """The last C rows that were learned, updated in place.
+class Remembered(NamedTuple):
+    """A row of a model, or several."""
 
-    Fields:
-        features: [C, D].
-        rewards: [C].
-        models: [C], which model each row is of; -1 for none yet.
-        new_rows: [M], how many rows each model has got since it was last fitted.
-        fitted_rows: [M], how many rows it was then fitted on.
-    """
-
+    model: Indices
     features: Floats
     rewards: Floats
-    models: Indices
+
+
+class Memory(NamedTuple):
+    """The last C rows that were learned, and what the models have learned from them.
+
+    Fields:
+        last: the rows, as `Remembered`; the model is -1 where there is no row yet.
+        new_rows: [M], how many rows each model has got since it was last fitted; updated in place.
+        fitted_rows: [M], how many rows it was then fitted on; updated in place.
+    """
+
+    last: RingBuffer
     new_rows: NDArray[np.int64]
     fitted_rows: NDArray[np.int64]
 
     @classmethod
     def initial(cls, size: int, dim: int, num_models: int) -> Memory:
         """Returns a memory of `size` rows, with none in it yet."""
+        nothing = Remembered(np.full(size, -1, np.intp), np.zeros((size, dim)), np.zeros(size))
         return cls(
-            features=np.zeros((size, dim)),
-            rewards=np.zeros(size),
-            models=np.full(size, -1, np.intp),
+            last=RingBuffer(nothing, seen=0),
             new_rows=np.zeros(num_models, np.int64),
             fitted_rows=np.zeros(num_models, np.int64),
         )
 
-    def add(self, models: Indices, rows: Rows, num_before: int) -> None:
-        """Puts rows in the places of the oldest; `num_before` rows were added before."""
-        size = len(self.rewards)
-        first = max(0, len(models) - size)
-        places = np.arange(num_before + first, num_before + len(models)) % size
-        self.features[places] = rows.features[first:]
-        self.rewards[places] = rows.rewards[first:]
-        self.models[places] = models[first:]
+    def add(self, models: Indices, rows: Rows) -> Memory:
+        """Returns the memory after rows [n] of models [n]."""
         np.add.at(self.new_rows, models, 1)
+        return self._replace(last=self.last.add(Remembered(models, rows.features, rows.rewards)))
 
     def rows_of(self, model: int) -> Rows:
         """Returns the rows of a model."""
-        return Rows(self.features, self.rewards).take(np.flatnonzero(self.models == model))
+        kept = self.last.take(np.flatnonzero(self.last.rows.model == model))
+        return Rows(kept.features, kept.rewards)
 
 
 class Models(NamedTuple):
@@ -109,8 +109,8 @@ class Fitting(abc.ABC):
         """Returns an empty memory, if there is to be one."""
 
     @abc.abstractmethod
-    def learn(self, known: Models, models: Indices, rows: Rows) -> None:
-        """Lets models [n] learn from a row each, in place."""
+    def learn(self, known: Models, models: Indices, rows: Rows) -> Models:
+        """Returns the models after models [n] have learned from a row each; updates in place."""
 
 
 class OnlineFitting(Fitting):
@@ -119,12 +119,13 @@ class OnlineFitting(Fitting):
     def _memory(self, num_models: int, dim: int) -> None:
         return None
 
-    def learn(self, known: Models, models: Indices, rows: Rows) -> None:
+    def learn(self, known: Models, models: Indices, rows: Rows) -> Models:
         known.sums.add(models, rows.rewards)
         for model in np.unique(models).tolist():
             of_model = rows.take(np.flatnonzero(models == model))
             for number in range(self._num_replicas):
                 self._learn(known, model, number, of_model)
+        return known
 
     def _learn(self, known: Models, model: int, number: int, rows: Rows) -> None:
         """Lets one replica learn rows of its model."""
@@ -165,10 +166,9 @@ class MemoryFitting(Fitting):
     def _memory(self, num_models: int, dim: int) -> Memory:
         return Memory.initial(self._size, dim, num_models)
 
-    def learn(self, known: Models, models: Indices, rows: Rows) -> None:
-        memory = known.memory
-        assert memory is not None
-        memory.add(models, rows, known.sums.num_rows)
+    def learn(self, known: Models, models: Indices, rows: Rows) -> Models:
+        assert known.memory is not None
+        memory = known.memory.add(models, rows)
         known.sums.add(models, rows.rewards)
         is_due = memory.new_rows >= np.maximum(1, self._refit_after * memory.fitted_rows)
         is_due &= self._estimator.have_seen(known.sums, self._min_rewards)
@@ -178,6 +178,7 @@ class MemoryFitting(Fitting):
                 self._fit(known, model, of_model)
                 memory.new_rows[model] = 0
                 memory.fitted_rows[model] = len(of_model.rewards)
+        return known._replace(memory=memory)
 
     def _fit(self, known: Models, model: int, rows: Rows) -> None:
         """Fits all replicas of a model."""

@@ -1,4 +1,4 @@
-"""The models and rules of the policies with estimators that have ids, of plain values."""
+"""Models and a rule of the policies with estimators that have ids, of plain values."""
 
 from __future__ import annotations
 
@@ -7,24 +7,6 @@ from typing import Any
 
 from bandit_envs.policies.rules import Rule, ThompsonSampling
 from bandit_envs.policies.scikit_learn.estimators import Estimators
-
-
-def estimators(
-    estimator: Any,
-    *,
-    memory_size: int = 10_000,
-    refit_after: float = 0.1,
-    min_rewards: int = 1,
-    prior: float | Sequence[float] = 2.0,
-) -> Estimators:
-    """An estimator of scikit-learn for each action, or one of features of actions."""
-    return Estimators(
-        estimator,
-        memory_size=memory_size,
-        refit_after=refit_after,
-        min_rewards=min_rewards,
-        prior=prior,
-    )
 
 
 def replicated_estimators(

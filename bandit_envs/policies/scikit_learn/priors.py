@@ -30,11 +30,6 @@ class SeenRewards(NamedTuple):
         np.add.at(self.totals, models, rewards)
         np.add.at(self.squares, models, np.square(rewards))
 
-    @property
-    def num_rows(self) -> int:
-        """The number of rewards of all models."""
-        return int(self.counts.sum())
-
 
 class Prior(abc.ABC):
     """A posterior of the mean reward of each model, given the sums of its rewards."""
