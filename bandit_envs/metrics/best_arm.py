@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.bandit_py_environment import is_bandit
+from bandit_envs.base.known_means import KnownMeans
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.metrics.metric import LevelMetric
 from bandit_envs.policies import BestArmPolicy, Policy
@@ -59,21 +60,21 @@ class SimpleRegretMetric(BestArmMetric):
 
     def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
         super().__init__(env, policy, every)
-        if not is_bandit(env):
-            raise NotImplementedError(f"{env.name} does not know its expected rewards")
-        self._bandit = env
+        self._bandit = _require_means(env)
 
     def _levels(self, trajectory: Trajectory) -> Floats:
         recommended = self._policy.recommend(self._env.current_time_step())
-        means = self._bandit.expected_rewards()
-        expected = means[np.arange(len(recommended)), recommended]
-        return np.asarray(self._bandit.optimal_reward() - expected, np.float64)
+        return _simple_regret(self._bandit, recommended)
 
 
-class ErrorMetric(SimpleRegretMetric):
+class ErrorMetric(BestArmMetric):
     """Whether the recommended action is not a best one: 1 for a row where it is not, else 0.
 
     Its mean over rows is the probability of error.
+
+    Args:
+        env: the environment that the trajectories come from. It must know its expected rewards.
+        policy: which recommends actions.
 
     >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
     >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=50, seed=0)
@@ -85,8 +86,13 @@ class ErrorMetric(SimpleRegretMetric):
     (0.0, 0.071)
     """
 
+    def __init__(self, env: PyEnvironment, policy: Policy, every: int | None = None) -> None:
+        super().__init__(env, policy, every)
+        self._bandit = _require_means(env)
+
     def _levels(self, trajectory: Trajectory) -> Floats:
-        return np.where(super()._levels(trajectory) > 0.0, 1.0, 0.0)
+        recommended = self._policy.recommend(self._env.current_time_step())
+        return np.where(_simple_regret(self._bandit, recommended) > 0.0, 1.0, 0.0)
 
 
 class StoppingTimeMetric(BestArmMetric):
@@ -119,3 +125,17 @@ class StoppedMetric(BestArmMetric):
 
     def _levels(self, trajectory: Trajectory) -> NDArray[Any]:
         return 100.0 * self._policy.stopped
+
+
+def _require_means(env: PyEnvironment) -> KnownMeans:
+    """Returns `env`; NotImplementedError if it does not know its expected rewards."""
+    if not is_bandit(env):
+        raise NotImplementedError(f"{env.name} does not know its expected rewards")
+    return env
+
+
+def _simple_regret(env: KnownMeans, recommended: NDArray[np.int32]) -> Floats:
+    """Returns how much less than the best actions those recommended [B] are expected to bring."""
+    means = env.expected_rewards()
+    expected = means[np.arange(len(recommended)), recommended]
+    return np.asarray(env.optimal_reward() - expected, np.float64)

@@ -16,9 +16,9 @@ from bandit_envs.base.checks import check_integer, check_number, check_positive,
 from bandit_envs.base.extras import import_extra
 from bandit_envs.nests import Nest
 from bandit_envs.policies.models.inputs import Inputs, Items, ModelSizes, TrainingRows
+from bandit_envs.policies.models.ring_buffer import RingBuffer
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.parts.named_models import ModelEntry, find_users
-from bandit_envs.policies.ring_buffer import RingBuffer
 
 if typing.TYPE_CHECKING:
     from bandit_envs.adapters.torch.networks import Networks

@@ -21,8 +21,8 @@ from bandit_envs.policies.arms.thompson import (
     BetaThompsonSamplingPolicy,
     DiscountedThompsonSamplingPolicy,
     GaussianThompsonSamplingPolicy,
-    ThompsonSamplingPolicy,
 )
+from bandit_envs.policies.arms.thompson_sampling_policy import ThompsonSamplingPolicy
 from bandit_envs.policies.arms.ucb import MOSSPolicy, UCB1TunedPolicy, UCBPolicy
 
 __all__ = [

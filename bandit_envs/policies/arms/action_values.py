@@ -1,4 +1,4 @@
-"""Estimated values of actions, and the greedy actions of every row."""
+"""Estimated values of actions, and what policies share that choose by them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Indices, Rng
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
+from bandit_envs.policies.arms.index_policy import IndexPolicy
+from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import argmax_random_ties
+from bandit_envs.policies.policy import Actions
+from bandit_envs.trajectories import TimeStep, Trajectory
 
 
 class ActionValues(NamedTuple):
@@ -74,3 +78,33 @@ class ActionValues(NamedTuple):
     def _row_offsets(self, num_rows: int) -> Indices:
         """Returns where the first rows begin in flat tables: [num_rows]."""
         return np.arange(0, num_rows * self.values.shape[1], self.values.shape[1])
+
+
+class ActionValuePolicy(IndexPolicy):
+    """Learns the value of every action, and chooses the action with the largest one.
+
+    A subclass says how it explores: it sets `_epsilon` or overrides `_exploration`.
+    """
+
+    _initial_value = 0.0  # Q of an action before its first reward
+    _step_size: float | None = None  # alpha; None for the sample average
+
+    def _initial(self) -> ActionValues:
+        return ActionValues.initial(self.batch_size, self.num_actions, self._initial_value)
+
+    def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
+        return learned.values
+
+    def _best(
+        self, rng: Rng, learned: ActionValues, time_step: TimeStep, available: Mask | None
+    ) -> Actions:
+        if available is None:
+            return learned.greedy_actions(rng)
+        return super()._best(rng, learned, time_step, available)
+
+    def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
+        learned.add(trajectory.action, trajectory.reward, self._step_size)
+        return learned
+
+    def _describe(self, learned: ActionValues) -> Beliefs:
+        return Beliefs(learned.values, learned.counts)

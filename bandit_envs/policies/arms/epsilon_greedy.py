@@ -6,44 +6,11 @@ import typing
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask, Rng
+from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import MAX_PARAMETER, check_number, check_positive
-from bandit_envs.policies.arms.action_values import ActionValues
-from bandit_envs.policies.arms.index_policy import IndexPolicy
-from bandit_envs.policies.beliefs import Beliefs
+from bandit_envs.policies.arms.action_values import ActionValuePolicy, ActionValues
 from bandit_envs.policies.draws import row_sums
-from bandit_envs.policies.policy import Actions, PolicyOptions
-from bandit_envs.trajectories import TimeStep, Trajectory
-
-
-class ActionValuePolicy(IndexPolicy):
-    """Learns the value of every action, and chooses the action with the largest one.
-
-    A subclass says how it explores: it sets `_epsilon` or overrides `_exploration`.
-    """
-
-    _initial_value = 0.0  # Q of an action before its first reward
-    _step_size: float | None = None  # alpha; None for the sample average
-
-    def _initial(self) -> ActionValues:
-        return ActionValues.initial(self.batch_size, self.num_actions, self._initial_value)
-
-    def _scores(self, learned: ActionValues, time_step: TimeStep) -> Floats:
-        return learned.values
-
-    def _best(
-        self, rng: Rng, learned: ActionValues, time_step: TimeStep, available: Mask | None
-    ) -> Actions:
-        if available is None:
-            return learned.greedy_actions(rng)
-        return super()._best(rng, learned, time_step, available)
-
-    def _learn(self, learned: ActionValues, trajectory: Trajectory) -> ActionValues:
-        learned.add(trajectory.action, trajectory.reward, self._step_size)
-        return learned
-
-    def _describe(self, learned: ActionValues) -> Beliefs:
-        return Beliefs(learned.values, learned.counts)
+from bandit_envs.policies.policy import PolicyOptions
 
 
 class EpsilonGreedyPolicy(ActionValuePolicy):

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import abc
 import typing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_number, check_positive
+from bandit_envs.policies.arms.thompson_sampling_policy import ThompsonSamplingPolicy
 from bandit_envs.policies.beliefs import Beliefs, beta_beliefs, normal_beliefs
 from bandit_envs.policies.beta_counts import BetaCounts, check_prior
-from bandit_envs.policies.draws import argmax_random_ties, draw_normal
-from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
+from bandit_envs.policies.draws import draw_normal
+from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
-
-
-class ThompsonSamplingPolicy(Policy):
-    """Draws a value of every action from its posterior and chooses the largest.
-
-    A subclass implements `_draw_values`, and what it learns of the posteriors.
-    """
-
-    @abc.abstractmethod
-    def _draw_values(self, rng: Rng, learned: Any, time_step: TimeStep) -> Floats:
-        """Returns a draw of the value of every action, available or not: [B, K]."""
-
-    def _select(self, rng: Rng, learned: Any, time_step: TimeStep) -> Actions:
-        available = self._available(time_step.observation)
-        values = self._draw_values(rng, learned, time_step)
-        self._check_table("_draw_values", values)
-        return argmax_random_ties(rng, values, available)
 
 
 class NormalPosteriors(NamedTuple):

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Array, Floats, Indices, Mask
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_integer
-from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.beliefs import Beliefs
-from bandit_envs.policies.policy import PolicyOptions
+from bandit_envs.policies.draws import argmax_random_ties, index_probabilities
+from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 
@@ -88,7 +88,7 @@ class Search(NamedTuple):
     plan: Any  # what a subclass remembers: a nest of arrays [B, ...], or None
 
 
-class BestArmPolicy(IndexPolicy):
+class BestArmPolicy(Policy):
     """Explores to find the best action, recommends one, and says when it stops to explore.
 
     A row that has stopped learns no more, and plays what it recommends. So a batch runs until all
@@ -178,11 +178,21 @@ class BestArmPolicy(IndexPolicy):
     def _describe(self, learned: Search) -> Beliefs:
         return Beliefs(learned.pulls.values, learned.pulls.counts)
 
-    def _scores(self, learned: Search, time_step: TimeStep) -> Floats:
+    def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
+        available = self._available(time_step.observation)
+        return argmax_random_ties(rng, self._scores(learned, available), available)
+
+    def _probabilities(self, learned: Search, time_step: TimeStep) -> Floats:
+        available = self._available(time_step.observation)
+        return index_probabilities(self._scores(learned, available), 0.0, available)
+
+    def _scores(self, learned: Search, available: Mask | None) -> Floats:
+        """Returns the scores of the exploration; of a row that has stopped, 1 for its choice."""
         scores = self._exploration_scores(learned)
+        self._check_table("_exploration_scores", scores)
         rows = np.flatnonzero(learned.stopped)
         if rows.size:
-            recommended = self._recommended(learned, self._available(time_step.observation))
+            recommended = self._recommended(learned, available)
             scores[rows] = 0.0
             scores[rows, recommended[rows]] = 1.0
         return scores

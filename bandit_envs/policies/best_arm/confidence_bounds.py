@@ -2,74 +2,17 @@
 
 from __future__ import annotations
 
-import abc
 import typing
-from typing import NamedTuple
 
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, MIN_STD, check_positive
-from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.best_arm.best_arm_policy import Pulls
+from bandit_envs.policies.best_arm.pair_policy import PairPolicy
 from bandit_envs.policies.best_arm.reward_laws import law_of
 from bandit_envs.policies.best_arm.stopping import StoppingLevel, check_delta
 from bandit_envs.policies.policy import PolicyOptions
-
-
-class Pair(NamedTuple):
-    """The actions that are chosen next, -1 for none; [B] and updated in place."""
-
-    first: Indices  # in this step
-    second: Indices  # in the step after
-
-
-class PairPolicy(BestArmPolicy):
-    """Chooses two actions in turn: the leader, and the other one with the largest upper bound.
-
-    The leader has the largest mean reward. The policy stops when its lower bound is above that
-    upper bound. Bounds are compared after every second step. Actions never chosen come first.
-
-    A subclass implements `_upper_bounds` and `_lower_bounds`.
-    """
-
-    @abc.abstractmethod
-    def _upper_bounds(self, pulls: Pulls) -> Floats:
-        """Returns the upper bounds of the means of n rows: [n, K]."""
-
-    @abc.abstractmethod
-    def _lower_bounds(self, pulls: Pulls, actions: Indices) -> Floats:
-        """Returns the lower bounds of the means of one action [n] in each of n rows: [n]."""
-
-    def _initial_plan(self) -> Pair:
-        return Pair(np.full(self.batch_size, -1), np.full(self.batch_size, -1))
-
-    def _exploration_scores(self, search: Search) -> Floats:
-        scores = -search.pulls.counts
-        rows = np.flatnonzero(search.plan.first >= 0)
-        scores[rows, search.plan.first[rows]] = 1.0
-        return scores
-
-    def _update(self, search: Search, rows: Indices) -> None:
-        plan: Pair = search.plan
-        second = plan.second[rows]
-        plan.first[rows] = second
-        plan.second[rows] = -1
-        chosen = search.pulls.counts[rows].all(axis=1)
-        deciding = rows[(second < 0) & chosen]
-        if deciding.size:
-            self._decide(search, deciding)
-
-    def _decide(self, search: Search, rows: Indices) -> None:
-        """Chooses the next two actions of some rows, or stops."""
-        pulls = search.pulls.take(rows)
-        leaders = pulls.leaders()
-        bounds = self._upper_bounds(pulls)
-        bounds[np.arange(len(rows)), leaders] = -np.inf
-        rivals = bounds.argmax(axis=1)
-        rival_bounds = bounds[np.arange(len(rows)), rivals]
-        search.stopped[rows] = rival_bounds < self._lower_bounds(pulls, leaders)
-        search.plan.first[rows] = leaders
-        search.plan.second[rows] = rivals
 
 
 class LUCBPolicy(PairPolicy):

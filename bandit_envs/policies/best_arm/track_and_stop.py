@@ -10,9 +10,9 @@ import numpy as np
 from bandit_envs.arrays import Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.best_arm.best_arm_policy import Pulls, Search
+from bandit_envs.policies.best_arm.chernoff_policy import ChernoffPolicy
 from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
 from bandit_envs.policies.best_arm.reward_laws import RewardLaw
-from bandit_envs.policies.best_arm.stopping import ChernoffPolicy
 from bandit_envs.policies.draws import argmax_random_ties
 from bandit_envs.policies.policy import Actions, PolicyOptions
 from bandit_envs.trajectories import TimeStep

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask, Rng
-from bandit_envs.policies.ring_buffer import RingBuffer
+from bandit_envs.policies.models.ring_buffer import RingBuffer
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.priors import SeenRewards
 from bandit_envs.policies.scikit_learn.reward_estimator import RewardEstimator, Rows

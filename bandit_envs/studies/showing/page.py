@@ -25,7 +25,7 @@ from bokeh.resources import Resources
 
 from bandit_envs.studies.definition.appearance import plain_text
 from bandit_envs.studies.definition.choice import EnvironmentChoice
-from bandit_envs.studies.definition.shown import SHOWN
+from bandit_envs.studies.definition.shown import SHOWN, ShownQuantity
 from bandit_envs.studies.definition.study import Study
 from bandit_envs.studies.definition.study_file import study_text
 from bandit_envs.studies.plots import COLORS, LINES
@@ -154,24 +154,7 @@ class Curves:
         """Returns a figure of the curves of a panel in an environment."""
         study = self._study
         shown = SHOWN[panel]
-        options: dict[str, Any] = {}
-        if x_range is not None:
-            options["x_range"] = x_range
-        if shown.limits:
-            options["y_range"] = Range1d(*shown.limits)
-        drawn = figure(
-            height=300,
-            sizing_mode="stretch_width",
-            tools="pan,wheel_zoom,box_zoom,reset,save",
-            active_drag="box_zoom",
-            active_scroll=None,  # the wheel moves the page
-            min_border_left=80,
-            x_axis_label="Steps",
-            y_axis_label=shown.axis,
-            x_axis_type="log" if "x" in study.log_axes else "linear",
-            y_axis_type="log" if "y" in study.log_axes and not shown.limits else "linear",
-            **options,
-        )
+        drawn = _empty_figure(study, shown, x_range)
         lines = []
         for pair in pairs:
             place = self._places[str(pair.policy)]
@@ -189,10 +172,6 @@ class Curves:
         values = "@value{0.[000]} (@low{0.[000]} to @high{0.[000]})"
         tips = [("policy", "$name"), ("step", "@step{0,0}"), (shown.axis, values)]
         drawn.add_tools(HoverTool(renderers=lines, tooltips=tips, line_policy="nearest"))
-        drawn.toolbar.autohide = True
-        drawn.toolbar.logo = None
-        if shown.limits:
-            drawn.yaxis.formatter = CustomJSTickFormatter(code="return tick + '%'")
         return drawn
 
     def _style(self, place: int) -> tuple[str, str]:
@@ -200,6 +179,33 @@ class Curves:
         color = self._study.colors.get(str(self._study.policy[place]))
         dash = DASHES[LINES[place // len(COLORS) % len(LINES)]]
         return _to_hex(color or COLORS[place % len(COLORS)]), dash
+
+
+def _empty_figure(study: Study, shown: ShownQuantity, x_range: Any) -> Any:
+    """Returns a figure without curves, whose axes are those of a quantity over steps."""
+    options: dict[str, Any] = {}
+    if x_range is not None:
+        options["x_range"] = x_range
+    if shown.limits:
+        options["y_range"] = Range1d(*shown.limits)
+    drawn = figure(
+        height=300,
+        sizing_mode="stretch_width",
+        tools="pan,wheel_zoom,box_zoom,reset,save",
+        active_drag="box_zoom",
+        active_scroll=None,  # the wheel moves the page
+        min_border_left=80,
+        x_axis_label="Steps",
+        y_axis_label=shown.axis,
+        x_axis_type="log" if "x" in study.log_axes else "linear",
+        y_axis_type="log" if "y" in study.log_axes and not shown.limits else "linear",
+        **options,
+    )
+    drawn.toolbar.autohide = True
+    drawn.toolbar.logo = None
+    if shown.limits:
+        drawn.yaxis.formatter = CustomJSTickFormatter(code="return tick + '%'")
+    return drawn
 
 
 def _to_hex(color: str) -> str:

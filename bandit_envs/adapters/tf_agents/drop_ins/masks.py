@@ -64,16 +64,23 @@ class ActionNotAllowedError(tf.errors.InvalidArgumentError, ValueError):
     """An action is not available in its row, as TF-Agents and this package say it."""
 
 
-class _RandomMaskOfTensorFlow(RandomActionMask):
-    """The wrapper that refuses actions by the class of error that TF-Agents has for it."""
+class _JoinedRandomMask(_JoinedMask):
+    """Refuses actions by the class of error that TF-Agents has for it.
 
-    def _state_owner(self) -> str:
-        return RandomActionMask.__name__
+    Args:
+        env: a bandit.
+        action_probability: the probability that an action is allowed.
+        join: returns the observation.
+    """
+
+    def __init__(self, env: PyEnvironment, action_probability: float, join: JoinFunction) -> None:
+        self._masked = RandomActionMask(env, action_probability)
+        super().__init__(self._masked, join, np.int32)
 
     def _check_action(self, action: Nest) -> Indices:
-        checked = check_indices(action, self._batch_size, self._num_actions)
+        checked = check_indices(action, self._batch_size, self._masked.num_actions)
         try:
-            return check_available(checked, self._mask_now())
+            return check_available(checked, self._masked._mask_now())
         except ValueError as error:
             raise ActionNotAllowedError(None, None, str(error)) from error
 
@@ -97,8 +104,7 @@ class BernoulliActionMaskTFEnvironment(BanditTFPyEnvironment):
         action_probability: float,
     ) -> None:
         env = bandit_of("original_environment", original_environment)
-        masked = _RandomMaskOfTensorFlow(env, action_probability)
-        super().__init__(_JoinedMask(masked, action_constraint_join_fn, np.int32))
+        super().__init__(_JoinedRandomMask(env, action_probability, action_constraint_join_fn))
         self._original_environment = original_environment
 
     @property

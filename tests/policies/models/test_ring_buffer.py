@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandit_envs.policies.ring_buffer import RingBuffer
+from bandit_envs.policies.models.ring_buffer import RingBuffer
 
 C = 4
 

@@ -1,0 +1,117 @@
+"""What policies share that stop by Chernoff's rule."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls, Search
+from bandit_envs.policies.best_arm.reward_laws import RewardLaw, law_of
+from bandit_envs.policies.best_arm.stopping import StoppingLevel
+from bandit_envs.policies.policy import PolicyOptions
+
+
+class ChernoffPolicy(BestArmPolicy):
+    """Stops as soon as the evidence is above a level: Chernoff's rule.
+
+        stop if Z_t > level_t
+        Z_t = min_b  N(a) kl(Q(a), m_b) + N(b) kl(Q(b), m_b)
+
+    Here, a is the action with the largest mean reward Q, and m_b the mean of all rewards of a and
+    b. Z is the logarithm of the likelihood ratio of the means found, and of any with which b is
+    not worse than a.
+
+    A subclass implements `_exploration_scores` or `_select`, and `_follow` if it has a plan.
+
+    Args:
+        delta: the largest probability of error, at most 1.
+        reward_std: the standard deviation of normal rewards; None for rewards from 0 to 1.
+        threshold: level_t. "practical" is ln((ln t + 1) / delta), "chernoff" is the proven one.
+        **options: `num_actions`, `batch_size` and `seed`, as in `Policy`.
+
+    Source: Garivier & Kaufmann, Optimal Best Arm Identification with Fixed Confidence (2016).
+    """
+
+    reward_range = 0.0, 1.0
+
+    def __init__(
+        self,
+        delta: float,
+        reward_std: float | None = None,
+        threshold: str = "practical",
+        **options: typing.Unpack[PolicyOptions],
+    ) -> None:
+        super().__init__(**options)
+        self._law = law_of(reward_std)
+        self._level = StoppingLevel(threshold, delta, self.num_actions)
+        self.reward_range = self._law.reward_range
+
+    def _follow(self, plan: Any, rows: Indices, pulls: Pulls, leaders: Indices) -> None:
+        """Changes the plan after a reward of each of some rows.
+
+        Args:
+            plan: of all rows.
+            rows: those that had not stopped, [n] with n > 0. Nothing else may change.
+            pulls: of these rows.
+            leaders: the action of each of these rows with the largest mean reward, [n].
+        """
+
+    def _update(self, search: Search, rows: Indices) -> None:
+        pulls = search.pulls.take(rows)
+        leaders = pulls.leaders()
+        search.stopped[rows] = is_evident(self._law, pulls, leaders, self._level.after(pulls.steps))
+        self._follow(search.plan, rows, pulls, leaders)
+
+
+def is_evident(law: RewardLaw, pulls: Pulls, leaders: Indices, level: Floats) -> Mask:
+    """Returns whether the evidence that a row's leader is the best is above a level: [n].
+
+    The evidence is that against the action that looks least worse. Most rows already miss the level
+    with the action that has the second largest mean, hence all others are looked at in few rows.
+
+    Args:
+        law: of the rewards.
+        pulls: of n rows.
+        leaders: the actions with the largest mean rewards, [n].
+        level: [n], at least 0.
+    """
+    rows = np.arange(len(leaders))
+    values = pulls.values.copy()
+    values[rows, leaders] = -np.inf
+    second = values.argmax(axis=1)
+    found = law.likelihood_ratio(
+        pulls.counts[rows, leaders],
+        pulls.values[rows, leaders],
+        pulls.counts[rows, second],
+        pulls.values[rows, second],
+    )
+    evident: Mask = found > level
+    likely = np.flatnonzero(evident)
+    if likely.size:
+        evident[likely] = evidence(law, pulls.take(likely), leaders[likely]) > level[likely]
+    return evident
+
+
+def evidence(law: RewardLaw, pulls: Pulls, leaders: Indices) -> Floats:
+    """Returns how surely each row's leader is better than any other action: [n].
+
+    It is the smallest likelihood ratio of the leader and another action, and 0 if an action was
+    never chosen.
+
+    Args:
+        law: of the rewards.
+        pulls: of n rows.
+        leaders: the actions with the largest mean rewards, [n].
+    """
+    rows = np.arange(len(leaders))
+    ratios = law.likelihood_ratio(
+        pulls.counts[rows, leaders][:, np.newaxis],
+        pulls.values[rows, leaders][:, np.newaxis],
+        pulls.counts,
+        pulls.values,
+    )
+    ratios[rows, leaders] = np.inf
+    return np.asarray(np.maximum(ratios.min(axis=1), 0.0))
