@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import as_list
 from bandit_envs.base.extras import import_extra
-from bandit_envs.base.syntax import parse_literal
+from bandit_envs.base.notation import parse_literal
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from bandit_envs.arrays import Array
-from bandit_envs.base.syntax import parse_literal
+from bandit_envs.base.notation import parse_literal
 from bandit_envs.datasets.tables import name_row
 from bandit_envs.logged.columns import BadValueError, parse_number
 from bandit_envs.logged.log import COLUMNS, BanditLog

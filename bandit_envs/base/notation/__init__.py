@@ -1,0 +1,12 @@
+"""What users write, such as `ucb:c=2`, read without running it."""
+
+from bandit_envs.base.notation.choices import parse_choice, parse_toml
+from bandit_envs.base.notation.syntax import parse_expression, parse_literal, parse_module
+
+__all__ = [
+    "parse_choice",
+    "parse_expression",
+    "parse_literal",
+    "parse_module",
+    "parse_toml",
+]
