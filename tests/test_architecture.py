@@ -36,7 +36,7 @@ ROOMS_OF_LIBRARIES = {
     "ray": {"studies.running"},
     "rich": {"cli"},
     "rlberry": {"adapters"},
-    "scipy": {"policies", "studies.results"},
+    "scipy": {"policies.arms", "policies.beliefs", "policies.scikit_learn", "studies.results"},
     "sklearn": {"datasets", "policies.scikit_learn"},
     "skops": {"policies.scikit_learn"},
     "tensorflow": {"adapters.tf_agents"},
