@@ -36,7 +36,8 @@ class KnapsackRegretMetric(LevelMetric):
 
     Source: Badanidiyuru, Kleinberg & Slivkins, Bandits with Knapsacks (2018), section 2.
 
-    >>> from bandit_envs import ConstantPolicy, KnapsackBandit, StepDriver
+    >>> from bandit_envs import ConstantPolicy, StepDriver
+    >>> from bandit_envs.environments import KnapsackBandit
     >>> env = KnapsackBandit([1.0, 0.5], [1.0, 1.0], budget=8, batch_size=2, seed=0)
     >>> policy, metric = ConstantPolicy(1, num_actions=2, batch_size=2), KnapsackRegretMetric(env)
     >>> time_step = StepDriver(env, policy, [metric], num_steps=10).run()

@@ -96,7 +96,7 @@ class RandomNumberPolicy(ContinuousPolicy):
         action_spec: of the environment: one number with a lower and an upper bound.
         **options: `batch_size` and `seed`, as in `Policy`.
 
-    >>> from bandit_envs import ContinuousBandit
+    >>> from bandit_envs.environments import ContinuousBandit
     >>> env = ContinuousBandit(low=1.0, high=3.0, seed=0)
     >>> policy = RandomNumberPolicy(action_spec=env.action_spec(), seed=0)
     >>> policy.density_of(env.reset(), [1.5])
@@ -123,7 +123,7 @@ class GaussianPolicy(ContinuousPolicy):
         action_spec: of the environment: one number with a lower and an upper bound.
         **options: `batch_size` and `seed`, as in `Policy`.
 
-    >>> from bandit_envs import ContinuousBandit
+    >>> from bandit_envs.environments import ContinuousBandit
     >>> env = ContinuousBandit([0.5, 0.25], seed=0)
     >>> policy = GaussianPolicy(
     ...     0.1, [0.5, 0.25], seed=0, **GaussianPolicy.arguments_for(env))

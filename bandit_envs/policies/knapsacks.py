@@ -104,7 +104,8 @@ class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
     Source: Xia, Li, Qin, Yu & Liu, Thompson Sampling for Budgeted Multi-armed Bandits (2015). Here,
     rewards and costs between 0 and 1 count as parts of a success; there, as one by chance.
 
-    >>> from bandit_envs import KnapsackBandit, StepDriver
+    >>> from bandit_envs import StepDriver
+    >>> from bandit_envs.environments import KnapsackBandit
     >>> env = KnapsackBandit([0.9, 0.5], [0.9, 0.1], budget=50, seed=0)
     >>> policy = BudgetedThompsonSamplingPolicy(num_actions=2, seed=1)
     >>> time_step = StepDriver(env, policy, [policy], num_steps=200).run()
@@ -172,7 +173,8 @@ class PrimalDualPolicy(KnapsackPolicy):
     Source: Badanidiyuru, Kleinberg & Slivkins, Bandits with Knapsacks (2018), algorithm
     PrimalDualBwK with one resource and time.
 
-    >>> from bandit_envs import KnapsackBandit, StepDriver
+    >>> from bandit_envs import StepDriver
+    >>> from bandit_envs.environments import KnapsackBandit
     >>> env = KnapsackBandit([0.9, 0.5], [0.9, 0.1], budget=150, rounds=300, seed=0)
     >>> policy = PrimalDualPolicy(seed=1, **PrimalDualPolicy.arguments_for(env))
     >>> time_step = StepDriver(env, policy, [policy], num_steps=300).run()

@@ -12,7 +12,6 @@ from bandit_envs.logged import (
     DirectMethod,
     DoublyRobust,
     DRWithOptimisticShrinkage,
-    EstimateSums,
     InversePropensityScoring,
     RewardInteractionIPS,
     SelfNormalizedDR,
@@ -22,6 +21,7 @@ from bandit_envs.logged import (
     SwitchDR,
     merge_sums,
 )
+from bandit_envs.logged.estimators import EstimateSums
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from tests.logged.logs import drawn
 from tests.statistical import has_probabilities

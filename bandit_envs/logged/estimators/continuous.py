@@ -10,10 +10,9 @@ A small bandwidth leaves few rows; a large one is biased by rewards of actions f
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import operator
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +21,7 @@ from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_positive
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
+from bandit_envs.logged.kernels import epanechnikov
 from bandit_envs.logged.log import MIN_PROPENSITY, BanditLog
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import ContinuousPolicy
@@ -30,29 +30,9 @@ from bandit_envs.trajectories import restart
 ROWS = 1024  # shown to a policy at a time
 
 
-def gaussian_kernel(distance: Floats) -> Floats:
-    """Returns `exp(-u^2 / 2) / sqrt(2 pi)`."""
-    return np.asarray(np.exp(-0.5 * distance**2) / math.sqrt(2.0 * math.pi))
-
-
-def epanechnikov_kernel(distance: Floats) -> Floats:
-    """Returns `0.75 (1 - u^2)` for `|u|` up to 1, and 0 beyond."""
-    return np.asarray(0.75 * np.maximum(1.0 - distance**2, 0.0))
-
-
-def triangular_kernel(distance: Floats) -> Floats:
-    """Returns `1 - |u|` for `|u|` up to 1, and 0 beyond."""
-    return np.maximum(1.0 - np.abs(distance), 0.0)
-
-
-def cosine_kernel(distance: Floats) -> Floats:
-    """Returns `(pi / 4) cos(pi u / 2)` for `|u|` up to 1, and 0 beyond."""
-    is_near = np.abs(distance) <= 1.0
-    return np.where(is_near, 0.25 * math.pi * np.cos(0.5 * math.pi * distance), 0.0)
-
-
+@dataclasses.dataclass(frozen=True)
 class KernelIPS:
-    """Averages rewards of near actions: mean(w r).
+    """Averages rewards of near actions: mean(w r), or self-normalised, sum(w r) / sum(w).
 
     It is biased where rewards are not linear within a bandwidth of the policy's actions; by how
     much grows with the square of the bandwidth. It is too small, for rewards above 0, where actions
@@ -60,7 +40,10 @@ class KernelIPS:
 
     Args:
         bandwidth: above 0, in units of the actions.
-        kernel: a function of distances in bandwidths, which integrates to 1.
+        kernel: a function of distances in bandwidths, which integrates to 1, such as those of
+            `bandit_envs.logged.kernels`.
+        self_normalised: whether it divides by the mean weight. Then it is biased less at the ends
+            of an interval, and a little where logs are short.
 
     Source: Kallus & Zhou, Policy evaluation and optimization with continuous treatments (2018).
 
@@ -73,14 +56,12 @@ class KernelIPS:
     True
     """
 
-    self_normalised: ClassVar[bool] = False
-    """Whether it divides by the mean weight."""
+    bandwidth: float
+    kernel: Callable[[Floats], Floats] = epanechnikov
+    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
 
-    def __init__(
-        self, bandwidth: float, kernel: Callable[[Floats], Floats] = epanechnikov_kernel
-    ) -> None:
-        self._bandwidth = check_positive("bandwidth", bandwidth)
-        self._kernel = kernel
+    def __post_init__(self) -> None:
+        check_positive("bandwidth", self.bandwidth)
 
     def estimate(
         self, reward: ArrayLike, density: ArrayLike, action: ArrayLike, policy_action: ArrayLike
@@ -114,24 +95,11 @@ class KernelIPS:
         check_array("action has", actions, densities.shape)
         targets = as_column("policy_action", policy_action, ndim=1)
         check_array("policy_action has", targets, densities.shape)
-        near = self._kernel((targets - actions) / self._bandwidth)
-        return np.asarray(near / (self._bandwidth * densities))
+        near = self.kernel((targets - actions) / self.bandwidth)
+        return np.asarray(near / (self.bandwidth * densities))
 
 
-class SelfNormalizedKernelIPS(KernelIPS):
-    """Divides by the sum of the weights: sum(w r) / sum(w).
-
-    It is biased as `KernelIPS` is, but less at the ends of an interval; and where logs are short.
-
-    Args:
-        bandwidth, kernel: as for `KernelIPS`.
-
-    Source: as for `KernelIPS`.
-    """
-
-    self_normalised = True
-
-
+@dataclasses.dataclass(frozen=True)
 class KernelDR:
     """Corrects predicted rewards q of the policy's actions: mean(q + w (r - q)).
 
@@ -144,10 +112,11 @@ class KernelDR:
     Source: as for `KernelIPS`.
     """
 
-    def __init__(
-        self, bandwidth: float, kernel: Callable[[Floats], Floats] = epanechnikov_kernel
-    ) -> None:
-        self._weighing = KernelIPS(bandwidth, kernel)
+    bandwidth: float
+    kernel: Callable[[Floats], Floats] = epanechnikov
+
+    def __post_init__(self) -> None:
+        check_positive("bandwidth", self.bandwidth)
 
     def estimate(
         self,
@@ -169,7 +138,7 @@ class KernelDR:
         Warns:
             UserWarning: as `KernelIPS.estimate`.
         """
-        weights = self._weighing.weigh(density, action, policy_action)
+        weights = KernelIPS(self.bandwidth, self.kernel).weigh(density, action, policy_action)
         rewards = _as_rewards("reward", reward, weights.shape)
         predicted = _as_rewards("predicted_rewards", predicted_rewards, weights.shape)
         weighted = check_reward_range("the weighted error", weights * (rewards - predicted))
