@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.memo import Transient
+from bandit_envs.base.state import Transient
 
 _KNOWN: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 

@@ -1,14 +1,20 @@
-"""The rule that makes every run savable: all that changes lives in one attribute, `_state`."""
+"""The rule that makes every run savable: all that changes lives in one attribute, `_state`.
+
+A `Memo` is kept beside it: results that follow from the state, and are no part of it.
+"""
 
 from __future__ import annotations
 
 import abc
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from bandit_envs.nests import Nest, flatten, map_structure
+
+State = TypeVar("State")
+Result = TypeVar("Result")
 
 CONSTANTS = "constants"
 """The size that tells objects with other constants apart."""
@@ -157,3 +163,28 @@ def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> Any:
         if not isinstance(getattr(state, name), expected):
             raise TypeError(f"{name} is {getattr(state, name)!r}; expected a {expected.__name__}")
     return state
+
+
+class Transient:
+    """Holds a value that is not part of the state: copies and pickles of the holder are empty."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+    def __reduce__(self) -> tuple[type[Transient], tuple[()]]:
+        return type(self), ()
+
+
+class Memo(Transient):
+    """Holds the last result of a pure function of a state."""
+
+    __slots__ = ()
+
+    def of(self, state: State, function: Callable[[State], Result]) -> Result:
+        """Returns `function(state)`, computed only if `state` is not the same object as before."""
+        if self.value is None or self.value[0] is not state:
+            self.value = (state, function(state))
+        result: Result = self.value[1]
+        return result

@@ -484,7 +484,7 @@ def test_sums_of_an_estimator_and_of_its_self_normalised_form_do_not_merge(made)
         arguments = (table_log(), POLICY, np.ones((8, 3)))
     plain, ratio = (estimator.terms(*arguments).sums() for estimator in made)
 
-    with pytest.raises(TypeError, match="self_normalised=False.* and .*self_normalised=True"):
+    with pytest.raises(TypeError, match=r"self_normalised=False.* and .*self_normalised=True"):
         plain.merge(ratio)
 
 
