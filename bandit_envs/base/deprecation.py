@@ -36,14 +36,15 @@ def deprecated(instead: str, removed_in: str) -> Callable[[Named], Named]:
     def decorate(named: Named) -> Named:
         target: Any = named
         name = target.__name__
-        called = target.__init__ if inspect.isclass(target) else target
+        is_class = inspect.isclass(named)
+        called = target.__init__ if is_class else target
 
         @functools.wraps(called)
         def warn_and_call(*args: Any, **kwargs: Any) -> Any:
             _warn(name, instead, removed_in, stacklevel=3)
             return called(*args, **kwargs)
 
-        if not inspect.isclass(target):
+        if not is_class:
             return cast("Named", warn_and_call)
         target.__init__ = warn_and_call
         return named

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import NUMBERS, Array
 from bandit_envs.base.checks import as_list
+from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
     errors_that_name,
-    import_extra,
     read_table,
     warn_of_texts_among_numbers,
 )

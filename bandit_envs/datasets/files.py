@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import check_numbers, short_repr
+from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.dataset import Dataset, one_hot
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
     errors_that_name,
-    import_extra,
     scan_cells,
     to_numbers,
     to_texts,

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats, Indices, Mask
 from bandit_envs.base.checks import as_list
+from bandit_envs.base.extras import import_extra
 from bandit_envs.base.syntax import parse_literal
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
     errors_that_name,
-    import_extra,
     name_row,
     read_table,
     to_numbers,

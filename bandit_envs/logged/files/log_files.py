@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write, check_format, load_state, save_state
 from bandit_envs.datasets.folders import (
     TABLE_SUFFIXES,
@@ -20,7 +21,6 @@ from bandit_envs.datasets.folders import (
 )
 from bandit_envs.datasets.tables import (
     errors_that_name,
-    import_extra,
     read_csv,
     read_first_line,
 )
