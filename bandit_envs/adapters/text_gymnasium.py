@@ -19,6 +19,10 @@ from bandit_envs.text.scenarios import BUTTONS, Scenario
 from bandit_envs.trajectories import TimeStep
 from bandit_envs.wrappers.wrapper import require_single_actions
 
+__all__ = [
+    "TextEnv",
+]
+
 CHARACTERS = "".join(sorted(set(string.printable)))
 
 

@@ -19,6 +19,13 @@ import numpy as np
 
 from bandit_envs.nests import Nest, flatten, map_structure
 
+__all__ = [
+    "EncodedModel",
+    "ForeignModel",
+    "SavedState",
+    "Stateful",
+]
+
 State = TypeVar("State")
 Result = TypeVar("Result")
 

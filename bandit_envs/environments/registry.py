@@ -36,6 +36,12 @@ from bandit_envs.environments.slates.positional_bias import positional_bias
 from bandit_envs.environments.slates.ranking import ranking
 from bandit_envs.wrappers import Wrapper
 
+__all__ = [
+    "ENVIRONMENTS",
+    "EnvironmentEntry",
+    "find_environment",
+]
+
 FORMER_IDS = {
     "digits": "classification:data=digits",
     "wine": "classification:data=wine",

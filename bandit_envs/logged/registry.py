@@ -15,6 +15,13 @@ from bandit_envs.logged.learners.learners import (
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
+__all__ = [
+    "ESTIMATORS",
+    "LEARNERS",
+    "EstimatorEntry",
+    "LearnerEntry",
+]
+
 
 @dataclasses.dataclass(frozen=True)
 class EstimatorEntry(Entry):

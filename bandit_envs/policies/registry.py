@@ -23,6 +23,12 @@ from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
 from bandit_envs.policies.slates import SlatePolicy
 from bandit_envs.seeding import Seed
 
+__all__ = [
+    "POLICIES",
+    "ContextualEntry",
+    "PolicyEntry",
+]
+
 
 @dataclasses.dataclass(frozen=True)
 class PolicyEntry(Entry):

@@ -12,6 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.metrics import Statistics
 
+__all__ = [
+    "COLORS",
+    "LINES",
+    "STYLES",
+    "draw_band",
+    "log2_axis",
+    "log_axis",
+    "plot_curves",
+    "tidy",
+    "to_image",
+]
+
 LABEL = 0.35
 """So many inches of a logarithmic axis have room for a label."""
 
