@@ -1,4 +1,7 @@
-"""Bandits as text in Gymnasium's interface: observations are prompts, and actions are answers."""
+"""Bandits as text in Gymnasium's interface: observations are prompts, and actions are answers.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 

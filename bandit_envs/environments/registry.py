@@ -1,4 +1,7 @@
-"""The registry of environments: from here the command, studies, adapters and docs know them."""
+"""The registry of environments: from here the command, studies, adapters and docs know them.
+
+Experimental: these names may change in any minor version.
+"""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Kernels: how much a logged action counts, by its distance from the policy's action.
 
+Experimental: these names may change in any minor version.
+
 A kernel takes distances in bandwidths, and integrates to 1. `KernelIPS` and `KernelDR` take one of
 these, or a function of your own.
 """

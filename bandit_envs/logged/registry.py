@@ -1,4 +1,7 @@
-"""The registry of off-policy estimators and learners, which the command and its help read."""
+"""The registry of off-policy estimators and learners, which the command and its help read.
+
+Experimental: these names may change in any minor version.
+"""
 
 import dataclasses
 from typing import Any

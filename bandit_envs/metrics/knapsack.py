@@ -1,4 +1,7 @@
-"""The regret of policies that spend a budget."""
+"""The regret of policies that spend a budget.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ class Used(NamedTuple):
 
 class KnapsackRegretMetric(LevelMetric):
     """What the best mix of actions earns with the whole budget, less what was earned so far.
+
+    Experimental: it may change in any minor version.
 
         regret = x (budget - spent) + y (rounds - played) + sum of (x c(A) + y - r(A))
 

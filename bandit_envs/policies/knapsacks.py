@@ -1,4 +1,7 @@
-"""Policies that spend a budget: bandits with knapsacks."""
+"""Policies that spend a budget: bandits with knapsacks.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,8 @@ SMALLEST = 1e-12
 
 class KnapsackPolicy(Policy):
     """Chooses the action that earns most for its price, and learns from rewards [B, 2].
+
+    Experimental: it may change in any minor version.
 
     The first number of a row is the reward, from 0 to 1, and the second one the cost, from 0 to
     `max_cost`. `KnapsackBandit` and `OutcomeTableBandit` with costs pay such rewards. If the
@@ -87,6 +92,8 @@ class Posteriors(NamedTuple):
 
 class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
     """Draws the reward and the cost of every action, and chooses the largest ratio.
+
+    Experimental: it may change in any minor version.
 
         prior      r(a), c(a) ~ Beta(prior_successes, prior_failures)
         posterior  by the rewards R, and by the costs C / max_cost, of the actions chosen
@@ -153,6 +160,8 @@ class Spendings(NamedTuple):
 
 class PrimalDualPolicy(KnapsackPolicy):
     """Chooses the largest ratio of reward to price. Costs become dearer if too much is spent.
+
+    Experimental: it may change in any minor version.
 
         A_t = argmax_a u(a) / (w l(a) + (1 - w) rho),    rho = budget / (rounds max_cost)
         w / (1 - w) *= (1 + e)^(l(A_t) - rho),           e = sqrt(ln 2 / (budget / max_cost))

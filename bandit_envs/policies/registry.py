@@ -1,5 +1,7 @@
 """The registry of policies: from here the command, studies and docs know them.
 
+Experimental: these names may change in any minor version.
+
 A policy is one file, one entry here and one test of its rule. A user's own class needs no entry:
 `module:Class` stands wherever an id does, and so does `module:function`: a function that takes an
 environment `env` and a `seed`, and returns a policy.

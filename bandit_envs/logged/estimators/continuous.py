@@ -1,5 +1,7 @@
 """Off-policy estimators for actions that are numbers, such as prices or doses.
 
+Experimental: these names may change in any minor version.
+
 A deterministic policy takes the action t_i where the log has a_i, drawn with the density p_i. A
 kernel k lets rows count whose actions are near the policy's:
 
@@ -33,6 +35,8 @@ ROWS = 1024  # shown to a policy at a time
 @dataclasses.dataclass(frozen=True)
 class KernelIPS:
     """Averages rewards of near actions: mean(w r), or self-normalised, sum(w r) / sum(w).
+
+    Experimental: it may change in any minor version.
 
     It is biased where rewards are not linear within a bandwidth of the policy's actions; by how
     much grows with the square of the bandwidth. It is too small, for rewards above 0, where actions
@@ -103,6 +107,8 @@ class KernelIPS:
 class KernelDR:
     """Corrects predicted rewards q of the policy's actions: mean(q + w (r - q)).
 
+    Experimental: it may change in any minor version.
+
     It is biased as `KernelIPS` is, by what the predictions are wrong about: even good ones are of
     the policy's action, and not of the near one that earned the reward.
 
@@ -148,6 +154,8 @@ class KernelDR:
 
 def actions_of(policy: ContinuousPolicy, log: BanditLog) -> Floats:
     """Returns the actions that a policy, which does not learn, would draw: [n].
+
+    Experimental: it may change in any minor version.
 
     The policy stays as it is, so another call returns the same actions.
 
