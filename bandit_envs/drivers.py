@@ -16,6 +16,11 @@ from bandit_envs.specs import BoundedArraySpec, SlateSpec, is_discrete
 from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
+__all__ = [
+    "Observer",
+    "StepDriver",
+]
+
 Observer = Callable[[Trajectory], Any]
 """Called with the trajectory of every step. A policy is one, and so is a metric."""
 

@@ -9,6 +9,13 @@ import numpy as np
 
 from bandit_envs.arrays import read_only
 
+__all__ = [
+    "Nest",
+    "flatten",
+    "map_structure",
+    "read_only_nest",
+]
+
 Nest = Any
 """A leaf, or a dict, list, tuple or named tuple of nests; of arrays, or of their specs."""
 

@@ -19,6 +19,19 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from bandit_envs.arrays import cast, read_only
 from bandit_envs.nests import Nest, map_structure
 
+__all__ = [
+    "ArraySpec",
+    "BoundedArraySpec",
+    "SlateSpec",
+    "add_outer_dims_nest",
+    "assert_arrays_nest",
+    "check_arrays_nest",
+    "is_continuous",
+    "is_discrete",
+    "sample_spec_nest",
+    "value_range",
+]
+
 SpecType = TypeVar("SpecType", bound="ArraySpec")
 
 

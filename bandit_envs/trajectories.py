@@ -16,6 +16,19 @@ from bandit_envs.arrays import Mask, as_numbers, read_only
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.specs import ArraySpec, BoundedArraySpec
 
+__all__ = [
+    "PolicyInfo",
+    "SlateProbabilities",
+    "StepType",
+    "TimeStep",
+    "Trajectory",
+    "restart",
+    "termination",
+    "time_step_spec",
+    "transition",
+    "truncation",
+]
+
 REWARD_SPEC = ArraySpec((), np.float32, "reward")
 """The default spec of a reward: one float32."""
 

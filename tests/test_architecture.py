@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import enum
 import importlib
 import inspect
 import subprocess
@@ -49,9 +50,11 @@ ROOMS_OF_LIBRARIES = {
 
 PUBLIC = [
     value
-    for value in vars(bandit_envs).values()
-    if inspect.isclass(value) and not inspect.isabstract(value)
+    for package in (bandit_envs, bandit_envs.environments, bandit_envs.policies)
+    for value in vars(package).values()
+    if inspect.isclass(value) and not inspect.isabstract(value) and not issubclass(value, enum.Enum)
 ]
+PUBLIC = list(dict.fromkeys(PUBLIC))
 
 
 def module_name(path):

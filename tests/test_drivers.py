@@ -12,7 +12,6 @@ from bandit_envs import (
     EpsilonGreedyPolicy,
     GaussianThompsonSamplingPolicy,
     KArmedTestbed,
-    LUCBPolicy,
     OptimalActionMetric,
     RandomActionMask,
     RandomPolicy,
@@ -25,6 +24,7 @@ from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.base.state import Stateful
 from bandit_envs.environments import logistic_context
 from bandit_envs.logged import LogRecorder
+from bandit_envs.policies import LUCBPolicy
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import PolicyInfo
 from tests.policies.shared import SharedAverages, Unsaid

@@ -276,7 +276,6 @@ def test_nothing_is_unpickled(tmp_path):
     [
         "[]",
         "{}",
-        '{"format": "bandit_envs state 0", "state": 1}',
         '{"format": "bandit_envs state 3"}',
         '{"format": "bandit_envs state 3", "state": []}',
         '{"format": "bandit_envs state 3", "state": ["array"]}',
@@ -294,6 +293,26 @@ def test_a_sound_file_of_something_else_is_refused(tmp_path, header):
     path = tmp_path / "state.npz"
     np.savez(path, header=np.frombuffer(header.encode(), np.uint8), array_0=np.zeros(1))
     with pytest.raises(ValueError, match="does not hold a state"):
+        load_state(path)
+
+
+@pytest.mark.parametrize(("number", "age"), [(2, "an older"), (4, "a newer")])
+def test_a_state_of_another_version_is_refused_with_the_formats(tmp_path, number, age):
+    path = tmp_path / "state.npz"
+    header = f'{{"format": "bandit_envs state {number}", "state": null}}'
+    np.savez(path, header=np.frombuffer(header.encode(), np.uint8))
+    found = f"{age} version of bandit_envs, in format {number}; this version reads format 3"
+    with pytest.raises(ValueError, match=rf"state\.npz holds a state of {found}"):
+        load_state(path)
+
+
+@pytest.mark.parametrize(
+    "header", ['{"format": "bandit_envs state ²"}', '{"format": 3}', "3", "{}"]
+)
+def test_a_file_that_names_no_format_of_states_is_refused(tmp_path, header):
+    path = tmp_path / "state.npz"
+    np.savez(path, header=np.frombuffer(header.encode(), np.uint8))
+    with pytest.raises(ValueError, match=r"state\.npz does not hold a state"):
         load_state(path)
 
 

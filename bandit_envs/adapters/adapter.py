@@ -22,6 +22,11 @@ from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec, SlateSpec
 from bandit_envs.trajectories import TimeStep
 
+__all__ = [
+    "Adapter",
+    "RowAdapter",
+]
+
 Options: TypeAlias = Mapping[str, object] | None
 """The options of a reset."""
 

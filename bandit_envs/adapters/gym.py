@@ -14,6 +14,12 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed, generator
 
+__all__ = [
+    "GymEnv",
+    "RandomizedEnv",
+    "SlateSpace",
+]
+
 
 class SlateSpace(DistinctItems, gym.spaces.MultiDiscrete):
     """The space of slates, which are distinct items."""

@@ -29,6 +29,16 @@ from bandit_envs.seeding import Seed
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.trajectories import TimeStep
 
+__all__ = [
+    "GymnasiumEnv",
+    "GymnasiumVectorEnv",
+    "KArmedTestbed",
+    "SlateSpace",
+    "make_env",
+    "make_vector_env",
+    "register",
+]
+
 
 class SlateSpace(DistinctItems, gymnasium.spaces.MultiDiscrete):  # type: ignore[misc]
     """The space of slates, which are distinct items."""

@@ -17,6 +17,11 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed
 
+__all__ = [
+    "RlberryEnv",
+    "SlateSpace",
+]
+
 
 class SlateSpace(DistinctItems, rlberry.spaces.MultiDiscrete):
     """The space of slates, which are distinct items."""

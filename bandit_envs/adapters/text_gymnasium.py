@@ -1,4 +1,7 @@
-"""Bandits as text in Gymnasium's interface: observations are prompts, and actions are answers."""
+"""Bandits as text in Gymnasium's interface: observations are prompts, and actions are answers.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,10 @@ from bandit_envs.text.policy import Prompter
 from bandit_envs.text.scenarios import BUTTONS, Scenario
 from bandit_envs.trajectories import TimeStep
 from bandit_envs.wrappers.wrapper import require_single_actions
+
+__all__ = [
+    "TextEnv",
+]
 
 CHARACTERS = "".join(sorted(set(string.printable)))
 

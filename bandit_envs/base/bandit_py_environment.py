@@ -20,10 +20,9 @@ from bandit_envs.base.hook_results import (
     check_state,
 )
 from bandit_envs.base.known_means import KnownMeans, Means, Optimum, TakenAction
-from bandit_envs.base.memo import Memo
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.slates import check_distinct
-from bandit_envs.base.state import check_fields
+from bandit_envs.base.state import Memo, check_fields
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_envs.arrays import Array, read_only
-from bandit_envs.base.memo import Memo
+from bandit_envs.base.state import Memo
 from bandit_envs.nests import Nest, read_only_nest
 
 

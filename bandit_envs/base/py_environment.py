@@ -10,9 +10,8 @@ import numpy as np
 
 from bandit_envs.arrays import read_only
 from bandit_envs.base.checks import check_integer, short_repr
-from bandit_envs.base.constants import digest_of_constants
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.state import CONSTANTS, Stateful, check_fields
+from bandit_envs.base.state import CONSTANTS, Stateful, check_fields, digest_of_constants
 from bandit_envs.nests import Nest, flatten, map_structure, read_only_nest
 from bandit_envs.rendering import Knowledge
 from bandit_envs.seeding import Seed, generator

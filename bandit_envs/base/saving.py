@@ -18,7 +18,12 @@ from numpy.typing import NDArray
 
 from bandit_envs.base.state import EncodedModel, ForeignModel
 
-FORMAT = "bandit_envs state 3"
+KIND = "bandit_envs state"
+"""What a file of a state says first."""
+
+FORMAT = 3
+"""Raised whenever the layout of these files changes."""
+
 BUFFERS = {"MT19937": 624, "PCG64": 0, "PCG64DXSM": 0, "Philox": 4, "SFC64": 0}
 """NumPy's bit generators, and the largest position in the buffer of each."""
 
@@ -52,7 +57,7 @@ def load_state(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any
     The file is arrays and plain values: nothing in it is unpickled, imported, evaluated or called.
     So construct first the object that the state is for: its class says what becomes of models of
     other libraries, and `set_state` refuses all parts of them that it does not know. A file
-    that is damaged, older than this version, or not a saved state raises ValueError; a folder or a
+    that is damaged, of another version, or not a saved state raises ValueError; a folder or a
     pipe raises OSError.
 
     Args:
@@ -76,7 +81,7 @@ def encode_state(state: Any) -> bytes:
         tree = _encode(state, arrays)
     except RecursionError:
         raise TypeError("state is nested too deeply, or holds itself") from None
-    return encode_archive({"format": FORMAT, "state": tree}, dict(arrays.values()))
+    return encode_archive({"format": f"{KIND} {FORMAT}", "state": tree}, dict(arrays.values()))
 
 
 def decode_state(content: bytes, source: str, trusted: Sequence[str] = ()) -> Any:
@@ -88,12 +93,36 @@ def decode_state(content: bytes, source: str, trusted: Sequence[str] = ()) -> An
         trusted: as `load_state` takes it.
     """
     header, arrays = decode_archive(content, source)
+    check_format(source, "a state", _number_of(header), FORMAT)
     try:
-        if header["format"] != FORMAT:
-            raise ValueError(f"its format is {header['format']!r}; expected {FORMAT!r}")
         return _decode(header["state"], arrays, tuple(trusted))
     except Exception as error:  # hostile content can make NumPy raise almost anything
         raise ValueError(f"{source} does not hold a state: {error}") from error
+
+
+def check_format(source: str, what: str, found: object, known: int) -> None:
+    """Raises ValueError if a file has another format than this version of bandit_envs reads.
+
+    Args:
+        source: names the file.
+        what: it holds, such as "a state".
+        found: what it says of its format.
+        known: the number of the format that is read.
+    """
+    if type(found) is not int:
+        raise ValueError(f"{source} does not hold {what}")
+    if found != known:
+        age = "an older" if found < known else "a newer"
+        problem = f"{source} holds {what} of {age} version of bandit_envs, in format {found}"
+        raise ValueError(f"{problem}; this version reads format {known}")
+
+
+def _number_of(header: Any) -> int | None:
+    """Returns the number of the format of a state, or None if a file is of something else."""
+    text = header.get("format") if isinstance(header, dict) else None
+    kind, _, number = text.rpartition(" ") if isinstance(text, str) else ("", "", "")
+    is_state = kind == KIND and number.isascii() and number.isdigit() and len(number) < 10
+    return int(number) if is_state else None
 
 
 def atomic_write(path: Path, content: Iterable[bytes]) -> None:
@@ -217,7 +246,8 @@ def _decode(value: Any, arrays: dict[str, NDArray[Any]], trusted: tuple[str, ...
     named_tuple, fields = _imported(*tag.split(":")), parts[0]
     is_tuple = isinstance(named_tuple, type) and issubclass(named_tuple, tuple)
     if not is_tuple or getattr(named_tuple, "_fields", None) != tuple(fields):
-        raise ValueError(f"{tag} is not a named tuple of {', '.join(fields)}")
+        known = f"{tag} is not a named tuple of {', '.join(fields)}"
+        raise ValueError(f"{known} in this version, or its module is not imported")
     return tuple.__new__(named_tuple, fields.values())
 
 

@@ -1,17 +1,38 @@
-"""The rule that makes every run savable: all that changes lives in one attribute, `_state`."""
+"""The rule that makes every run savable: all that changes lives in one attribute, `_state`.
+
+A digest of the arrays that are constant tells which object a state belongs to. A `Memo` is kept
+beside the state: results that follow from it, and are no part of it.
+"""
 
 from __future__ import annotations
 
 import abc
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import functools
+import hashlib
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from bandit_envs.nests import Nest, flatten, map_structure
 
+__all__ = [
+    "EncodedModel",
+    "ForeignModel",
+    "SavedState",
+    "Stateful",
+]
+
+State = TypeVar("State")
+Result = TypeVar("Result")
+
 CONSTANTS = "constants"
 """The size that tells objects with other constants apart."""
+
+_KNOWN: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 class SavedState(NamedTuple):
@@ -157,3 +178,69 @@ def check_fields(state: Any, kind: type[Any], **types: type[Any]) -> Any:
         if not isinstance(getattr(state, name), expected):
             raise TypeError(f"{name} is {getattr(state, name)!r}; expected a {expected.__name__}")
     return state
+
+
+class Transient:
+    """Holds a value that is not part of the state: copies and pickles of the holder are empty."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+    def __reduce__(self) -> tuple[type[Transient], tuple[()]]:
+        return type(self), ()
+
+
+class Memo(Transient):
+    """Holds the last result of a pure function of a state."""
+
+    __slots__ = ()
+
+    def of(self, state: State, function: Callable[[State], Result]) -> Result:
+        """Returns `function(state)`, computed only if `state` is not the same object as before."""
+        if self.value is None or self.value[0] is not state:
+            self.value = (state, function(state))
+        result: Result = self.value[1]
+        return result
+
+
+def digest_of_constants(instance: Any) -> int:
+    """Returns a number that two objects share if all their arrays, but for the state, are equal.
+
+    These are the arrays among the attributes, and among those of its parts that are of this package
+    or derive from its classes. They are constant after the constructor, so they are read once.
+    """
+    if instance not in _KNOWN:
+        digest = hashlib.blake2b(digest_size=7)
+        for array in _arrays(vars(instance), {id(instance)}):
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        _KNOWN[instance] = int.from_bytes(digest.digest(), "big")
+    return _KNOWN[instance]
+
+
+def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
+    """Yields the arrays in an attribute, each part once."""
+    if isinstance(value, np.ndarray):
+        if value.size and value.dtype.kind in "biufc":
+            yield value
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            if name != "_state":
+                yield from _arrays(part, seen)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _arrays(part, seen)
+    elif isinstance(value, functools.partial):
+        yield from _arrays((value.func, value.args, value.keywords), seen)
+    elif id(value) not in seen and _is_part(value):
+        seen.add(id(value))
+        yield from _arrays(vars(value), seen)
+
+
+def _is_part(value: Any) -> bool:
+    """Returns whether a value is a part of an object: no cache, and nothing with a state."""
+    if isinstance(value, Transient) or not hasattr(value, "__dict__") or hasattr(value, "_state"):
+        return False
+    return any(kind.__module__.startswith("bandit_envs.") for kind in type(value).__mro__)

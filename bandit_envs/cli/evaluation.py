@@ -16,16 +16,11 @@ from bandit_envs.arrays import Floats
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.cli.logs import OpenLog
 from bandit_envs.cli.passes import LogPart
-from bandit_envs.logged import (
-    BanditLog,
-    CrossFittedRidge,
-    Estimate,
-    EstimateSums,
-    Estimator,
-    RewardSums,
-)
+from bandit_envs.logged import BanditLog, Estimator
+from bandit_envs.logged.estimators import Estimate, EstimateSums
 from bandit_envs.logged.estimators.weight_histogram import WeightHistogram
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
+from bandit_envs.logged.reward_models import CrossFittedRidge, RewardSums
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.policies import Policy

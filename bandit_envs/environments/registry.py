@@ -1,4 +1,7 @@
-"""The registry of environments: from here the command, studies, adapters and docs know them."""
+"""The registry of environments: from here the command, studies, adapters and docs know them.
+
+Experimental: these names may change in any minor version.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -35,6 +38,12 @@ from bandit_envs.environments.slates.click_models import CascadeBandit, Position
 from bandit_envs.environments.slates.positional_bias import positional_bias
 from bandit_envs.environments.slates.ranking import ranking
 from bandit_envs.wrappers import Wrapper
+
+__all__ = [
+    "ENVIRONMENTS",
+    "EnvironmentEntry",
+    "find_environment",
+]
 
 FORMER_IDS = {
     "digits": "classification:data=digits",

@@ -13,6 +13,12 @@ from bandit_envs.logged.columns import as_column, check_each
 from bandit_envs.logged.estimators.estimate import Estimate, normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
 
+__all__ = [
+    "CombinedEstimate",
+    "balance_loggers",
+    "combine_estimates",
+]
+
 
 def balance_loggers(logs: Sequence[BanditLog], propensities: Sequence[ArrayLike]) -> BanditLog:
     """Returns one log whose propensities are those of the mixture of its logging policies.

@@ -1,4 +1,7 @@
-"""The registry of off-policy estimators and learners, which the command and its help read."""
+"""The registry of off-policy estimators and learners, which the command and its help read.
+
+Experimental: these names may change in any minor version.
+"""
 
 import dataclasses
 from typing import Any
@@ -14,6 +17,13 @@ from bandit_envs.logged.learners.learners import (
 )
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
+
+__all__ = [
+    "ESTIMATORS",
+    "LEARNERS",
+    "EstimatorEntry",
+    "LearnerEntry",
+]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,6 +22,13 @@ from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory
 
+__all__ = [
+    "MatchedRows",
+    "ReplayEnvironment",
+    "ReplayResult",
+    "evaluate_by_replay",
+]
+
 
 class ReplayState(NamedTuple):
     """Permutations of the log [B, n], a place in them, the events there [B], and which count."""

@@ -49,7 +49,8 @@ class SimpleRegretMetric(BestArmMetric):
 
     Source: Bubeck, Munos & Stoltz, Pure Exploration in Multi-armed Bandits Problems (2009).
 
-    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
+    >>> from bandit_envs.policies import UniformAllocationPolicy
     >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=50, seed=0)
     >>> policy = UniformAllocationPolicy(40, num_actions=2, batch_size=50, seed=1)
     >>> regret = SimpleRegretMetric(env, policy)
@@ -76,7 +77,8 @@ class ErrorMetric(BestArmMetric):
         env: the environment that the trajectories come from. It must know its expected rewards.
         policy: which recommends actions.
 
-    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
+    >>> from bandit_envs.policies import UniformAllocationPolicy
     >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=50, seed=0)
     >>> policy = UniformAllocationPolicy(40, num_actions=2, batch_size=50, seed=1)
     >>> error = ErrorMetric(env, policy)
@@ -98,7 +100,8 @@ class ErrorMetric(BestArmMetric):
 class StoppingTimeMetric(BestArmMetric):
     """The number of steps that a row has taken until it stopped, or until now.
 
-    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
+    >>> from bandit_envs.policies import UniformAllocationPolicy
     >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=3, seed=0)
     >>> policy = UniformAllocationPolicy(40, num_actions=2, batch_size=3, seed=1)
     >>> steps = StoppingTimeMetric(env, policy)
@@ -114,7 +117,8 @@ class StoppingTimeMetric(BestArmMetric):
 class StoppedMetric(BestArmMetric):
     """Percent of rows that have stopped: 0 to 100.
 
-    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
+    >>> from bandit_envs.policies import UniformAllocationPolicy
     >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=3, seed=0)
     >>> policy = UniformAllocationPolicy(2, num_actions=2, batch_size=3, seed=1)
     >>> stopped = StoppedMetric(env, policy)

@@ -145,7 +145,8 @@ class MinimalFractionMetric(ExplorationMetric, LevelMetric):
 
     Source: Krishnamurthy et al., Can large language models explore in-context? (2024).
 
-    >>> from bandit_envs import KArmedTestbed, StepDriver, UniformAllocationPolicy
+    >>> from bandit_envs import KArmedTestbed, StepDriver
+    >>> from bandit_envs.policies import UniformAllocationPolicy
     >>> env = KArmedTestbed(k=2, batch_size=3, seed=0)
     >>> metric = MinimalFractionMetric(env)
     >>> policy = UniformAllocationPolicy(4, num_actions=2, batch_size=3, seed=1)

@@ -1,4 +1,7 @@
-"""The regret of policies that spend a budget."""
+"""The regret of policies that spend a budget.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,8 @@ class Used(NamedTuple):
 class KnapsackRegretMetric(LevelMetric):
     """What the best mix of actions earns with the whole budget, less what was earned so far.
 
+    Experimental: it may change in any minor version.
+
         regret = x (budget - spent) + y (rounds - played) + sum of (x c(A) + y - r(A))
 
     The prices x of a cost and y of a round are the `shadow_prices` of the environment, and r and c
@@ -36,7 +41,8 @@ class KnapsackRegretMetric(LevelMetric):
 
     Source: Badanidiyuru, Kleinberg & Slivkins, Bandits with Knapsacks (2018), section 2.
 
-    >>> from bandit_envs import ConstantPolicy, KnapsackBandit, StepDriver
+    >>> from bandit_envs import ConstantPolicy, StepDriver
+    >>> from bandit_envs.environments import KnapsackBandit
     >>> env = KnapsackBandit([1.0, 0.5], [1.0, 1.0], budget=8, batch_size=2, seed=0)
     >>> policy, metric = ConstantPolicy(1, num_actions=2, batch_size=2), KnapsackRegretMetric(env)
     >>> time_step = StepDriver(env, policy, [metric], num_steps=10).run()

@@ -26,7 +26,6 @@ from bandit_envs.policies.arms import (
 )
 from bandit_envs.policies.best_arm import (
     BestArmPolicy,
-    CharacteristicTime,
     CTrackingPolicy,
     ExploreThenCommitPolicy,
     GOptimalPolicy,
@@ -56,7 +55,6 @@ from bandit_envs.policies.linear import LinearThompsonSamplingPolicy, LinUCBPoli
 from bandit_envs.policies.policy import Policy
 from bandit_envs.policies.random import RandomPolicy
 from bandit_envs.policies.row_by_row import RowByRowPolicy
-from bandit_envs.policies.rules.inverse_gap import inverse_gap_probabilities
 from bandit_envs.policies.slates import (
     CascadeUCBPolicy,
     PBMUCBPolicy,
@@ -74,7 +72,6 @@ __all__ = [
     "BudgetedThompsonSamplingPolicy",
     "CTrackingPolicy",
     "CascadeUCBPolicy",
-    "CharacteristicTime",
     "ConstantPolicy",
     "ContextualPolicy",
     "ContinuousPolicy",
@@ -124,5 +121,4 @@ __all__ = [
     "UniformAllocationPolicy",
     "argmax_random_ties",
     "characteristic_time",
-    "inverse_gap_probabilities",
 ]

@@ -1,4 +1,7 @@
-"""Policies whose actions are numbers within an interval; they know the densities of these."""
+"""Policies whose actions are numbers within an interval; they know the densities of these.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,8 @@ from bandit_envs.trajectories import PolicyInfo, TimeStep
 
 class ContinuousPolicy(Policy):
     """Chooses a number within an interval for every row.
+
+    Experimental: it may change in any minor version.
 
     Actions are [B], float32, and have densities in place of probabilities; the `log_probability`
     that `info_of` tells is the logarithm of the density. A subclass implements `_draw`,
@@ -90,13 +95,15 @@ class ContinuousPolicy(Policy):
 class RandomNumberPolicy(ContinuousPolicy):
     """Chooses numbers uniformly at random.
 
+    Experimental: it may change in any minor version.
+
         p(a) = 1 / (high - low)
 
     Args:
         action_spec: of the environment: one number with a lower and an upper bound.
         **options: `batch_size` and `seed`, as in `Policy`.
 
-    >>> from bandit_envs import ContinuousBandit
+    >>> from bandit_envs.environments import ContinuousBandit
     >>> env = ContinuousBandit(low=1.0, high=3.0, seed=0)
     >>> policy = RandomNumberPolicy(action_spec=env.action_spec(), seed=0)
     >>> policy.density_of(env.reset(), [1.5])
@@ -113,6 +120,8 @@ class RandomNumberPolicy(ContinuousPolicy):
 class GaussianPolicy(ContinuousPolicy):
     """Chooses numbers from a normal distribution around a linear function of the context.
 
+    Experimental: it may change in any minor version.
+
         a ~ N(m(x), std^2), given low <= a <= high,    m(x) = b + w . x, cut off at low and high
 
     Args:
@@ -123,7 +132,7 @@ class GaussianPolicy(ContinuousPolicy):
         action_spec: of the environment: one number with a lower and an upper bound.
         **options: `batch_size` and `seed`, as in `Policy`.
 
-    >>> from bandit_envs import ContinuousBandit
+    >>> from bandit_envs.environments import ContinuousBandit
     >>> env = ContinuousBandit([0.5, 0.25], seed=0)
     >>> policy = GaussianPolicy(
     ...     0.1, [0.5, 0.25], seed=0, **GaussianPolicy.arguments_for(env))

@@ -1,4 +1,7 @@
-"""Policies that spend a budget: bandits with knapsacks."""
+"""Policies that spend a budget: bandits with knapsacks.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,8 @@ SMALLEST = 1e-12
 
 class KnapsackPolicy(Policy):
     """Chooses the action that earns most for its price, and learns from rewards [B, 2].
+
+    Experimental: it may change in any minor version.
 
     The first number of a row is the reward, from 0 to 1, and the second one the cost, from 0 to
     `max_cost`. `KnapsackBandit` and `OutcomeTableBandit` with costs pay such rewards. If the
@@ -88,6 +93,8 @@ class Posteriors(NamedTuple):
 class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
     """Draws the reward and the cost of every action, and chooses the largest ratio.
 
+    Experimental: it may change in any minor version.
+
         prior      r(a), c(a) ~ Beta(prior_successes, prior_failures)
         posterior  by the rewards R, and by the costs C / max_cost, of the actions chosen
         A_t = argmax_a r(a) / c(a),    both drawn from their posteriors
@@ -104,7 +111,8 @@ class BudgetedThompsonSamplingPolicy(KnapsackPolicy):
     Source: Xia, Li, Qin, Yu & Liu, Thompson Sampling for Budgeted Multi-armed Bandits (2015). Here,
     rewards and costs between 0 and 1 count as parts of a success; there, as one by chance.
 
-    >>> from bandit_envs import KnapsackBandit, StepDriver
+    >>> from bandit_envs import StepDriver
+    >>> from bandit_envs.environments import KnapsackBandit
     >>> env = KnapsackBandit([0.9, 0.5], [0.9, 0.1], budget=50, seed=0)
     >>> policy = BudgetedThompsonSamplingPolicy(num_actions=2, seed=1)
     >>> time_step = StepDriver(env, policy, [policy], num_steps=200).run()
@@ -153,6 +161,8 @@ class Spendings(NamedTuple):
 class PrimalDualPolicy(KnapsackPolicy):
     """Chooses the largest ratio of reward to price. Costs become dearer if too much is spent.
 
+    Experimental: it may change in any minor version.
+
         A_t = argmax_a u(a) / (w l(a) + (1 - w) rho),    rho = budget / (rounds max_cost)
         w / (1 - w) *= (1 + e)^(l(A_t) - rho),           e = sqrt(ln 2 / (budget / max_cost))
 
@@ -172,7 +182,8 @@ class PrimalDualPolicy(KnapsackPolicy):
     Source: Badanidiyuru, Kleinberg & Slivkins, Bandits with Knapsacks (2018), algorithm
     PrimalDualBwK with one resource and time.
 
-    >>> from bandit_envs import KnapsackBandit, StepDriver
+    >>> from bandit_envs import StepDriver
+    >>> from bandit_envs.environments import KnapsackBandit
     >>> env = KnapsackBandit([0.9, 0.5], [0.9, 0.1], budget=150, rounds=300, seed=0)
     >>> policy = PrimalDualPolicy(seed=1, **PrimalDualPolicy.arguments_for(env))
     >>> time_step = StepDriver(env, policy, [policy], num_steps=300).run()

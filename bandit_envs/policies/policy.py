@@ -19,8 +19,7 @@ from bandit_envs.base.checks import (
     short_repr,
 )
 from bandit_envs.base.made_with import made_with
-from bandit_envs.base.memo import Memo
-from bandit_envs.base.state import Stateful, decode_models
+from bandit_envs.base.state import Memo, Stateful, decode_models
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums

@@ -1,5 +1,7 @@
 """The registry of policies: from here the command, studies and docs know them.
 
+Experimental: these names may change in any minor version.
+
 A policy is one file, one entry here and one test of its rule. A user's own class needs no entry:
 `module:Class` stands wherever an id does, and so does `module:function`: a function that takes an
 environment `env` and a `seed`, and returns a policy.
@@ -22,6 +24,12 @@ from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.rules import FirstPulls, Rule, ThompsonSampling
 from bandit_envs.policies.slates import SlatePolicy
 from bandit_envs.seeding import Seed
+
+__all__ = [
+    "POLICIES",
+    "ContextualEntry",
+    "PolicyEntry",
+]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """What `render` shows of one row of a bandit: its arms, as an image, in a window or as text.
 
+Experimental: these names may change in any minor version.
+
 `Knowledge` is what a policy knows of them, and is shown beside them.
 """
 

@@ -1,5 +1,7 @@
 """Studies: many runs of policies in environments, their results on disk, tables and figures.
 
+Experimental: these names may change in any minor version.
+
 `Study` says what is run, `run` runs it, and `load` returns what has finished: a `LoadedStudy` has
 tables, differences between policies, and figures. The command `bandit-envs` uses the same.
 

@@ -25,7 +25,7 @@ class BestArmContract(PolicyContract):
 
     They are about what a policy recommends, and what its rows do once they have stopped.
 
-    >>> from bandit_envs import LUCBPolicy
+    >>> from bandit_envs.policies import LUCBPolicy
     >>> class TestLUCB(BestArmContract):
     ...     def make_policy(self, env, seed):
     ...         return LUCBPolicy(0.1, num_actions=4, batch_size=env.batch_size, seed=seed)

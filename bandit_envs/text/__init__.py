@@ -1,4 +1,7 @@
-"""Bandits as text, for agents that read prompts and answer them."""
+"""Bandits as text, for agents that read prompts and answer them.
+
+Experimental: these names may change in any minor version.
+"""
 
 from bandit_envs.text.answers import (
     ANSWER_ONLY,

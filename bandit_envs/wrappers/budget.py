@@ -1,4 +1,7 @@
-"""A wrapper that ends an episode when a budget is spent."""
+"""A wrapper that ends an episode when a budget is spent.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from bandit_envs.wrappers.wrapper import Wrapper, with_entries
 
 class Budget(Wrapper):
     """Ends an episode when its rows have spent a budget, together: bandits with knapsacks.
+
+    Experimental: it may change in any minor version.
 
         sum of costs of all rows and steps so far >= budget    ends the episode
 

@@ -6,15 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    BestArmPolicy,
-    CascadeUCBPolicy,
-    LinUCBPolicy,
-    RandomPolicy,
-    StepDriver,
-)
+from bandit_envs import CascadeUCBPolicy, LinUCBPolicy, RandomPolicy, StepDriver
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.policies import KnapsackPolicy
+from bandit_envs.policies import BestArmPolicy, KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import ArraySpec
 from bandit_envs.trajectories import Trajectory, restart, termination

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from bandit_envs import ContinuousBandit, RandomNumberPolicy, RegretMetric, StepDriver
+from bandit_envs import RegretMetric, StepDriver
+from bandit_envs.environments import ContinuousBandit
+from bandit_envs.policies import RandomNumberPolicy
 from bandit_envs.testing import EnvironmentContract
 
 B = 5000

@@ -5,15 +5,10 @@ import inspect
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    RandomNumberPolicy,
-    RandomPolicy,
-    RandomSlatePolicy,
-    StepDriver,
-    environments,
-)
+from bandit_envs import RandomPolicy, RandomSlatePolicy, StepDriver, environments
 from bandit_envs.environments.registry import ENVIRONMENTS, find_environment
 from bandit_envs.nests import flatten
+from bandit_envs.policies import RandomNumberPolicy
 from bandit_envs.specs import SlateSpec, is_continuous
 
 entries = pytest.mark.parametrize("entry", ENVIRONMENTS.values(), ids=ENVIRONMENTS)

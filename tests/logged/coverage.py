@@ -17,9 +17,9 @@ from bandit_envs.logged import (
     InversePropensityScoring,
     IPSConfidenceSequence,
     RewardRegression,
-    RewardSums,
     SelfNormalizedIPS,
 )
+from bandit_envs.logged.reward_models import RewardSums
 
 ROWS = 1000
 PILOT_ROWS = 300  # of another log, from which the sequence of DR has its predictions

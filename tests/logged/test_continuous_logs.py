@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bandit_envs import ContinuousBandit, GaussianPolicy, RandomNumberPolicy, StepDriver
+from bandit_envs import StepDriver
+from bandit_envs.environments import ContinuousBandit
 from bandit_envs.logged import (
     BanditLog,
     DirectMethodLearner,
@@ -12,13 +13,13 @@ from bandit_envs.logged import (
     KernelIPS,
     LogRecorder,
     RewardRegression,
-    SelfNormalizedKernelIPS,
     actions_of,
     concatenate,
     read_log,
     scan_log,
     write_log,
 )
+from bandit_envs.policies import GaussianPolicy, RandomNumberPolicy
 from bandit_envs.trajectories import restart
 
 B = 200
@@ -46,7 +47,7 @@ def test_kernel_estimators_find_the_value_of_another_policy_from_a_log(logger, a
     columns = (log.reward, log.propensity, log.action, action)
     estimates = [
         KernelIPS(0.1).estimate(*columns),
-        SelfNormalizedKernelIPS(0.1).estimate(*columns),
+        KernelIPS(0.1, self_normalised=True).estimate(*columns),
         KernelDR(0.1).estimate(*columns, values),
     ]
     for estimate in estimates:

@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from bandit_envs import load_state, save_state
 from bandit_envs.datasets import load_open_bandit, read_dataset
 from bandit_envs.logged import (
     BanditLog,
     InversePropensityScoring,
     RewardRegression,
     concatenate,
+    from_frame,
     from_obp,
     read_dsjson,
     read_log,
+    scan_log,
+    to_frame,
     to_obp,
     write_dsjson,
     write_log,
@@ -292,6 +296,71 @@ def with_layout(folder, **changes):
     layout = {**layout, "arrays": arrays, **changes}
     path.write_text(f"# {json.dumps(layout)}\n{table}", "utf-8")
     return path
+
+
+NEWER = "a log of a newer version of bandit_envs, in format 2; this version reads format 1"
+
+
+def read_newer_csv(folder):
+    read_log(with_layout(folder, format=2))
+
+
+def scan_newer_csv(folder):
+    list(scan_log(with_layout(folder, format=2)))
+
+
+def read_newer_parquet(folder):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = folder / "log.parquet"
+    write_log(path, small_log())
+    table = parquet.read_table(path)
+    layout = json.loads(table.schema.metadata[b"bandit_envs.log"])
+    metadata = {"bandit_envs.log": json.dumps({**layout, "format": 2})}
+    parquet.write_table(table.replace_schema_metadata(metadata), path)
+    read_log(path)
+
+
+def read_newer_archive(folder):
+    path = folder / "log.npz"
+    write_log(path, small_log())
+    content = load_state(path)
+    content["bandit_envs.log"]["format"] = 2
+    save_state(path, content)
+    read_log(path)
+
+
+def take_newer_frame(_):
+    pytest.importorskip("pandas")
+    frame = to_frame(small_log())
+    frame.attrs["bandit_envs.log"]["format"] = 2
+    from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [read_newer_csv, scan_newer_csv, read_newer_parquet, read_newer_archive, take_newer_frame],
+)
+def test_a_log_of_a_newer_version_is_refused_with_the_formats(read, tmp_path):
+    with pytest.raises(ValueError, match=NEWER):
+        read(tmp_path)
+
+
+def test_a_table_without_a_format_is_read_as_version_0_2_wrote_it(tmp_path):
+    path = with_layout(tmp_path)
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('"format": 1, ', "", 1), "utf-8")
+    assert path.read_text("utf-8") != text
+    assert read_log(path) == small_log()
+
+
+def test_an_archive_with_a_column_that_logs_do_not_have_is_refused(tmp_path):
+    path = tmp_path / "log.npz"
+    write_log(path, small_log())
+    content = load_state(path)
+    content["bandit_envs.log"]["colour"] = np.zeros(3)
+    save_state(path, content)
+    with pytest.raises(ValueError, match=r"log\.npz.*a column 'colour', which logs do not have"):
+        read_log(path)
 
 
 def test_a_type_of_parquet_that_holds_a_pickle_is_not_unpickled(tmp_path):

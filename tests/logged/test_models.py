@@ -14,9 +14,9 @@ from bandit_envs.logged import (
     DoublyRobust,
     InversePropensityScoring,
     RewardRegression,
-    RewardSums,
     RidgeRegression,
 )
+from bandit_envs.logged.reward_models import RewardSums
 from bandit_envs.logged.reward_models.reward_sums import folds_of
 from tests.logged.logs import PROBABILITIES, drawn, small_log
 from tests.statistical import has_probabilities

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bandit_envs import logged
-from bandit_envs.logged import BanditLog, SlateProbabilities
+from bandit_envs.logged import BanditLog, SlateProbabilities, kernels
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the effective sample size"),
@@ -101,7 +101,7 @@ class TestEmbeddings:
         ("dimensions", "value"), [([0, 1], 0.377664316), ([0], 0.384943806), ([1], 0.350180503)]
     )
     def test_known_distributions_of_embeddings_give_the_exact_weights(self, dimensions, value):
-        likelihoods = logged.likelihoods_of_embeddings(
+        likelihoods = logged.MarginalizedIPS.likelihoods_of_embeddings(
             EMBEDDING[:, dimensions], np.array(CATEGORIES)[:, :, dimensions]
         )
 
@@ -113,12 +113,12 @@ class TestEmbeddings:
         ("estimator", "exact", "estimated"),
         [
             (logged.MarginalizedIPS(), 0.377664316, 0.604007749),
-            (logged.SelfNormalizedMarginalizedIPS(), 0.336134672, 0.363373972),
+            (logged.MarginalizedIPS(self_normalised=True), 0.336134672, 0.363373972),
         ],
     )
     def test_values_are_those_of_the_formula(self, estimator, exact, estimated):
-        by_law = logged.likelihoods_of_embeddings(EMBEDDING, CATEGORIES)
-        by_model = logged.likelihoods_by_posterior(table_log(), POSTERIOR)
+        by_law = logged.MarginalizedIPS.likelihoods_of_embeddings(EMBEDDING, CATEGORIES)
+        by_model = logged.MarginalizedIPS.likelihoods_by_posterior(table_log(), POSTERIOR)
 
         assert estimator.estimate(table_log(), POLICY, by_law).value == pytest.approx(
             exact, abs=1e-9
@@ -131,10 +131,10 @@ class TestEmbeddings:
         linear_model = pytest.importorskip("sklearn.linear_model")
         log = dataclasses.replace(table_log(), observation=CONTEXT, embedding=EMBEDDING)
         posterior = logged.ActionPosterior(linear_model.LogisticRegression()).predict(log)
-        likelihoods = logged.likelihoods_by_posterior(log, posterior)
+        likelihoods = logged.MarginalizedIPS.likelihoods_by_posterior(log, posterior)
 
         plain = logged.MarginalizedIPS().estimate(log, POLICY, likelihoods)
-        ratio = logged.SelfNormalizedMarginalizedIPS().estimate(log, POLICY, likelihoods)
+        ratio = logged.MarginalizedIPS(self_normalised=True).estimate(log, POLICY, likelihoods)
 
         assert plain.value == pytest.approx(0.638891184, abs=1e-6)
         assert ratio.value == pytest.approx(0.390489484, abs=1e-6)
@@ -158,7 +158,7 @@ class TestEmbeddings:
     def test_counts_find_the_likelihoods_of_embeddings(self):
         log = dataclasses.replace(table_log(), embedding=EMBEDDING)
 
-        likelihoods = logged.likelihoods_by_counts(log)
+        likelihoods = logged.MarginalizedIPS.likelihoods_by_counts(log)
 
         kinds = [tuple(row) for row in EMBEDDING.tolist()]
         expected = np.zeros((8, 3))
@@ -181,16 +181,16 @@ class TestEmbeddings:
             embedding=law.argmax(axis=1)[action],
         )
 
-        likelihoods = logged.likelihoods_by_counts(log)
+        likelihoods = logged.MarginalizedIPS.likelihoods_by_counts(log)
 
         np.testing.assert_array_equal(
-            likelihoods, logged.likelihoods_of_embeddings(log.embedding, law)
+            likelihoods, logged.MarginalizedIPS.likelihoods_of_embeddings(log.embedding, law)
         )
 
     def test_the_exact_posterior_gives_the_exact_weights(self):
-        by_law = logged.likelihoods_of_embeddings(EMBEDDING, CATEGORIES)
+        by_law = logged.MarginalizedIPS.likelihoods_of_embeddings(EMBEDDING, CATEGORIES)
         joint = LOGGER * by_law
-        by_model = logged.likelihoods_by_posterior(
+        by_model = logged.MarginalizedIPS.likelihoods_by_posterior(
             table_log(), joint / joint.sum(axis=1, keepdims=True)
         )
         estimator = logged.MarginalizedIPS()
@@ -253,10 +253,10 @@ class TestSeveralLoggers:
 
 
 KERNELS = [
-    (logged.gaussian_kernel, (0.524439094, 0.346552830, 0.354669183)),
-    (logged.epanechnikov_kernel, (0.528308402, 0.372830270, 0.419940097)),
-    (logged.triangular_kernel, (0.421958177, 0.365097823, 0.443047586)),
-    (logged.cosine_kernel, (0.493357712, 0.370548909, 0.427457389)),
+    (kernels.gaussian, (0.524439094, 0.346552830, 0.354669183)),
+    (kernels.epanechnikov, (0.528308402, 0.372830270, 0.419940097)),
+    (kernels.triangular, (0.421958177, 0.365097823, 0.443047586)),
+    (kernels.cosine, (0.493357712, 0.370548909, 0.427457389)),
 ]
 DOSES = {
     "reward": REWARD,
@@ -273,7 +273,7 @@ class TestContinuousActions:
 
         found = (
             logged.KernelIPS(0.8, kernel).estimate(**DOSES).value,
-            logged.SelfNormalizedKernelIPS(0.8, kernel).estimate(**DOSES).value,
+            logged.KernelIPS(0.8, kernel, self_normalised=True).estimate(**DOSES).value,
             logged.KernelDR(0.8, kernel).estimate(**DOSES, predicted_rewards=predicted).value,
         )
 
@@ -321,13 +321,13 @@ class TestSlates:
         ("estimator", "value"),
         [
             (logged.SlateStandardIPS(), 2.203163424),
-            (logged.SelfNormalizedSlateStandardIPS(), 1.615987787),
+            (logged.SlateStandardIPS(self_normalised=True), 1.615987787),
             (logged.SlateIndependentIPS(), 1.784041438),
-            (logged.SelfNormalizedSlateIndependentIPS(), 1.484437781),
+            (logged.SlateIndependentIPS(self_normalised=True), 1.484437781),
             (logged.RewardInteractionIPS(), 1.677652793),
-            (logged.SelfNormalizedRewardInteractionIPS(), 1.483636527),
+            (logged.RewardInteractionIPS(self_normalised=True), 1.483636527),
         ],
-        ids=lambda value: type(value).__name__,
+        ids=str,
     )
     def test_values_are_those_of_the_formula(self, estimator, value):
         assert estimator.estimate(*SLATES).value == pytest.approx(value, abs=1e-9)
@@ -345,11 +345,11 @@ class TestSlates:
     @pytest.mark.parametrize(
         "estimator",
         [
-            logged.SelfNormalizedSlateStandardIPS(),
-            logged.SelfNormalizedSlateIndependentIPS(),
-            logged.SelfNormalizedRewardInteractionIPS(),
+            logged.SlateStandardIPS(self_normalised=True),
+            logged.SlateIndependentIPS(self_normalised=True),
+            logged.RewardInteractionIPS(self_normalised=True),
         ],
-        ids=lambda value: type(value).__name__,
+        ids=str,
     )
     def test_parts_of_a_log_merge_to_the_whole(self, estimator):
         whole = estimator.terms(*SLATES)
@@ -448,7 +448,7 @@ def marginalized_ips(likelihoods):
         (lambda: marginalized_ips(np.zeros((8, 3))), "likelihood of the logging policy is 0.0"),
         (lambda: marginalized_ips(np.ones((8, 2))), "likelihoods has shape"),
         (
-            lambda: logged.likelihoods_of_embeddings([[2, 0]], CATEGORIES),
+            lambda: logged.MarginalizedIPS.likelihoods_of_embeddings([[2, 0]], CATEGORIES),
             "embedding is 2 in row 0; expected 0 to 1",
         ),
         (
@@ -468,3 +468,30 @@ def test_a_log_without_the_logging_policys_probabilities_has_no_marginal_weights
 
     with pytest.raises(ValueError, match="log has no action_probabilities"):
         logged.MarginalizedIPS().estimate(log, POLICY, np.ones((8, 3)))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        (logged.SlateStandardIPS(), logged.SlateStandardIPS(self_normalised=True)),
+        (logged.MarginalizedIPS(), logged.MarginalizedIPS(self_normalised=True)),
+    ],
+    ids=str,
+)
+def test_sums_of_an_estimator_and_of_its_self_normalised_form_do_not_merge(made):
+    arguments = SLATES
+    if isinstance(made[0], logged.MarginalizedIPS):
+        arguments = (table_log(), POLICY, np.ones((8, 3)))
+    plain, ratio = (estimator.terms(*arguments).sums() for estimator in made)
+
+    with pytest.raises(TypeError, match=r"self_normalised=False.* and .*self_normalised=True"):
+        plain.merge(ratio)
+
+
+def test_estimators_say_how_they_were_made_and_equal_those_made_alike():
+    assert logged.KernelIPS(0.5, self_normalised=True) == logged.KernelIPS(
+        0.5, kernels.epanechnikov, self_normalised=True
+    )
+    assert repr(logged.SlateStandardIPS(self_normalised=True)) == (
+        "SlateStandardIPS(self_normalised=True)"
+    )

@@ -243,7 +243,9 @@ BAD = [
     ({"sizes": {"num_actions": 3}}, "of the sizes"),
     ({"learned": np.zeros(3, np.uint8)}, "is damaged"),
     ({"rows_learned": -1}, "fewer than 0 rows"),
-    ({"kind": "linear_greedy"}, "a policy of an older version, linear_greedy; learn it anew"),
+    ({"format": None}, "does not hold a learned policy"),
+    ({"format": 0}, "of an older version of bandit_envs, in format 0; this version reads format 1"),
+    ({"format": 2}, "of a newer version of bandit_envs, in format 2; this version reads format 1"),
 ]
 
 

@@ -11,7 +11,8 @@ from bandit_envs import (
     StepDriver,
     UCBPolicy,
 )
-from bandit_envs.logged import BanditLog, MatchedRows, ReplayEnvironment, evaluate_by_replay
+from bandit_envs.logged import BanditLog, ReplayEnvironment, evaluate_by_replay
+from bandit_envs.logged.replay import MatchedRows
 from bandit_envs.testing import EnvironmentContract
 from tests.logged.logs import drawn, small_log
 

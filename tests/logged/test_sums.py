@@ -12,7 +12,6 @@ from bandit_envs.logged import (
     DirectMethod,
     DoublyRobust,
     DRWithOptimisticShrinkage,
-    EstimateSums,
     InversePropensityScoring,
     RewardInteractionIPS,
     SelfNormalizedDR,
@@ -22,6 +21,7 @@ from bandit_envs.logged import (
     SwitchDR,
     merge_sums,
 )
+from bandit_envs.logged.estimators import EstimateSums
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from tests.logged.logs import drawn
 from tests.statistical import has_probabilities
@@ -154,7 +154,7 @@ def test_sums_of_slates_by_two_estimators_do_not_merge():
     given = SlateProbabilities(slot=table, prefix=table)
     kinds = (SlateIndependentIPS(), RewardInteractionIPS())
     sums = [kind.terms(table, given, given).sums() for kind in kinds]
-    with pytest.raises(TypeError, match="of SlateIndependentIPS and RewardInteractionIPS"):
+    with pytest.raises(TypeError, match=r"of SlateIndependentIPS\(.* and RewardInteractionIPS\("):
         sums[0].merge(sums[1])
 
 

@@ -3,17 +3,15 @@
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    BernoulliPyEnvironment,
+from bandit_envs import BernoulliPyEnvironment, StepDriver, UCBPolicy
+from bandit_envs.metrics import (
     ErrorMetric,
     SimpleRegretMetric,
     Statistics,
-    StepDriver,
     StoppedMetric,
     StoppingTimeMetric,
-    UCBPolicy,
-    UniformAllocationPolicy,
 )
+from bandit_envs.policies import UniformAllocationPolicy
 
 MEANS = np.array([0.3, 0.5, 0.6])
 B = 40

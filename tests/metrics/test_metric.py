@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bandit_envs import AverageRewardMetric, MetricResult, Statistics
+from bandit_envs import AverageRewardMetric
 from bandit_envs.base.saving import encode_state
-from bandit_envs.metrics import Metric, compare, kept_steps
+from bandit_envs.metrics import Metric, MetricResult, Statistics, compare, kept_steps
 from bandit_envs.metrics.statistics import is_kept
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from bandit_envs import BernoulliPyEnvironment, ContinuousPolicy, KnapsackBandit
+from bandit_envs import BernoulliPyEnvironment
+from bandit_envs.environments import KnapsackBandit
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.policies import KnapsackPolicy
+from bandit_envs.policies import ContinuousPolicy, KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
 
 TREE = "DecisionTreeClassifier(max_depth=1)"

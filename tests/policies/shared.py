@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from bandit_envs import ContinuousPolicy, Policy
+from bandit_envs import Policy
+from bandit_envs.policies import ContinuousPolicy
 from bandit_envs.policies.beliefs import Beliefs
 
 

@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    BernoulliPyEnvironment,
-    StepDriver,
-    SuccessiveEliminationPolicy,
-    UCBPolicy,
-    UniformAllocationPolicy,
-)
+from bandit_envs import BernoulliPyEnvironment, StepDriver, SuccessiveEliminationPolicy, UCBPolicy
+from bandit_envs.policies import UniformAllocationPolicy
 from bandit_envs.policies.best_arm.best_arm_policy import BestArmPolicy, Pulls
 from bandit_envs.testing import assert_identical
 from bandit_envs.trajectories import Trajectory, restart, termination

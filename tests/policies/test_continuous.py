@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    BernoulliPyEnvironment,
-    BoundedArraySpec,
-    ContinuousBandit,
-    ContinuousPolicy,
-    GaussianPolicy,
-    RandomNumberPolicy,
-    RandomPolicy,
-    StepDriver,
-)
+from bandit_envs import BernoulliPyEnvironment, BoundedArraySpec, RandomPolicy, StepDriver
+from bandit_envs.environments import ContinuousBandit
+from bandit_envs.policies import ContinuousPolicy, GaussianPolicy, RandomNumberPolicy
 
 B = 20_000
 

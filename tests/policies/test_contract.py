@@ -2,9 +2,9 @@
 
 import pytest
 
-from bandit_envs import BestArmPolicy, ContinuousPolicy, Policy
+from bandit_envs import Policy
 from bandit_envs.environments.registry import ENVIRONMENTS
-from bandit_envs.policies import KnapsackPolicy
+from bandit_envs.policies import BestArmPolicy, ContinuousPolicy, KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.specs import SlateSpec, is_continuous, value_range
 from bandit_envs.testing import BestArmContract, PolicyContract

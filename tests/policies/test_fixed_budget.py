@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bandit_envs import (
+from bandit_envs.policies import (
     SequentialHalvingPolicy,
     SuccessiveRejectsPolicy,
     UCBEPolicy,

@@ -8,18 +8,20 @@ import pytest
 
 from bandit_envs import (
     BernoulliPyEnvironment,
-    CTrackingPolicy,
-    ErrorMetric,
     KArmedBandit,
+    StepDriver,
+    SuccessiveEliminationPolicy,
+    rewards,
+)
+from bandit_envs.metrics import ErrorMetric
+from bandit_envs.policies import (
+    CTrackingPolicy,
     KLLUCBPolicy,
     LikelihoodRatioTestPolicy,
     LUCBPolicy,
-    StepDriver,
-    SuccessiveEliminationPolicy,
     TopTwoThompsonSamplingPolicy,
     TrackAndStopPolicy,
     characteristic_time,
-    rewards,
 )
 from bandit_envs.policies.best_arm.reward_laws import NormalLaw
 from bandit_envs.policies.best_arm.track_and_stop import with_floor

@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bandit_envs import BernoulliPyEnvironment, GOptimalPolicy, StepDriver
+from bandit_envs import BernoulliPyEnvironment, StepDriver
+from bandit_envs.policies import GOptimalPolicy
 from bandit_envs.policies.best_arm.g_optimal import g_optimal_design
 from tests.policies.rows import B, assert_follows
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandit_envs.policies.rules.inverse_gap import inverse_gap_probabilities
+from bandit_envs.policies.rules import inverse_gap_probabilities
 
 VALUES = np.random.default_rng(0).normal(size=(200, 6)).round(1)  # rounded, so that some tie
 MASK = np.random.default_rng(1).random(VALUES.shape) < 0.5

@@ -5,16 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from bandit_envs import (
-    BudgetedThompsonSamplingPolicy,
-    ConstantPolicy,
-    KArmedTestbed,
-    KnapsackBandit,
-    OutcomeStream,
-    PrimalDualPolicy,
-    StepDriver,
-)
+from bandit_envs import ConstantPolicy, KArmedTestbed, OutcomeStream, StepDriver
+from bandit_envs.environments import KnapsackBandit
 from bandit_envs.metrics import AverageRewardMetric, KnapsackRegretMetric
+from bandit_envs.policies import BudgetedThompsonSamplingPolicy, PrimalDualPolicy
 from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers import Budget
 

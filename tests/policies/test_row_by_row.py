@@ -7,20 +7,19 @@ import pytest
 
 from bandit_envs import (
     BernoulliPyEnvironment,
-    ContinuousBandit,
     DelayedLearning,
     DelayedRewards,
     EpsilonGreedyPolicy,
     KArmedTestbed,
-    LUCBPolicy,
     RandomActionMask,
     RegretMetric,
     StepDriver,
     TopKLinUCBPolicy,
 )
 from bandit_envs.base.saving import load_state, save_state
+from bandit_envs.environments import ContinuousBandit
 from bandit_envs.nests import map_structure
-from bandit_envs.policies import RowByRowPolicy
+from bandit_envs.policies import LUCBPolicy, RowByRowPolicy
 from bandit_envs.testing import PolicyContract, assert_identical
 from bandit_envs.trajectories import Trajectory
 from tests.policies.examples import make_environment

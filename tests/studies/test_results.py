@@ -15,11 +15,13 @@ pytest.importorskip("joblib")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
+from bandit_envs import __version__
 from bandit_envs.base import saving
 from bandit_envs.studies import load
 from bandit_envs.studies.results.packs import Pack
 from bandit_envs.studies.results.records import MAGIC
 from bandit_envs.studies.results.results import Results
+from bandit_envs.studies.running.workers import FORMAT
 from tests.command_line import (
     TINY,
     content,
@@ -191,7 +193,21 @@ def test_what_was_left_half_written_is_removed(whole, results):
 
 @pytest.mark.parametrize(
     ("package", "version", "word"),
-    [("numpy", "0.9", "numpy"), ("bandit_envs", "0.0.9", "bandit_envs"), ("results", 1, "older")],
+    [
+        ("numpy", "0.9", f"numpy ('0.9', here {np.__version__!r})"),
+        ("bandit_envs", "0.0.9", f"bandit_envs ('0.0.9', here {__version__!r})"),
+        (
+            "results",
+            1,
+            f"an older version of bandit_envs, in format 1; this version reads format {FORMAT}",
+        ),
+        (
+            "results",
+            99,
+            f"a newer version of bandit_envs, in format 99; this version reads format {FORMAT}",
+        ),
+        ("results", "x", "does not hold results of a study"),
+    ],
 )
 def test_a_folder_of_another_version_is_refused_and_says_so(results, package, version, word):
     config = json.loads((results / "config.json").read_text())

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandit_envs import BestArmPolicy
+from bandit_envs.policies import BestArmPolicy
 from tests.testing.faulty_policies import caught_by
 
 

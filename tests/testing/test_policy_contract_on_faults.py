@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bandit_envs import BestArmPolicy
+from bandit_envs.policies import BestArmPolicy
 from bandit_envs.testing import BestArmContract, PolicyContract
 from tests.testing.faulty_best_arm_policies import InTurn  # its module has faults, too
 from tests.testing.faulty_policies import FAULTS, Fixed, Means

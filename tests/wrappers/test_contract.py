@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from bandit_envs import KArmedTestbed, KnapsackBandit, OutcomeStream
+from bandit_envs import KArmedTestbed, OutcomeStream
+from bandit_envs.environments import KnapsackBandit
 from bandit_envs.testing import EnvironmentContract
 from bandit_envs.wrappers import (
     AddActionMask,

@@ -1,4 +1,7 @@
-"""Models of rewards with networks of PyTorch, for a `ContextualPolicy` with any rule."""
+"""Models of rewards with networks of PyTorch, for a `ContextualPolicy` with any rule.
+
+Experimental: these names may change in any minor version.
+"""
 
 from bandit_envs.adapters.torch.dropout import Dropout
 from bandit_envs.adapters.torch.ensemble import Ensemble

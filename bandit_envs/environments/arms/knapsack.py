@@ -1,4 +1,7 @@
-"""A bandit whose actions cost something, with a budget: bandits with knapsacks."""
+"""A bandit whose actions cost something, with a budget: bandits with knapsacks.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -90,6 +93,8 @@ class Spending(NamedTuple):
 
 class KnapsackBandit(Wrapper):
     """Arms that pay 1 or 0 and cost 1 or 0, with a budget for each row: bandits with knapsacks.
+
+    Experimental: it may change in any minor version.
 
         P(R_t = 1) = rewards[A_t],    P(C_t = 1) = costs[A_t]
 

@@ -1,4 +1,7 @@
-"""Actions that are numbers, such as prices or doses, with an optimum that contexts move."""
+"""Actions that are numbers, such as prices or doses, with an optimum that contexts move.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ SHOWN_ACTIONS = 21
 
 class ContinuousBandit(NewContexts, BanditPyEnvironment[Floats]):
     """Actions are numbers from `low` to `high`, and rewards fall with the distance to an optimum.
+
+    Experimental: it may change in any minor version.
 
         x ~ N(0, I),    t(x) = b + w . x, cut off at low and high,
         R = 1 - ((a - t(x)) / (high - low))^2 + N(0, noise_std^2)

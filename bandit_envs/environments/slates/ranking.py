@@ -29,7 +29,11 @@ LOWEST_SCORE = -100.0
 
 
 class FeedbackModel:
-    """What the reward tells of a click."""
+    """What the reward tells of a click.
+
+    >>> FeedbackModel.CASCADING
+    1
+    """
 
     UNKNOWN = 0
     CASCADING = 1
@@ -37,7 +41,11 @@ class FeedbackModel:
 
 
 class ClickModel:
-    """How a user chooses from a slate."""
+    """How a user chooses from a slate.
+
+    >>> ClickModel.DISTANCE_BASED
+    2
+    """
 
     UNKNOWN = 0
     GHOST_ACTIONS = 1

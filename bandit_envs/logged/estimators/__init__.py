@@ -7,20 +7,11 @@ from bandit_envs.logged.estimators.confidence_sequence import (
 from bandit_envs.logged.estimators.continuous import (
     KernelDR,
     KernelIPS,
-    SelfNormalizedKernelIPS,
     actions_of,
-    cosine_kernel,
-    epanechnikov_kernel,
-    gaussian_kernel,
-    triangular_kernel,
 )
 from bandit_envs.logged.estimators.embeddings import (
     ActionPosterior,
     MarginalizedIPS,
-    SelfNormalizedMarginalizedIPS,
-    likelihoods_by_counts,
-    likelihoods_by_posterior,
-    likelihoods_of_embeddings,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, merge_sums
 from bandit_envs.logged.estimators.single_actions import (
@@ -40,9 +31,6 @@ from bandit_envs.logged.estimators.slates import (
     CascadeDR,
     PseudoInverse,
     RewardInteractionIPS,
-    SelfNormalizedRewardInteractionIPS,
-    SelfNormalizedSlateIndependentIPS,
-    SelfNormalizedSlateStandardIPS,
     SlateEstimator,
     SlateIndependentIPS,
     SlateMoments,
@@ -71,11 +59,6 @@ __all__ = [
     "RewardInteractionIPS",
     "SelfNormalizedDR",
     "SelfNormalizedIPS",
-    "SelfNormalizedKernelIPS",
-    "SelfNormalizedMarginalizedIPS",
-    "SelfNormalizedRewardInteractionIPS",
-    "SelfNormalizedSlateIndependentIPS",
-    "SelfNormalizedSlateStandardIPS",
     "SlateEstimator",
     "SlateIndependentIPS",
     "SlateMoments",
@@ -84,15 +67,8 @@ __all__ = [
     "SubGaussianIPS",
     "SwitchDR",
     "actions_of",
-    "cosine_kernel",
-    "epanechnikov_kernel",
     "estimate_batches",
-    "gaussian_kernel",
-    "likelihoods_by_counts",
-    "likelihoods_by_posterior",
-    "likelihoods_of_embeddings",
     "merge_sums",
     "slope",
-    "triangular_kernel",
     "tuned",
 ]

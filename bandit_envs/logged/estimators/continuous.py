@@ -1,5 +1,7 @@
 """Off-policy estimators for actions that are numbers, such as prices or doses.
 
+Experimental: these names may change in any minor version.
+
 A deterministic policy takes the action t_i where the log has a_i, drawn with the density p_i. A
 kernel k lets rows count whose actions are near the policy's:
 
@@ -10,10 +12,9 @@ A small bandwidth leaves few rows; a large one is biased by rewards of actions f
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import operator
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from bandit_envs.arrays import Floats, check_array
 from bandit_envs.base.checks import check_positive
 from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
+from bandit_envs.logged.kernels import epanechnikov
 from bandit_envs.logged.log import MIN_PROPENSITY, BanditLog
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import ContinuousPolicy
@@ -30,29 +32,11 @@ from bandit_envs.trajectories import restart
 ROWS = 1024  # shown to a policy at a time
 
 
-def gaussian_kernel(distance: Floats) -> Floats:
-    """Returns `exp(-u^2 / 2) / sqrt(2 pi)`."""
-    return np.asarray(np.exp(-0.5 * distance**2) / math.sqrt(2.0 * math.pi))
-
-
-def epanechnikov_kernel(distance: Floats) -> Floats:
-    """Returns `0.75 (1 - u^2)` for `|u|` up to 1, and 0 beyond."""
-    return np.asarray(0.75 * np.maximum(1.0 - distance**2, 0.0))
-
-
-def triangular_kernel(distance: Floats) -> Floats:
-    """Returns `1 - |u|` for `|u|` up to 1, and 0 beyond."""
-    return np.maximum(1.0 - np.abs(distance), 0.0)
-
-
-def cosine_kernel(distance: Floats) -> Floats:
-    """Returns `(pi / 4) cos(pi u / 2)` for `|u|` up to 1, and 0 beyond."""
-    is_near = np.abs(distance) <= 1.0
-    return np.where(is_near, 0.25 * math.pi * np.cos(0.5 * math.pi * distance), 0.0)
-
-
+@dataclasses.dataclass(frozen=True)
 class KernelIPS:
-    """Averages rewards of near actions: mean(w r).
+    """Averages rewards of near actions: mean(w r), or self-normalised, sum(w r) / sum(w).
+
+    Experimental: it may change in any minor version.
 
     It is biased where rewards are not linear within a bandwidth of the policy's actions; by how
     much grows with the square of the bandwidth. It is too small, for rewards above 0, where actions
@@ -60,7 +44,10 @@ class KernelIPS:
 
     Args:
         bandwidth: above 0, in units of the actions.
-        kernel: a function of distances in bandwidths, which integrates to 1.
+        kernel: a function of distances in bandwidths, which integrates to 1, such as those of
+            `bandit_envs.logged.kernels`.
+        self_normalised: whether it divides by the mean weight. Then it is biased less at the ends
+            of an interval, and a little where logs are short.
 
     Source: Kallus & Zhou, Policy evaluation and optimization with continuous treatments (2018).
 
@@ -73,14 +60,12 @@ class KernelIPS:
     True
     """
 
-    self_normalised: ClassVar[bool] = False
-    """Whether it divides by the mean weight."""
+    bandwidth: float
+    kernel: Callable[[Floats], Floats] = epanechnikov
+    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
 
-    def __init__(
-        self, bandwidth: float, kernel: Callable[[Floats], Floats] = epanechnikov_kernel
-    ) -> None:
-        self._bandwidth = check_positive("bandwidth", bandwidth)
-        self._kernel = kernel
+    def __post_init__(self) -> None:
+        check_positive("bandwidth", self.bandwidth)
 
     def estimate(
         self, reward: ArrayLike, density: ArrayLike, action: ArrayLike, policy_action: ArrayLike
@@ -114,26 +99,15 @@ class KernelIPS:
         check_array("action has", actions, densities.shape)
         targets = as_column("policy_action", policy_action, ndim=1)
         check_array("policy_action has", targets, densities.shape)
-        near = self._kernel((targets - actions) / self._bandwidth)
-        return np.asarray(near / (self._bandwidth * densities))
+        near = self.kernel((targets - actions) / self.bandwidth)
+        return np.asarray(near / (self.bandwidth * densities))
 
 
-class SelfNormalizedKernelIPS(KernelIPS):
-    """Divides by the sum of the weights: sum(w r) / sum(w).
-
-    It is biased as `KernelIPS` is, but less at the ends of an interval; and where logs are short.
-
-    Args:
-        bandwidth, kernel: as for `KernelIPS`.
-
-    Source: as for `KernelIPS`.
-    """
-
-    self_normalised = True
-
-
+@dataclasses.dataclass(frozen=True)
 class KernelDR:
     """Corrects predicted rewards q of the policy's actions: mean(q + w (r - q)).
+
+    Experimental: it may change in any minor version.
 
     It is biased as `KernelIPS` is, by what the predictions are wrong about: even good ones are of
     the policy's action, and not of the near one that earned the reward.
@@ -144,10 +118,11 @@ class KernelDR:
     Source: as for `KernelIPS`.
     """
 
-    def __init__(
-        self, bandwidth: float, kernel: Callable[[Floats], Floats] = epanechnikov_kernel
-    ) -> None:
-        self._weighing = KernelIPS(bandwidth, kernel)
+    bandwidth: float
+    kernel: Callable[[Floats], Floats] = epanechnikov
+
+    def __post_init__(self) -> None:
+        check_positive("bandwidth", self.bandwidth)
 
     def estimate(
         self,
@@ -169,7 +144,7 @@ class KernelDR:
         Warns:
             UserWarning: as `KernelIPS.estimate`.
         """
-        weights = self._weighing.weigh(density, action, policy_action)
+        weights = KernelIPS(self.bandwidth, self.kernel).weigh(density, action, policy_action)
         rewards = _as_rewards("reward", reward, weights.shape)
         predicted = _as_rewards("predicted_rewards", predicted_rewards, weights.shape)
         weighted = check_reward_range("the weighted error", weights * (rewards - predicted))
@@ -179,6 +154,8 @@ class KernelDR:
 
 def actions_of(policy: ContinuousPolicy, log: BanditLog) -> Floats:
     """Returns the actions that a policy, which does not learn, would draw: [n].
+
+    Experimental: it may change in any minor version.
 
     The policy stays as it is, so another call returns the same actions.
 

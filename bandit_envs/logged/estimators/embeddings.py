@@ -11,7 +11,8 @@ where pi is the policy and pi_b the logging policy. It varies less.
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
+import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,11 +31,16 @@ from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.policies.scikit_learn.model import name_failing_estimator
 
 
+@dataclasses.dataclass(frozen=True)
 class MarginalizedIPS:
     """Averages rewards with the weights of the embeddings of actions: mean(w(x, e) r).
 
     It is unbiased if actions affect rewards through their embeddings only, and each embedding that
-    the policy may take was logged.
+    the policy may take was logged. Its static methods return how likely embeddings are.
+
+    Args:
+        self_normalised: whether it divides by the mean weight. Where it is unbiased without, its
+            bias vanishes as the log grows.
 
     Source: Saito & Joachims, Off-policy evaluation for large action spaces via embeddings (2022).
 
@@ -45,7 +51,7 @@ class MarginalizedIPS:
     ...     action_probabilities=table,
     ... )
     >>> laws = [[[1], [0]], [[1], [0]], [[0], [1]]]  # actions 0 and 1 share an embedding
-    >>> likelihoods = likelihoods_of_embeddings([[0], [0], [1], [1]], laws)
+    >>> likelihoods = MarginalizedIPS.likelihoods_of_embeddings([[0], [0], [1], [1]], laws)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")  # of a log so small
     ...     estimate = MarginalizedIPS().estimate(log, np.full((4, 3), 1 / 3), likelihoods)
@@ -53,8 +59,7 @@ class MarginalizedIPS:
     0.8333
     """
 
-    self_normalised: ClassVar[bool] = False
-    """Whether it divides by the mean weight."""
+    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
 
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike
@@ -65,8 +70,7 @@ class MarginalizedIPS:
             log: n logged decisions, at least two, with `action_probabilities`.
             probabilities: [n, K], the policy's probabilities of all actions.
             likelihoods: [n, K], p(e_i | a) of the embedding of each row under all actions, or a
-                multiple in each row: what `likelihoods_of_embeddings` or
-                `likelihoods_by_posterior` returns.
+                multiple in each row: what one of the methods `likelihoods_...` returns.
 
         Warns:
             UserWarning: the effective sample size is below 100, or the mean weight is not near 1.
@@ -95,70 +99,81 @@ class MarginalizedIPS:
             weighted=weighted,
             weights=weights[np.newaxis],
             normaliser=weights if self.self_normalised else None,
-            estimator=type(self).__name__,
+            estimator=repr(self),
         )
 
+    @staticmethod
+    def likelihoods_of_embeddings(
+        embedding: ArrayLike, category_probabilities: ArrayLike
+    ) -> Floats:
+        """Returns p(e_i | a), if dimensions are independent given the action: [n, K].
 
-class SelfNormalizedMarginalizedIPS(MarginalizedIPS):
-    """Divides `MarginalizedIPS` by the sum of its weights: sum(w r) / sum(w).
+        Args:
+            embedding: [n, D], the category in each dimension, from 0 to C - 1.
+            category_probabilities: [K, C, D], of each category in each dimension, under each
+                action.
+        """
+        tables = as_column("category_probabilities", category_probabilities, ndim=3)
+        _, num_categories, num_dimensions = tables.shape
+        categories = as_column("embedding", embedding, "iu", np.int64)
+        check_array("embedding has", categories, (len(categories), num_dimensions))
+        is_category = (categories >= 0) & (categories < num_categories)
+        check_each("embedding", categories, is_category, f"0 to {num_categories - 1}")
+        likelihoods: Floats = np.ones((len(categories), len(tables)))
+        for dimension in range(num_dimensions):
+            likelihoods *= tables[:, categories[:, dimension], dimension].T
+        return np.asarray(likelihoods)
 
-    Where `MarginalizedIPS` is unbiased, its bias vanishes as the log grows.
+    @staticmethod
+    def likelihoods_by_counts(log: BanditLog) -> Floats:
+        """Returns the shares of the rows of each action that have the embeddings e_i: [n, K].
 
-    Source: as for `MarginalizedIPS`.
-    """
+        They estimate p(e_i | a), and are exact if each action has one embedding. Embeddings must
+        not depend on the context. Actions that were never logged get 0; a policy that takes them
+        has a mean weight below 1.
 
-    self_normalised = True
+        Args:
+            log: n decisions, with `embedding`.
+        """
+        embedding = _embedding_of(log)
+        _, kind = np.unique(embedding, axis=0, return_inverse=True)  # [n, 1] in NumPy 2.0 only
+        kind = kind.reshape(len(log))
+        counts = np.zeros((int(kind.max(initial=-1)) + 1, log.num_actions))
+        np.add.at(counts, (kind, log.action), 1.0)
+        shares = counts / np.maximum(counts.sum(axis=0), 1.0)
+        return np.asarray(shares[kind])
 
+    @staticmethod
+    def likelihoods_by_posterior(log: BanditLog, posterior: ArrayLike) -> Floats:
+        """Returns multiples of p(e_i | a), by Bayes' rule: [n, K].
 
-def likelihoods_of_embeddings(embedding: ArrayLike, category_probabilities: ArrayLike) -> Floats:
-    """Returns p(e_i | a) of embeddings whose dimensions are independent given the action: [n, K].
-
-    Args:
-        embedding: [n, D], the category in each dimension, from 0 to C - 1.
-        category_probabilities: [K, C, D], of each category in each dimension, under each action.
-    """
-    tables = as_column("category_probabilities", category_probabilities, ndim=3)
-    _, num_categories, num_dimensions = tables.shape
-    categories = as_column("embedding", embedding, "iu", np.int64)
-    check_array("embedding has", categories, (len(categories), num_dimensions))
-    is_category = (categories >= 0) & (categories < num_categories)
-    check_each("embedding", categories, is_category, f"0 to {num_categories - 1}")
-    likelihoods: Floats = np.ones((len(categories), len(tables)))
-    for dimension in range(num_dimensions):
-        likelihoods *= tables[:, categories[:, dimension], dimension].T
-    return np.asarray(likelihoods)
-
-
-def likelihoods_by_counts(log: BanditLog) -> Floats:
-    """Returns the shares of the rows of each action that have the embeddings e_i: [n, K].
-
-    They estimate p(e_i | a), and are exact if each action has one embedding. Embeddings must not
-    depend on the context. Actions that were never logged get 0; a policy that takes them has a mean
-    weight below 1.
-
-    Args:
-        log: n decisions, with `embedding`.
-    """
-    embedding = _embedding_of(log)
-    _, kind = np.unique(embedding, axis=0, return_inverse=True)  # [n, 1] in NumPy 2.0 only
-    kind = kind.reshape(len(log))
-    counts = np.zeros((int(kind.max(initial=-1)) + 1, log.num_actions))
-    np.add.at(counts, (kind, log.action), 1.0)
-    shares = counts / np.maximum(counts.sum(axis=0), 1.0)
-    return np.asarray(shares[kind])
+        Args:
+            log: n logged decisions, with `action_probabilities`.
+            posterior: [n, K], p(a | x_i, e_i), such as `ActionPosterior` predicts from contexts and
+                embeddings.
+        """
+        if log.action_probabilities is None:
+            raise ValueError("log has no action_probabilities; Bayes' rule needs them")
+        table = as_column("posterior", posterior)
+        check_array("posterior has", table, (len(log), log.num_actions))
+        check_distributions("posterior", table)
+        prior = log.action_probabilities
+        multiples: Floats = np.divide(table, prior, out=np.zeros_like(table), where=prior > 0.0)
+        return multiples
 
 
 class ActionPosterior:
-    """Estimates p(a | x, e) by a classifier of the logged actions, for `likelihoods_by_posterior`.
+    """Estimates p(a | x, e) by a classifier of the logged actions.
 
-    Its features are the observation's, flattened, and for each dimension of the embedding which
-    category it is, but for the first. Actions that were never logged get 0.
+    `MarginalizedIPS.likelihoods_by_posterior` takes what it predicts. Its features are the
+    observation's, flattened, and for each dimension of the embedding which category it is, but for
+    the first. Actions that were never logged get 0.
 
     It learns from the rows that it predicts. A classifier that overfits then makes weights more
     like those of `InversePropensityScoring`, which vary more but are not biased. Predictions of
     other rows would bias the estimate by their errors, which propensities divide. Prefer
-    `likelihoods_by_counts` where embeddings do not depend on the context, and else
-    `SelfNormalizedMarginalizedIPS`, which such errors harm less.
+    `MarginalizedIPS.likelihoods_by_counts` where embeddings do not depend on the context, and else
+    `MarginalizedIPS(self_normalised=True)`, which such errors harm less.
 
     Args:
         model: a classifier of scikit-learn, with `predict_proba`.
@@ -195,21 +210,3 @@ def _indicators(categories: NDArray[np.int64]) -> Floats:
     """Returns which category a row has of all but the first: [n, C - 1]."""
     known = np.unique(categories)
     return np.asarray(categories[:, np.newaxis] == known[1:], np.float64)
-
-
-def likelihoods_by_posterior(log: BanditLog, posterior: ArrayLike) -> Floats:
-    """Returns multiples of p(e_i | a), by Bayes' rule: [n, K].
-
-    Args:
-        log: n logged decisions, with `action_probabilities`.
-        posterior: [n, K], p(a | x_i, e_i), such as `ActionPosterior` predicts from contexts and
-            embeddings.
-    """
-    if log.action_probabilities is None:
-        raise ValueError("log has no action_probabilities; Bayes' rule needs them")
-    table = as_column("posterior", posterior)
-    check_array("posterior has", table, (len(log), log.num_actions))
-    check_distributions("posterior", table)
-    prior = log.action_probabilities
-    multiples: Floats = np.divide(table, prior, out=np.zeros_like(table), where=prior > 0.0)
-    return multiples

@@ -10,6 +10,7 @@ has one weight, its rewards are summed first.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -30,16 +31,20 @@ MAX_WEIGHT = 1e40
 """The largest weight, so that no square of a weighted reward overflows."""
 
 
+@dataclasses.dataclass(frozen=True)
 class SlateEstimator:
     """Estimates the sum of a slate's rewards under a policy.
 
     A subclass names the probabilities that it compares: a field of `SlateProbabilities`.
+
+    Args:
+        self_normalised: whether it divides by the mean of the weights of each slot. Where it is
+            unbiased without, its bias vanishes as the log grows.
     """
 
     _field: ClassVar[str]
 
-    self_normalised: ClassVar[bool] = False
-    """Whether it divides by the mean of the weights of each slot."""
+    self_normalised: bool = dataclasses.field(default=False, kw_only=True)
 
     def estimate(
         self, reward: ArrayLike, propensity: SlateProbabilities, probabilities: SlateProbabilities
@@ -79,7 +84,7 @@ class SlateEstimator:
             weighted=weighted,
             weights=slots.T,
             normaliser=slots.T if self.self_normalised else None,
-            estimator=type(self).__name__,
+            estimator=repr(self),
         )
 
     def weigh(
@@ -116,7 +121,8 @@ class SlateStandardIPS(SlateEstimator):
 
     It is unbiased whatever users do, but its variance grows fastest with the number of slots.
 
-    Source: Li et al., Offline evaluation of ranking policies with click models (2018).
+    Source: Li et al., Offline evaluation of ranking policies with click models (2018); Swaminathan
+    & Joachims, The self-normalized estimator (2015).
     """
 
     _field = "slate"
@@ -140,43 +146,10 @@ class RewardInteractionIPS(SlateEstimator):
     `CascadeBandit`.
 
     Source: McInerney et al., Counterfactual evaluation of slate recommendations with sequential
-    reward interactions (2020), without its normalisation.
+    reward interactions (2020), which is self-normalised.
     """
 
     _field = "prefix"
-
-
-class SelfNormalizedSlateStandardIPS(SlateStandardIPS):
-    """Divides `SlateStandardIPS` by the mean weight of the slates.
-
-    Its bias vanishes as the log grows.
-
-    Source: as for `SlateStandardIPS`; Swaminathan & Joachims, The self-normalized estimator (2015).
-    """
-
-    self_normalised = True
-
-
-class SelfNormalizedSlateIndependentIPS(SlateIndependentIPS):
-    """Divides each slot of `SlateIndependentIPS` by the mean weight of the slot.
-
-    Where `SlateIndependentIPS` is unbiased, its bias vanishes as the log grows.
-
-    Source: as for `SelfNormalizedSlateStandardIPS`.
-    """
-
-    self_normalised = True
-
-
-class SelfNormalizedRewardInteractionIPS(RewardInteractionIPS):
-    """Divides each slot of `RewardInteractionIPS` by the mean weight of the slot.
-
-    Where `RewardInteractionIPS` is unbiased, its bias vanishes as the log grows.
-
-    Source: McInerney et al. (2020).
-    """
-
-    self_normalised = True
 
 
 class CascadeDR:

@@ -14,7 +14,7 @@ from bandit_envs.base.extras import import_extra
 from bandit_envs.datasets.tables import name_row
 from bandit_envs.logged.columns import BadValueError, parse_number
 from bandit_envs.logged.files.missing import MissingValues
-from bandit_envs.logged.files.tables import TableLayout, join_frame, split_log
+from bandit_envs.logged.files.tables import TableLayout, check_layout, join_frame, split_log
 from bandit_envs.logged.log import BanditLog
 
 LARGEST = 2.0**63
@@ -62,7 +62,7 @@ def from_frame(
     if features is None:
         if KEY not in frame.attrs:
             raise ValueError("features is None, and frame was not made by to_frame()")
-        layout: TableLayout = frame.attrs[KEY].copy()
+        layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
     feature_names = as_list(features)

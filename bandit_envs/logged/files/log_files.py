@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bandit_envs.base.extras import import_extra
-from bandit_envs.base.saving import atomic_write, load_state, save_state
+from bandit_envs.base.saving import atomic_write, check_format, load_state, save_state
 from bandit_envs.datasets.folders import (
     TABLE_SUFFIXES,
     ends_with,
@@ -26,13 +26,15 @@ from bandit_envs.datasets.tables import (
 )
 from bandit_envs.logged.files.frames import KEY, to_frame
 from bandit_envs.logged.files.tables import (
+    FORMAT,
     TableLayout,
+    check_layout,
     find_text_columns,
     join_columns,
     join_frame,
     split_log,
 )
-from bandit_envs.logged.log import BanditLog, concatenate
+from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate
 
 ARCHIVE = ".npz"
 LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
@@ -104,9 +106,13 @@ def read_file(file: Path) -> BanditLog:
 
 def _make_log(columns: dict[str, Any]) -> BanditLog:
     """Returns the log of the columns in an archive; ValueError if they are not those of a log."""
+    check_format("it", "a log", columns.pop("format", 1), FORMAT)
     for name in ("observation", "action", "reward", "propensity"):
         if name not in columns:
             raise ValueError(f"it has no column {name!r}")
+    for name in columns:
+        if name not in ("observation", "num_actions", *COLUMNS):
+            raise ValueError(f"it has a column {name!r}, which logs do not have")
     return BanditLog(**columns)
 
 
@@ -127,8 +133,7 @@ def read_csv_layout(file: Path) -> TableLayout:
     first = read_first_line(file)
     if not first.startswith("# {"):
         raise ValueError(NOT_WRITTEN)
-    layout: TableLayout = json.loads(first[2:])
-    return layout
+    return check_layout(json.loads(first[2:]))
 
 
 def csv_options(layout: TableLayout) -> dict[str, Any]:
@@ -145,13 +150,12 @@ def read_parquet_layout(file: Path) -> TableLayout:
     metadata = parquet.read_metadata(file).metadata or {}
     if KEY.encode() not in metadata:
         raise ValueError(NOT_WRITTEN)
-    layout: TableLayout = json.loads(metadata[KEY.encode()])
-    return layout
+    return check_layout(json.loads(metadata[KEY.encode()]))
 
 
 def _write_npz(file: Path, log: BanditLog) -> None:
     content = {"num_actions": log.num_actions, "observation": log.observation, **log.columns()}
-    save_state(file, {KEY: content})
+    save_state(file, {KEY: {"format": FORMAT, **content}})
 
 
 def _write_csv(file: Path, log: BanditLog) -> None:

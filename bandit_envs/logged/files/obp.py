@@ -52,8 +52,8 @@ def from_obp(feedback: Mapping[str, Any]) -> BanditLog:
     has the context as `global`, and the features of the actions as `per_arm`.
 
     `action_embed` becomes the log's `embedding`. What else is known of embeddings is not of single
-    rows, and is left out: `p_e_a`, which `likelihoods_of_embeddings` takes, `q_x_e`, and with them
-    `action_context`.
+    rows, and is left out: `p_e_a`, which `MarginalizedIPS.likelihoods_of_embeddings` takes,
+    `q_x_e`, and with them `action_context`.
 
     Raises:
         TypeError: feedback is no dict.

@@ -14,10 +14,14 @@ import numpy as np
 
 from bandit_envs.arrays import Array
 from bandit_envs.base.notation import parse_literal
+from bandit_envs.base.saving import check_format
 from bandit_envs.datasets.tables import name_row
 from bandit_envs.logged.columns import BadValueError, parse_number
 from bandit_envs.logged.log import COLUMNS, BanditLog
 from bandit_envs.nests import Nest, flatten, map_structure
+
+FORMAT = 1
+"""Raised whenever the layout of logs in files and frames changes."""
 
 MAX_COLUMNS = 2**20
 """A table has at most so many columns of an array."""
@@ -26,6 +30,7 @@ MAX_COLUMNS = 2**20
 class TableLayout(TypedDict):
     """What the columns of a table form."""
 
+    format: int  # files without one are in the first
     rows: int
     num_actions: int
     observation: str  # the Python literal of a nest of the names of its arrays
@@ -52,9 +57,19 @@ def split_log(log: BanditLog) -> tuple[TableLayout, dict[str, Array]]:
                 raise ValueError(f"two columns have the name {label!r}; rename one of their keys")
             columns[label] = table[:, place]
     layout = TableLayout(
-        rows=len(log), num_actions=log.num_actions, observation=repr(tree), arrays=arrays
+        format=FORMAT,
+        rows=len(log),
+        num_actions=log.num_actions,
+        observation=repr(tree),
+        arrays=arrays,
     )
     return layout, columns
+
+
+def check_layout(layout: TableLayout) -> TableLayout:
+    """Returns what stands beside a table; ValueError if another version wrote it."""
+    check_format("it", "a log", layout.get("format", 1), FORMAT)
+    return layout
 
 
 def join_columns(layout: TableLayout, columns: Mapping[str, Array]) -> BanditLog:

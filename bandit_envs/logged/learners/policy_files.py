@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bandit_envs.base.saving import decode_state, encode_state, load_state, save_state
+from bandit_envs.base.saving import (
+    check_format,
+    decode_state,
+    encode_state,
+    load_state,
+    save_state,
+)
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.nests import Nest
@@ -25,6 +31,9 @@ from bandit_envs.seeding import Seed
 
 SUFFIX = ".npz"
 KEY = "bandit_envs.policy"
+FORMAT = 1
+"""Raised whenever the layout of these files changes."""
+
 CLASSES = (ContextualPolicy, LinUCBPolicy, LinearThompsonSamplingPolicy)
 """What is written: policies that their model, their rule and what they know make again."""
 
@@ -152,6 +161,7 @@ def write_policy(
     if not policy.is_as_made:
         learned = np.frombuffer(encode_state(state.content.learned), np.uint8)
     content = {
+        "format": FORMAT,
         "model": write_part(policy.model),
         "rule": write_part(policy.rule),
         "sizes": state.sizes,
@@ -207,10 +217,11 @@ def read_policy(
 def _check_content(path: str | os.PathLike[str], state: Any) -> dict[str, Any]:
     """Returns what a file says of a policy; ValueError if it holds something else."""
     content = state.get(KEY) if isinstance(state, dict) else None
-    if isinstance(content, dict) and isinstance(content.get("kind"), str):
-        problem = f"{path} holds a policy of an older version, {content['kind']}"
-        raise ValueError(f"{problem}; learn it anew")
-    if not isinstance(content, dict) or content.keys() != TYPES.keys():
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} does not hold a learned policy")
+    content = dict(content)
+    check_format(str(path), "a learned policy", content.pop("format", None), FORMAT)
+    if content.keys() != TYPES.keys():
         raise ValueError(f"{path} does not hold a learned policy")
     for name, expected in TYPES.items():
         if type(content[name]) not in expected:

@@ -104,7 +104,8 @@ class BestArmPolicy(Policy):
 
     Source: Bubeck, Munos & Stoltz, Pure Exploration in Multi-armed Bandits Problems (2009).
 
-    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver, UniformAllocationPolicy
+    >>> from bandit_envs import BernoulliPyEnvironment, StepDriver
+    >>> from bandit_envs.policies import UniformAllocationPolicy
     >>> env = BernoulliPyEnvironment([0.1, 0.9], batch_size=3, seed=0)
     >>> policy = UniformAllocationPolicy(40, num_actions=2, batch_size=3, seed=1)
     >>> time_step = StepDriver(env, policy, [policy], num_steps=1000).run_until_stopped()

@@ -11,6 +11,13 @@ from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.parts.named_models import find_users
 from bandit_envs.policies.rules.rule import Rule
 
+__all__ = [
+    "MODELS",
+    "RULES",
+    "make_model",
+    "make_rule",
+]
+
 
 class ModelPart(Entry):
     """A class of models."""

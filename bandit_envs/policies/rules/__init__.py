@@ -3,6 +3,7 @@
 from bandit_envs.policies.rules.adaptive_greedy import AdaptiveGreedy
 from bandit_envs.policies.rules.first_pulls import FirstPulls
 from bandit_envs.policies.rules.greedy import EpsilonGreedy, Greedy
+from bandit_envs.policies.rules.inverse_gap import inverse_gap_probabilities
 from bandit_envs.policies.rules.mixed import Mixed
 from bandit_envs.policies.rules.reg_cb import EliminationRegCB, OptimisticRegCB
 from bandit_envs.policies.rules.rule import IndexRule, Predictions, Rule
@@ -28,4 +29,5 @@ __all__ = [
     "ThompsonSampling",
     "UpperBound",
     "UpperQuantile",
+    "inverse_gap_probabilities",
 ]

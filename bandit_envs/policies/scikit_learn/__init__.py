@@ -1,4 +1,7 @@
-"""Estimators of scikit-learn as models of rewards."""
+"""Estimators of scikit-learn as models of rewards.
+
+Experimental: these names may change in any minor version.
+"""
 
 from bandit_envs.policies.scikit_learn.estimators import Estimators
 

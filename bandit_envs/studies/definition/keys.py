@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bandit_envs import __version__
 from bandit_envs.base.checks import check_number, short_repr
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.py_environment import PyEnvironment
@@ -41,7 +42,8 @@ def check_keys(what: str, table: Mapping[str, Any], kind: type) -> None:
     expected = f"expected {', '.join(fields)}"
     for key in table:
         if key not in fields:
-            raise ValueError(f"{what} has an unknown key {short_repr(key)}; {expected}")
+            known = f"{expected}, as bandit_envs {__version__} knows them"
+            raise ValueError(f"{what} has an unknown key {short_repr(key)}; {known}")
     for key in fields:
         if key not in table and key not in defaults(kind):
             raise ValueError(f"{what} needs a value for {short_repr(key)}; {expected}")

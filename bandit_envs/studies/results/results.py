@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base import saving
+from bandit_envs.base.checks import short_repr
 from bandit_envs.metrics import QUANTITIES, Statistics, of_runs
 from bandit_envs.studies.definition.choice import EnvironmentChoice, PolicyChoice
 from bandit_envs.studies.definition.row_by_row import Pair, find_row_by_row, read_row_by_row
@@ -169,8 +170,9 @@ class Results:
             return f"folder {self.path} holds results of other arguments"
         changed = {name for name, _ in found["versions"].items() ^ self._versions.items()}
         if changed:
-            names = ", ".join(sorted(changed))
-            return f"folder {self.path} holds results of other versions of {names}"
+            here = self._versions
+            names = [_name_versions(name, found["versions"], here) for name in sorted(changed)]
+            return f"folder {self.path} holds results of other versions of {', '.join(names)}"
         return ""
 
     @contextlib.contextmanager
@@ -288,10 +290,15 @@ def read_config(path: Path) -> dict[str, Any]:
         found = None
     if not is_study:
         raise ValueError(f"folder {path} holds no results of a study")
-    if found != FORMAT:
-        age = "older" if found in range(FORMAT) else "newer"
-        raise ValueError(f"folder {path} holds {age} results")
+    saving.check_format(f"folder {path}", "results of a study", found, FORMAT)
     return config
+
+
+def _name_versions(name: str, found: Mapping[str, object], here: Mapping[str, object]) -> str:
+    """Returns a name with its versions in a folder and here; users' modules have digests."""
+    if name not in VERSIONS:
+        return name
+    return f"{name} ({short_repr(found.get(name))}, here {short_repr(here.get(name))})"
 
 
 def _read_study(values: Mapping[str, Any], independent_rows: object) -> Study:

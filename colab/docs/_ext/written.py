@@ -10,16 +10,11 @@ from typing import Any
 
 from matplotlib.image import imsave
 
-from bandit_envs import (
-    Policy,
-    RandomNumberPolicy,
-    RandomPolicy,
-    RandomSlatePolicy,
-    StepDriver,
-)
+from bandit_envs import Policy, RandomPolicy, RandomSlatePolicy, StepDriver
 from bandit_envs.base.notation import parse_toml
 from bandit_envs.base.registry import Entry
 from bandit_envs.environments.registry import ENVIRONMENTS, EnvironmentEntry
+from bandit_envs.policies import RandomNumberPolicy
 from bandit_envs.policies.models import ValueModel
 from bandit_envs.policies.parts.registry import MODELS, RULES, make_model, make_rule
 from bandit_envs.policies.registry import POLICIES, ContextualEntry, PolicyEntry

@@ -1,0 +1,159 @@
+"""Writes the page of all public names: `python colab/docs/_ext/names.py`.
+
+A name is public if the `__all__` of a module has it. The source is read and not imported, so the
+page is the same whichever frameworks are installed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = "bandit_envs"
+PAGE = ROOT / "colab/docs/api/names.md"
+
+EXPERIMENTAL = (
+    "bandit_envs.adapters.text_gymnasium",
+    "bandit_envs.adapters.torch",
+    "bandit_envs.environments.arms.knapsack",
+    "bandit_envs.environments.contexts.continuous",
+    "bandit_envs.environments.registry",
+    "bandit_envs.logged.estimators.continuous",
+    "bandit_envs.logged.kernels",
+    "bandit_envs.logged.registry",
+    "bandit_envs.metrics.knapsack",
+    "bandit_envs.policies.continuous",
+    "bandit_envs.policies.knapsacks",
+    "bandit_envs.policies.parts",
+    "bandit_envs.policies.registry",
+    "bandit_envs.policies.scikit_learn",
+    "bandit_envs.rendering",
+    "bandit_envs.studies",
+    "bandit_envs.text",
+    "bandit_envs.wrappers.budget",
+)
+"""Modules and packages whose names are experimental. All other public names are stable."""
+
+HEAD = """# All public names
+
+This page is written by `python colab/docs/_ext/names.py`.
+
+These are the names that the modules of the package hand on, in their `__all__`. What is not here
+is internal. **Stable** names do not change within 1.x without a year of warning; **experimental**
+ones may change in any minor version. [Versions](../versions.md) says more.
+"""
+
+
+class Name(NamedTuple):
+    """A public name."""
+
+    name: str
+    source: str
+    """The module to import it from: of those that have it, the one with the shortest path."""
+
+    home: str
+    """The module that defines it."""
+
+    text: str
+    """Its docstring."""
+
+    @property
+    def is_experimental(self) -> bool:
+        """Whether it may change in any minor version."""
+        return is_experimental(self.home)
+
+
+class Package:
+    """The source of the package."""
+
+    def __init__(self) -> None:
+        self.trees: dict[str, ast.Module] = {}
+        for path in sorted((ROOT / PACKAGE).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            self.trees[name] = ast.parse(path.read_text(encoding="utf-8"))
+
+    def handed_on(self) -> dict[str, list[str]]:
+        """Returns the `__all__` of each module that has one."""
+        found = {}
+        for module, tree in self.trees.items():
+            for node in tree.body:
+                if isinstance(node, ast.Assign) and _targets(node) == ["__all__"]:
+                    found[module] = list(ast.literal_eval(node.value))
+        return found
+
+    def names(self) -> list[Name]:
+        """Returns all public names, each once, by the module to import it from."""
+        found: dict[tuple[str, str], Name] = {}
+        handed_on = self.handed_on()
+        for module in sorted(handed_on, key=lambda module: (module.count("."), module)):
+            for name in sorted(handed_on[module], key=str.lower):
+                home, text = self.find(module, name)
+                found.setdefault((home, name), Name(name, module, home, text))
+        return list(found.values())
+
+    def find(self, module: str, name: str) -> tuple[str, str]:
+        """Returns the module that defines a name, and the docstring of what it names."""
+        body = self.trees[module].body
+        for place, node in enumerate(body):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    if (alias.asname or alias.name) == name:
+                        return self._find_imported(str(node.module), alias.name)
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+                return module, ast.get_docstring(node) or ""
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and name in _targets(node):
+                return module, _text_of(body[place + 1 : place + 2])
+        raise ValueError(f"{module} does not define {name}")
+
+    def _find_imported(self, module: str, name: str) -> tuple[str, str]:
+        """Returns what `find` does, also of a name of another library."""
+        if module in self.trees:
+            return self.find(module, name)
+        return module, f"That of `{module}`."
+
+
+def is_experimental(module: str) -> bool:
+    """Returns whether the names that a module defines are experimental."""
+    return any(f"{module}.".startswith(f"{room}.") for room in EXPERIMENTAL)
+
+
+def page() -> str:
+    """Returns the page of all public names."""
+    sections = [HEAD]
+    for source, names in _by_source(Package().names()):
+        lines = [f"## {source}", "", "| name | import from | stability | what it is |"]
+        lines.append("|---|---|---|---|")
+        for each in names:
+            stability = "experimental" if each.is_experimental else "stable"
+            sentence = each.text.split("\n\n")[0].replace("\n", " ").replace("|", r"\|")
+            lines.append(f"| `{each.name}` | `{source}` | {stability} | {sentence} |")
+        sections.append("\n".join(lines) + "\n")
+    return "\n".join(sections)
+
+
+def _by_source(names: list[Name]) -> Iterator[tuple[str, list[Name]]]:
+    """Yields the names to import from each module."""
+    for source in dict.fromkeys(each.source for each in names):
+        yield source, [each for each in names if each.source == source]
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
+    """Returns the names that a statement assigns to."""
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _text_of(nodes: list[ast.stmt]) -> str:
+    """Returns the string that stands below an assignment, or ""."""
+    for node in nodes:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return str(node.value.value)
+    return ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

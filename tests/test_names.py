@@ -1,0 +1,111 @@
+"""Which names are public, what is promised of each, and that pages import no others."""
+
+import ast
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import bandit_envs
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(bandit_envs.__file__).parent
+MAX_AT_THE_TOP = 90
+MAX_IN_LOGGED = 58
+EXPERIMENTAL = "Experimental: "
+
+
+def load_script():
+    spec = importlib.util.spec_from_file_location("names", ROOT / "colab/docs/_ext/names.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+NAMES = load_script()
+SOURCE = NAMES.Package()
+PUBLIC = SOURCE.names()
+HANDED_ON = SOURCE.handed_on()
+
+
+def test_the_page_of_names_is_what_the_source_says():
+    expected = NAMES.PAGE.read_text(encoding="utf-8")
+    assert NAMES.page() == expected, "run python colab/docs/_ext/names.py"
+
+
+def test_few_names_are_at_the_top_and_all_of_them_are_stable():
+    assert len(bandit_envs.__all__) <= MAX_AT_THE_TOP
+    assert len(HANDED_ON["bandit_envs.logged"]) <= MAX_IN_LOGGED
+    at_the_top = [each for each in PUBLIC if each.source == "bandit_envs"]
+    assert {each.name for each in at_the_top} == set(bandit_envs.__all__)
+    assert [each.name for each in at_the_top if each.is_experimental] == []
+
+
+def test_every_public_name_is_explained_in_a_sentence():
+    assert [each.name for each in PUBLIC if not each.text] == []
+
+
+@pytest.mark.parametrize("module", HANDED_ON)
+def test_a_module_has_all_names_that_it_hands_on(module):
+    try:
+        imported = importlib.import_module(module)
+    except ImportError as error:
+        pytest.skip(f"{module} needs {error.name}")
+    assert [name for name in HANDED_ON[module] if not hasattr(imported, name)] == []
+
+
+@pytest.mark.parametrize("room", NAMES.EXPERIMENTAL)
+def test_what_is_experimental_says_so(room):
+    assert EXPERIMENTAL in ast.get_docstring(SOURCE.trees[room])
+    for each in PUBLIC:
+        if f"{each.home}.".startswith(f"{room}.") and not NAMES.is_experimental(each.source):
+            assert EXPERIMENTAL in each.text, f"{each.home}.{each.name} does not say it"
+
+
+def test_what_is_stable_does_not_say_that_it_is_experimental():
+    wrong = [each.name for each in PUBLIC if EXPERIMENTAL in each.text and not each.is_experimental]
+    assert wrong == []
+
+
+def blocks_of(path):
+    """Yields the Python code of a page or a notebook."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        yield from ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    else:
+        yield from re.findall(r"^```(?:\{code-block\} )?python\n(.*?)^```", text, re.M | re.S)
+
+
+def imports_of(code):
+    """Yields the modules and names that lines of code import from the package."""
+    pattern = r"^(?:>>> )?from (bandit_envs[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))"
+    for module, many, one in re.findall(pattern, code, re.M):
+        for given in (many or one.partition("#")[0]).split(","):
+            if given.strip():
+                yield module, given.split()[0]
+
+
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "colab/docs").rglob("*.md")),
+    *sorted((ROOT / "colab").glob("*.ipynb")),
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_imports_public_names_only(page):
+    for code in blocks_of(page):
+        for module, name in imports_of(code):
+            is_module = f"{module}.{name}" in SOURCE.trees
+            assert is_module or name in HANDED_ON.get(module, ()), f"{module} hands on no {name}"
+
+
+def test_the_pages_of_the_interface_document_public_names_only():
+    names = {f"{module}.{name}" for module, handed_on in HANDED_ON.items() for name in handed_on}
+    for page in sorted((ROOT / "colab/docs/api").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        found = set(re.findall(r"^\.\. auto(?:class|function|data):: ([\w.]+)", text, re.M))
+        assert found <= names, f"{page.name} documents {sorted(found - names)}"
