@@ -39,14 +39,27 @@ class RidgeRegression:
 
 
 class RidgeSums:
-    """The sums of ridge regressions, one an action, of rows that are added part by part."""
+    """The sums of ridge regressions, one an action, of rows that are added part by part.
+
+    Those of parts merge.
+    """
 
     def __init__(self) -> None:
         self._moments: dict[int, Moments] = {}
 
     def add(self, action: int, features: Floats, targets: Floats) -> None:
         """Adds rows of an action: features [m, d] and targets [m]."""
-        moments = Moments.from_columns(np.column_stack([features, targets]).T)
+        self._add(action, Moments.from_columns(np.column_stack([features, targets]).T))
+
+    def merge(self, other: RidgeSums) -> RidgeSums:
+        """Returns the sums of the rows of both."""
+        merged = RidgeSums()
+        merged._moments = dict(self._moments)
+        for action, moments in other._moments.items():
+            merged._add(action, moments)
+        return merged
+
+    def _add(self, action: int, moments: Moments) -> None:
         known = self._moments.get(action)
         self._moments[action] = moments if known is None else known.merge(moments)
 
