@@ -18,7 +18,7 @@ STOREYS = (
     {"environments", "wrappers", "rewards", "sampling", "datasets"},
     {"drivers", "metrics", "logged", "policies", "testing"},
     {"bandit_envs"},
-    {"studies", "adapters", "text", "cli", "__main__"},
+    {"studies", "evaluations", "adapters", "text", "cli", "__main__"},
 )
 FRAMEWORKS = {"gym", "gymnasium", "rlberry", "tensorflow", "tf_agents", "torch"}
 PUBLIC = [
