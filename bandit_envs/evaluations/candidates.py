@@ -14,7 +14,6 @@ from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog
 from bandit_envs.logged import Learner, SavedPolicy
 from bandit_envs.logged.learners.policy_files import SUFFIX, read_policy
-from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.policies import Policy
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
@@ -99,17 +98,8 @@ class GivenPolicy(Contender):
     policy: Policy
 
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
-        """Returns the copy.
-
-        Warns:
-            UserWarning: the policy has learned before from rows that it is evaluated on.
-        """
         with name_in_errors(f"policy {self.name}"):
-            copy = self.policy.replicate(self.policy.batch_size)
-            candidate = self._train(copy, log, training_rows)
-        # From here, this is a warning of the line that calls `evaluate`.
-        warn_if_seen(self.policy, log.rows(candidate.start, log.size), stacklevel=5)
-        return candidate
+            return self._train(self.policy, log, training_rows)
 
 
 @dataclasses.dataclass(frozen=True)

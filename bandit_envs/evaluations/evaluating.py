@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
@@ -10,6 +11,7 @@ from bandit_envs.base.checks import check_confidence
 from bandit_envs.evaluations.candidates import (
     AnyPolicy,
     Candidate,
+    GivenPolicy,
     check_features,
     name_policies,
 )
@@ -21,6 +23,7 @@ from bandit_envs.evaluations.policy_sums import Models, PolicySums, sum_policies
 from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Estimator, RewardSums
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
+from bandit_envs.logged.seen_rows import warn_if_seen
 from bandit_envs.studies.definition.choice import Choice, name_in_errors
 
 DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
@@ -108,6 +111,10 @@ def evaluate(
         opened = open_log(source, passes)
         rows = None if training.is_none else training.count_before_others(opened)
         candidates = [contender.enter(opened, rows) for contender in contenders]
+        for contender, candidate in zip(contenders, candidates):
+            if isinstance(contender, GivenPolicy):
+                others = opened.rows(candidate.start, opened.size)
+                warn_if_seen(contender.policy, others, stacklevel=3)
         sums = _sum(opened, candidates, named_estimators)
     evaluated = [Evaluated(each, found) for each, found in zip(candidates, sums)]
     return Evaluation(evaluated, opened.summary, opened.title, confidence)
@@ -147,7 +154,13 @@ def _sum(
     starts = sorted({candidate.start for candidate in candidates})
     needs_predictions = any(each.needs_predictions for each in estimators.values())
     models = _fit_models(log, starts) if needs_predictions else {}
-    visit = functools.partial(sum_policies, candidates, estimators, models)
+    # Their rows are known. A batch that looks like one that a policy has seen is no reason to warn,
+    # and copies of policies do not remember any.
+    copies = [
+        dataclasses.replace(each, policy=each.policy.replicate(each.policy.batch_size))
+        for each in candidates
+    ]
+    visit = functools.partial(sum_policies, copies, estimators, models)
     found = _pass_over(log, starts, visit, "evaluating policies")
     return [functools.reduce(PolicySums.merge, filter(None, parts)) for parts in zip(*found)]
 
