@@ -349,13 +349,9 @@ def test_a_log_is_kept_in_memory_if_what_the_files_hold_is_small(tmp_path, monke
     [
         "threading",
         pytest.param("loky", marks=pytest.mark.slow),
-        pytest.param("dask", marks=pytest.mark.slow),
-        pytest.param("ray", marks=pytest.mark.slow),
     ],
 )
 def test_workers_find_the_same_estimates(evaluate, parts, backend):
-    if backend in ("dask", "ray"):
-        pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
     options = [*POLICIES, "--policy", "thompson:prior_std=1", "--estimator", "dr"]
     _, expected = evaluate(parts, *options)
     _, found = evaluate(parts, *options, "--workers", "2", "--backend", backend)

@@ -13,7 +13,7 @@ from bandit_envs import (
     RandomPolicy,
     UCBPolicy,
 )
-from bandit_envs.evaluations import EstimateRow, LogError, LogObserver, evaluate
+from bandit_envs.evaluations import EstimateRow, LogError, LogObserver, evaluate, learn
 from bandit_envs.logged import (
     BanditLog,
     DirectMethodLearner,
@@ -157,6 +157,21 @@ def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backe
     expected = evaluate(given, policies, ["dr", "snips"])
     found = evaluate(given, policies, ["dr", "snips"], workers=2, backend=backend)
     check_same_rows(found, expected, rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_a_cluster_finds_and_learns_what_one_process_does(folder, backend):
+    pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
+    cluster = {"workers": 2, "backend": backend}
+    policies = ["lin_ucb", DirectMethodLearner(), "thompson:prior_std=1"]
+    found = evaluate(folder, policies, ["dr", "snips"], **cluster)
+    check_same_rows(found, evaluate(folder, policies, ["dr", "snips"]), rel=1e-12)
+    here, there = [
+        learn(folder, "doubly_robust", **options).policy.get_state().content.learned.model
+        for options in ({}, cluster)
+    ]
+    assert np.allclose(there, here, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(
