@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
@@ -88,7 +88,8 @@ class PassesHere(Passes):
             return [do(_watch_part(part, advance)) for part in parts]
 
 
-class PartResult(NamedTuple, Generic[Result]):
+@dataclasses.dataclass(frozen=True)
+class PartResult(Generic[Result]):
     """What a worker made of a part."""
 
     number: int  # of the part

@@ -3,13 +3,13 @@
 import numpy as np
 
 from bandit_envs import EpsilonGreedyPolicy, StepDriver
-from bandit_envs.environments.contexts.logistic_context import LogisticContextBandit
+from bandit_envs.environments import logistic_context
 from bandit_envs.logged import LogRecorder, write_log
 
 
 def record_log():
     """A log of 1200 decisions on users who share a problem, with the true means."""
-    env = LogisticContextBandit(3, 2, batch_size=20, seed=0)
+    env = logistic_context(3, 2, batch_size=20, seed=0)
     policy = EpsilonGreedyPolicy(0.5, num_actions=3, batch_size=20, seed=1)
     recorder = LogRecorder(3, env)
     StepDriver(env, policy, [policy, recorder], 60, emit_log_probability=True).run()
