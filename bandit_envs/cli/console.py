@@ -1,13 +1,14 @@
 """What the command writes to the terminal: lines, tables and progress."""
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
+
+from bandit_envs.evaluations.observer import LogObserver
 
 WIDTH = None if sys.stdout.isatty() else 120  # of tables; None for that of the terminal
 OUT = Console(markup=False, emoji=False, width=WIDTH)  # titles may have brackets
@@ -54,7 +55,7 @@ class StepProgress(Progress):
         return super().get_renderables()
 
 
-class RowProgress(Progress):
+class RowProgress(Progress, LogObserver):
     """A bar of the rows of a log that a pass has read, in a terminal; it vanishes in the end."""
 
     def __init__(self) -> None:
@@ -68,14 +69,18 @@ class RowProgress(Progress):
             disable=not ERR.is_terminal,
         )
 
-    @contextlib.contextmanager
-    def show_pass(self, text: str, rows: int) -> Iterator[Callable[[int], None]]:
-        """Shows a bar while a pass reads `rows`, or 0 if their number is not known.
+    def start_pass(self, text: str, rows: int) -> None:
+        """Shows a bar."""
+        self._bar = self.add_task(text, total=rows or None)
 
-        Yields a function that moves the bar by numbers of rows.
-        """
-        bar = self.add_task(text, total=rows or None)
-        try:
-            yield lambda read: self.advance(bar, read)
-        finally:
-            self.remove_task(bar)
+    def read_rows(self, rows: int) -> None:
+        """Moves the bar."""
+        self.advance(self._bar, rows)
+
+    def end_pass(self) -> None:
+        """Removes the bar."""
+        self.remove_task(self._bar)
+
+    def note(self, text: str) -> None:
+        """Prints a line above the bar."""
+        ERR.print(text, soft_wrap=True)

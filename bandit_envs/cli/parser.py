@@ -228,6 +228,10 @@ def _add_learn(subcommands: Subcommands) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=text)
     text = "replace the file (default: refuse)"
     parser.add_argument("--overwrite", action="store_true", help=text)
+    text = (
+        "read the files of a folder in so many processes, if sums of the learner merge (default: 1)"
+    )
+    _add_engine(parser, 1, text)
 
 
 def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:

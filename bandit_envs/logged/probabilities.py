@@ -45,7 +45,7 @@ def probabilities_of(
     """
     if policy.num_actions != check_log(log).num_actions:
         raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
-    warn_if_seen(policy, log)
+    warn_if_seen(policy, [log])
     rng = generator(seed)
     before = first_row % policy.batch_size  # the row of the policy to which the first is shown
     copies = math.ceil(min(ROWS, before + len(log)) / policy.batch_size)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from bandit_envs.logged.log import BanditLog, check_batches
-from bandit_envs.logged.summary import LogSummary
+from bandit_envs.logged.summary import LogRows, LogSummary
 from bandit_envs.policies import Policy
 
 AnyPolicy = TypeVar("AnyPolicy", bound=Policy)
@@ -22,12 +22,17 @@ class SeenRows:
 
     def add(self, batch: BanditLog) -> None:
         """Remembers a batch."""
-        self._identities.setdefault(len(batch), set()).add(_identify(batch))
+        self._identities.setdefault(len(batch), set()).add(_identify([batch]))
 
-    def has(self, log: BanditLog) -> bool:
-        """Returns whether a log is one of the batches, or begins with one."""
+    def merge(self, other: SeenRows) -> None:
+        """Remembers what another remembers, too."""
+        for size, identities in other._identities.items():
+            self._identities.setdefault(size, set()).update(identities)
+
+    def has(self, batches: Iterable[BanditLog]) -> bool:
+        """Returns whether a log in batches is one of those remembered, or begins with one."""
         return any(
-            0 < size <= len(log) and _identify(log[:size]) in identities
+            size and _identify(LogRows(batches, 0, size)) in identities
             for size, identities in self._identities.items()
         )
 
@@ -59,16 +64,22 @@ def remember(policy: AnyPolicy, seen: SeenRows) -> AnyPolicy:
     return policy
 
 
-def warn_if_seen(policy: Policy, log: BanditLog) -> None:
-    """Warns if a policy has learned from the first rows of a log on which it is to be evaluated."""
+def warn_if_seen(policy: Policy, batches: Iterable[BanditLog], stacklevel: int = 3) -> None:
+    """Warns if a policy has learned from the first rows of a log on which it is to be evaluated.
+
+    Args:
+        policy: is evaluated.
+        batches: of the log, which can be passed over more than once.
+        stacklevel: of the warning.
+    """
     seen = _SEEN.get(policy)
-    if seen is not None and seen.has(log):
+    if seen is not None and seen.has(batches):
         warnings.warn(
             "the policy has learned from rows of this log, so estimates of them are too high; "
             "expected rows that it has not seen",
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 
-def _identify(log: BanditLog) -> str:
-    return LogSummary.from_batches([log]).identify()
+def _identify(batches: Iterable[BanditLog]) -> str:
+    return LogSummary.from_batches(batches).identify()

@@ -17,6 +17,8 @@ from bandit_envs import (
     UCBPolicy,
 )
 from bandit_envs.environments import logistic_context
+from bandit_envs.evaluations import LogObserver, logs
+from bandit_envs.evaluations.passes import PassesHere
 from bandit_envs.logged import (
     BanditLog,
     DoublyRobust,
@@ -31,12 +33,9 @@ from bandit_envs.logged import (
 from bandit_envs.trajectories import restart, termination
 from tests.command_line import rows, run
 
-evaluation = pytest.importorskip("bandit_envs.cli.evaluate")
 pytest.importorskip("joblib")
 pytest.importorskip("filelock")
 pytest.importorskip("rich")
-logs = pytest.importorskip("bandit_envs.cli.logs")
-parser = pytest.importorskip("bandit_envs.cli.parser")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
 MINE = "tests.studies.mine"
@@ -62,8 +61,7 @@ def table(recorded):
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch):
     """Draws nothing, to save time; the one test of figures restores them."""
-    for name in ("estimates_figure", "weights_figure"):
-        monkeypatch.setattr(evaluation, name, lambda *arguments: b"")
+    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
 
 
 @pytest.fixture
@@ -309,7 +307,7 @@ def test_a_log_in_a_folder_has_the_estimates_of_one_file(
 ):
     _, expected = evaluate(recorded, *POLICIES)
     for name, limit in limits.items():
-        monkeypatch.setattr(f"bandit_envs.cli.logs.{name}", limit)
+        monkeypatch.setattr(f"bandit_envs.evaluations.logs.{name}", limit)
     _, found = evaluate(parts, *POLICIES)
     check_same_estimates(found, expected, rel=1e-9)
 
@@ -338,11 +336,10 @@ def test_a_log_is_kept_in_memory_if_what_the_files_hold_is_small(tmp_path, monke
     file = tmp_path / "log.parquet"
     write_log(file, log)
     size_of_file = file.stat().st_size
-    options = parser.make_parser().parse_args(["evaluate", str(file), "--policy", "random"])
     for limit, is_kept in ((2**26, True), (10 * size_of_file, False)):
-        monkeypatch.setattr("bandit_envs.cli.logs.IN_MEMORY", limit)
-        with logs.start_passes(options) as passes:
-            opened = logs.open_log(options, passes)
+        monkeypatch.setattr("bandit_envs.evaluations.logs.IN_MEMORY", limit)
+        source = logs.as_source(file)
+        opened = logs.open_log(source, PassesHere(LogObserver()))
         assert isinstance(opened.parts[0].batches, list) == is_kept
         assert opened.summary.size == size
 
@@ -352,13 +349,9 @@ def test_a_log_is_kept_in_memory_if_what_the_files_hold_is_small(tmp_path, monke
     [
         "threading",
         pytest.param("loky", marks=pytest.mark.slow),
-        pytest.param("dask", marks=pytest.mark.slow),
-        pytest.param("ray", marks=pytest.mark.slow),
     ],
 )
 def test_workers_find_the_same_estimates(evaluate, parts, backend):
-    if backend in ("dask", "ray"):
-        pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
     options = [*POLICIES, "--policy", "thompson:prior_std=1", "--estimator", "dr"]
     _, expected = evaluate(parts, *options)
     _, found = evaluate(parts, *options, "--workers", "2", "--backend", backend)
@@ -491,7 +484,7 @@ def test_an_interrupted_evaluation_writes_nothing(table, tmp_path, monkeypatch):
         signal.raise_signal(signal.SIGINT)
 
     write_log(tmp_path / "log.npz", table)
-    monkeypatch.setattr(evaluation, "open_log", interrupt)
+    monkeypatch.setattr("bandit_envs.evaluations.evaluating.open_log", interrupt)
     output = ("--output", tmp_path / "out")
     outcome = run("evaluate", tmp_path / "log.npz", "--policy", "random", *output)
     assert outcome == (130, "", "interrupted: nothing was written\n")
@@ -503,7 +496,7 @@ def test_too_little_memory_ends_with_one_line(table, tmp_path, monkeypatch):
         raise MemoryError("Unable to allocate 8 TiB")
 
     write_log(tmp_path / "log.npz", table)
-    monkeypatch.setattr(evaluation, "open_log", fail)
+    monkeypatch.setattr("bandit_envs.evaluations.evaluating.open_log", fail)
     code, out, err = run("evaluate", tmp_path / "log.npz", "--policy", "random")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "the memory is full: " in err

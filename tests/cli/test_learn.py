@@ -95,8 +95,7 @@ def test_a_learned_policy_is_evaluated_on_the_rows_that_it_has_not_seen(folder, 
     [("policy_gradient:num_steps=2", "keeps all 1000 rows in memory, "), ("doubly_robust", "")],
 )
 def test_a_learner_that_keeps_a_large_log_in_memory_says_so(folder, monkeypatch, learner, says):
-    monkeypatch.setattr("bandit_envs.cli.learn.IN_MEMORY", 1000)
-    monkeypatch.setattr("bandit_envs.cli.logs.IN_MEMORY", 1000)
+    monkeypatch.setattr("bandit_envs.evaluations.logs.IN_MEMORY", 1000)
     outcome = learn(folder, "--learner", learner)
     assert outcome.code == 0
     assert says in outcome.err
@@ -316,7 +315,7 @@ def test_a_policy_is_evaluated_on_the_features_that_it_has_learned_from(folder, 
     assert run("evaluate", table, "--features", "x,y", *options).code == 0
     outcome = run("evaluate", table, "--features", "y,x", *options)
     assert outcome.code == 2
-    assert "--features is y,x; expected x,y" in outcome.err
+    assert "features is y,x; expected x,y" in outcome.err
 
 
 def test_the_name_of_a_policy_is_no_formula_of_a_spreadsheet(folder, log, monkeypatch):

@@ -20,6 +20,7 @@ from bandit_envs.logged import (
     RidgeRegression,
     SelfNormalizedDR,
     SelfNormalizedIPS,
+    probabilities_of,
 )
 from bandit_envs.logged.learners.learners import value_and_gradient
 from bandit_envs.metrics import AverageRewardMetric
@@ -246,6 +247,25 @@ def test_what_is_learned_from_batches_is_what_is_learned_from_the_log(learner, s
     expected = learner.fit(log).get_state().content.learned.model
     assert learner.streams == streams
     np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("learner", [DirectMethodLearner(), DoublyRobustLearner()])
+def test_what_is_learned_from_parts_is_what_is_learned_from_the_log(learner):
+    log = bad_logger_log(1000, 0)
+    cuts = [(0, 0), (0, 300), (300, 301), (301, 1000)]
+    parts = [[(start, log[start:stop])] for start, stop in cuts]
+    policy = learner.fit_parts(lambda visit: [visit(part) for part in [[], *parts]])
+    expected = learner.fit(log).get_state().content.learned.model
+    np.testing.assert_allclose(
+        policy.get_state().content.learned.model, expected, rtol=1e-9, atol=1e-12
+    )
+    with pytest.warns(UserWarning, match="has learned from rows of this log"):
+        probabilities_of(policy, log)
+
+
+def test_a_learner_that_keeps_all_rows_takes_no_parts():
+    with pytest.raises(ValueError, match="takes no parts; expected a DirectMethodLearner"):
+        PolicyGradientLearner().fit_parts(lambda visit: [])
 
 
 @pytest.mark.parametrize("learner", [DirectMethodLearner(), DoublyRobustLearner()])

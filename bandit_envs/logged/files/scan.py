@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.datasets.folders import (
     NAMED,
     TABLE_SUFFIXES,
+    Key,
     Part,
     Parts,
     find_parts,
@@ -163,6 +164,10 @@ class Scan(abc.ABC):
         return LogRows(self, 0, before), LogRows(self, before, before + after)
 
     @abc.abstractmethod
+    def with_time(self, name: str) -> Scan:
+        """Returns the same scan with a column of times, by which `split` cuts."""
+
+    @abc.abstractmethod
     def _time_column(self) -> str | None:
         """Returns the name of the column of times."""
 
@@ -199,22 +204,15 @@ class WrittenScan(Scan):
         with errors_that_name(part.name), refuse_changes(part):
             yield from _scan_written(part.file, self.batch_rows)
 
+    def with_time(self, name: str) -> WrittenScan:
+        return dataclasses.replace(self, time=name)
+
     def _time_column(self) -> str | None:
         return self.time
 
     def _scan_times(self, name: str) -> Iterator[TimesOfRows]:
         for part in self.parts.found:
-            first_row = 0
-            for batch in self.scan_part(part):
-                _, columns = split_log(batch)
-                for key, value in part.keys.items():
-                    columns[key] = np.array([value] * len(batch))
-                if name not in columns:
-                    known = list(columns)[:20]
-                    raise ValueError(f"the log has no column {name!r}; it has {known}")
-                place = functools.partial(_place_of_row, part.name, first_row)
-                yield TimesOfRows(columns[name], place)
-                first_row += len(batch)
+            yield from times_of_batches(self.scan_part(part), name, part.name, part.keys)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -278,6 +276,9 @@ class TableScan(Scan):
                 found = found.merge(MissingValues.from_frame(frame, names, part.name))
         return found
 
+    def with_time(self, name: str) -> TableScan:
+        return dataclasses.replace(self, columns=dataclasses.replace(self.columns, time=name))
+
     def _time_column(self) -> str | None:
         return self.columns.time
 
@@ -324,9 +325,33 @@ class TableScan(Scan):
             yield from scan_frames(part, self.batch_rows, names)
 
 
-def _place_of_row(name: str, first_row: int, row: int) -> str:
-    """Says where a row of a batch is in a file that `write_log` wrote."""
-    return f"row {first_row + row} of {name}"
+def times_of_batches(
+    batches: Iterable[BanditLog], name: str, source: str, keys: Mapping[str, Key]
+) -> Iterator[TimesOfRows]:
+    """Yields the times of the rows of a log that no user's table holds.
+
+    Args:
+        batches: of the log, in order.
+        name: of the column, as `to_frame` names it, or one of the keys.
+        source: what the batches are of, in messages.
+        keys: columns that have one value in all rows.
+    """
+    first_row = 0
+    for batch in batches:
+        _, columns = split_log(batch)
+        for key, value in keys.items():
+            columns[key] = np.array([value] * len(batch))
+        if name not in columns:
+            known = list(columns)[:20]
+            raise ValueError(f"the log has no column {name!r}; it has {known}")
+        place = functools.partial(_place_of_row, source, first_row)
+        yield TimesOfRows(columns[name], place)
+        first_row += len(batch)
+
+
+def _place_of_row(source: str, first_row: int, row: int) -> str:
+    """Says where a row of a batch is in a log."""
+    return f"row {first_row + row} of {source}"
 
 
 def _place_in_frame(name: str, index: Any, row: int) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Mapping
-from typing import Any
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,7 +30,12 @@ from bandit_envs.logged.log import (
     require_rows,
 )
 from bandit_envs.logged.reward_models.regression import RewardRegression
-from bandit_envs.logged.reward_models.reward_sums import fit_batches
+from bandit_envs.logged.reward_models.reward_sums import (
+    CrossFittedRidge,
+    NumberedBatches,
+    RewardSums,
+    number_batches,
+)
 from bandit_envs.logged.reward_models.ridge import RidgeRegression, RidgeSums
 from bandit_envs.logged.seen_rows import RememberedBatches, SeenRows, remember
 from bandit_envs.policies.contextual import ContextualPolicy
@@ -54,6 +61,15 @@ OBJECTIVES = (
 
 FOLDS = 3  # of cross-fitted models of rewards
 
+Result = TypeVar("Result")
+
+
+class PassOverParts(Protocol):
+    """Passes over the parts of a log."""
+
+    def __call__(self, visit: Callable[[NumberedBatches], Result]) -> list[Result]:
+        """Returns what `visit` returns for each part, in order."""
+
 
 class Learner(abc.ABC):
     """Learns a policy from a log.
@@ -62,8 +78,9 @@ class Learner(abc.ABC):
     that shall explore becomes `ContextualPolicy(policy.model, EpsilonGreedy(0.1), ...)`.
 
     Evaluate what it learns on other rows than those that it has learned from: `probabilities_of`
-    warns if a policy has seen the rows. A subclass implements `_fit`, and `_fit_batches` if it does
-    not need the whole log in memory.
+    warns if a policy has seen the rows. A subclass implements `_fit`. If it does not need the whole
+    log in memory, as the sums of its parts merge, it says so by `streams`, and implements
+    `_fit_parts`.
     """
 
     def fit(self, log: BanditLog, batch_size: int = 1, seed: Seed = None) -> ContextualPolicy:
@@ -80,7 +97,10 @@ class Learner(abc.ABC):
 
     @property
     def streams(self) -> bool:
-        """Whether `fit_batches` keeps one batch in memory rather than all rows."""
+        """Whether `fit_batches` keeps one batch in memory rather than all rows.
+
+        Then the sums of parts merge, and `fit_parts` takes these from workers.
+        """
         return False
 
     def fit_batches(
@@ -95,20 +115,61 @@ class Learner(abc.ABC):
             seed: of the policy's draws, and of estimators whose `random_state` is None.
         """
         if self.streams:
-            check_repeatable(batches)
+            here = functools.partial(_pass_here, check_repeatable(batches))
+            return self.fit_parts(here, batch_size, seed)
         seen = SeenRows()
-        watched = RememberedBatches(batches, seen)
-        return remember(self._fit_batches(watched, batch_size, seed), seen)
+        log = concatenate(list(RememberedBatches(batches, seen)))
+        return remember(self._fit(log, batch_size, seed), seen)
+
+    def fit_parts(
+        self, over: PassOverParts, batch_size: int = 1, seed: Seed = None
+    ) -> ContextualPolicy:
+        """Returns what `fit` does of a log whose parts others read, such as workers.
+
+        Args:
+            over: passes over the log. It is given a function that can be pickled, and returns what
+                this returns for each part of the log, in order. It is called more than once.
+            batch_size: the number of rows of the policy.
+            seed: of the policy's draws.
+
+        Raises:
+            ValueError: the learner keeps all rows in memory.
+
+        >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
+        >>> parts = [[(0, log[:2])], [(2, log[2:])]]  # with the numbers of their first rows
+        >>> learner = DirectMethodLearner()
+        >>> learner.fit_parts(lambda visit: [visit(part) for part in parts]).num_actions
+        2
+        """
+        self.require_merging("parts")
+        seen = SeenRows()
+
+        def over_and_see(visit: Callable[[NumberedBatches], Result]) -> list[Result]:
+            found = over(functools.partial(_visit_and_see, visit))
+            for _, seen_in_part in found:
+                seen.merge(seen_in_part)
+            return [result for result, _ in found]
+
+        return remember(self._fit_parts(over_and_see, batch_size, seed), seen)
+
+    def require_merging(self, what: str) -> None:
+        """Raises ValueError if the sums of parts do not merge.
+
+        Args:
+            what: needs that they do, in the message.
+        """
+        if not self.streams:
+            expected = "a DirectMethodLearner() or DoublyRobustLearner() with the regressions"
+            problem = f"{type(self).__name__} keeps all rows in memory, so it takes no {what}"
+            raise ValueError(f"{problem}; expected {expected} of the package, whose sums merge")
 
     @abc.abstractmethod
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         """Returns what `fit` does."""
 
-    def _fit_batches(
-        self, batches: Iterable[BanditLog], batch_size: int, seed: Seed
-    ) -> ContextualPolicy:
-        """Returns what `fit_batches` does."""
-        return self._fit(concatenate(list(batches)), batch_size, seed)
+    def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
+        """Returns what `fit_parts` does."""
+        raise NotImplementedError(f"{type(self).__name__} streams, but has no _fit_parts")
 
 
 class DirectMethodLearner(Learner):
@@ -143,7 +204,7 @@ class DirectMethodLearner(Learner):
 
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         if self.streams:
-            return self._fit_batches([log], batch_size, seed)
+            return self._fit_parts(functools.partial(_pass_here, [log]), batch_size, seed)
         rng = generator(seed)
         context = context_of(require_rows(log))
         models: list[Any] = []
@@ -153,19 +214,8 @@ class DirectMethodLearner(Learner):
             models.append(fit_regressor(regressor, context[rows], log.reward[rows], action))
         return _greedy_policy(models, log, batch_size, rng)
 
-    def _fit_batches(
-        self, batches: Iterable[BanditLog], batch_size: int, seed: Seed
-    ) -> ContextualPolicy:
-        if not self.streams:
-            return super()._fit_batches(batches, batch_size, seed)
-        sums = RidgeSums()
-        batch: BanditLog | None = None
-        for batch in batches:
-            context = context_of(batch)
-            for action in np.unique(batch.action).tolist():
-                rows = np.flatnonzero(batch.action == action)
-                sums.add(action, context[rows], batch.reward[rows])
-        return _ridge_policy(sums.fit(), batch, batch_size, seed)
+    def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
+        return _ridge_policy(over(_sum_logged_rewards), batch_size, seed)
 
 
 class DoublyRobustLearner(Learner):
@@ -206,7 +256,7 @@ class DoublyRobustLearner(Learner):
 
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
         if self.streams:
-            return self._fit_batches([log], batch_size, seed)
+            return self._fit_parts(functools.partial(_pass_here, [log]), batch_size, seed)
         context = context_of(log)
         rewards = _correct_rewards(RewardRegression(self._model).predict(log), log)
         is_logged = np.bincount(log.action, minlength=log.num_actions) > 0
@@ -218,25 +268,10 @@ class DoublyRobustLearner(Learner):
             models[action] = fit_regressor(made, context, rewards[:, action], action)
         return _greedy_policy(models, log, batch_size, rng)
 
-    def _fit_batches(
-        self, batches: Iterable[BanditLog], batch_size: int, seed: Seed
-    ) -> ContextualPolicy:
-        if not self.streams:
-            return super()._fit_batches(batches, batch_size, seed)
-        model = fit_batches(batches, FOLDS)
-        sums = RidgeSums()
-        logged: set[int] = set()
-        size = 0
-        batch: BanditLog | None = None
-        for batch in batches:
-            context = context_of(batch)
-            rewards = _correct_rewards(model.predict(batch, size), batch)
-            for action in range(batch.num_actions):
-                sums.add(action, context, rewards[:, action])
-            logged.update(np.unique(batch.action).tolist())
-            size += len(batch)
-        models = {action: model for action, model in sums.fit().items() if action in logged}
-        return _ridge_policy(models, batch, batch_size, seed)
+    def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
+        sums = over(functools.partial(RewardSums.from_batches, folds=FOLDS))
+        model = functools.reduce(RewardSums.merge, sums, RewardSums(FOLDS, {})).fit()
+        return _ridge_policy(over(functools.partial(_sum_all_rewards, model)), batch_size, seed)
 
 
 class PolicyGradientLearner(Learner):
@@ -381,21 +416,92 @@ def _correct_rewards(predicted: Floats, log: BanditLog) -> Floats:
     return predicted
 
 
-def _ridge_policy(
-    models: Mapping[int, RidgeRegression], batch: BanditLog | None, batch_size: int, seed: Seed
-) -> ContextualPolicy:
+@dataclasses.dataclass(frozen=True)
+class _ActionSums:
+    """What a part of a log says of its actions. Those of parts merge.
+
+    Args:
+        ridge: the sums of the regressions of actions.
+        logged: the actions that were taken.
+        sample: a row, which shows how many actions and features there are; None without rows.
+    """
+
+    ridge: RidgeSums = dataclasses.field(default_factory=RidgeSums)
+    logged: frozenset[int] = frozenset()
+    sample: BanditLog | None = None
+
+    def merge(self, other: _ActionSums) -> _ActionSums:
+        """Returns the sums of the rows of both."""
+        sample = other.sample if self.sample is None else self.sample
+        return _ActionSums(self.ridge.merge(other.ridge), self.logged | other.logged, sample)
+
+
+def _sum_logged_rewards(part: NumberedBatches) -> _ActionSums:
+    """Returns the sums of the rewards of the actions that were taken, in a part of a log."""
+    found = _ActionSums()
+    for _, batch in part:
+        ridge = RidgeSums()
+        context = context_of(batch)
+        logged = np.unique(batch.action).tolist()
+        for action in logged:
+            rows = np.flatnonzero(batch.action == action)
+            ridge.add(action, context[rows], batch.reward[rows])
+        found = found.merge(_ActionSums(ridge, frozenset(logged), batch[:1]))
+    return found
+
+
+def _sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> _ActionSums:
+    """Returns the sums of the doubly robust rewards of all actions, in a part of a log."""
+    found = _ActionSums()
+    for first_row, batch in part:
+        ridge = RidgeSums()
+        context = context_of(batch)
+        rewards = _correct_rewards(model.predict(batch, first_row), batch)
+        for action in range(batch.num_actions):
+            ridge.add(action, context, rewards[:, action])
+        logged = frozenset(np.unique(batch.action).tolist())
+        found = found.merge(_ActionSums(ridge, logged, batch[:1]))
+    return found
+
+
+def _pass_here(
+    batches: Iterable[BanditLog], visit: Callable[[NumberedBatches], Result]
+) -> list[Result]:
+    """Returns what `visit` does of a log, which is one part."""
+    return [visit(number_batches(batches))]
+
+
+def _visit_and_see(
+    visit: Callable[[NumberedBatches], Result], part: NumberedBatches
+) -> tuple[Result, SeenRows]:
+    """Returns what `visit` does of a part of a log, and which rows these are."""
+    seen = SeenRows()
+
+    def watch() -> Iterator[tuple[int, BanditLog]]:
+        for first_row, batch in part:
+            seen.add(batch)
+            yield first_row, batch
+
+    return visit(watch()), seen
+
+
+def _ridge_policy(parts: Iterable[_ActionSums], batch_size: int, seed: Seed) -> ContextualPolicy:
     """Returns a policy that chooses the action with the largest prediction.
 
     Args:
-        models: by action; other actions are chosen last.
-        batch: the last of the log, which says how many actions and features there are.
+        parts: of the log. Actions that were never taken are chosen last.
         batch_size: the number of rows of the policy.
         seed: of its draws.
     """
-    if batch is None or not models:
+    sums = functools.reduce(_ActionSums.merge, parts, _ActionSums())
+    if sums.sample is None or not sums.logged:
         raise ValueError("the log has 0 rows; expected at least one")
-    of_all = [models.get(action, NEVER) for action in range(batch.num_actions)]
-    return _greedy_policy(of_all, batch, batch_size, seed)
+    models = sums.ridge.fit()
+    of_all = [
+        models[action] if action in sums.logged else NEVER
+        for action in range(sums.sample.num_actions)
+    ]
+    return _greedy_policy(of_all, sums.sample, batch_size, seed)
 
 
 def _greedy_policy(

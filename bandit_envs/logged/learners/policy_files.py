@@ -121,7 +121,7 @@ class SavedPolicy:
 def write_policy(
     path: str | os.PathLike[str],
     policy: Policy,
-    learned_from: BanditLog | Iterable[BanditLog] = (),
+    learned_from: BanditLog | Iterable[BanditLog] | LogSummary = (),
     features: Sequence[str] = (),
 ) -> None:
     """Writes a contextual policy with what it has learned to a file, without pickle.
@@ -131,8 +131,9 @@ def write_policy(
         policy: a `ContextualPolicy`, such as a learner returns. Its model and its rule are frozen
             dataclasses, whose fields are plain values, arrays, estimators of scikit-learn, and
             other models and rules.
-        learned_from: the log that it has learned from, or its batches in order. If a longer log
-            begins with these rows, `bandit-envs evaluate` leaves them out.
+        learned_from: the log that it has learned from, or its batches in order, or what a
+            `LogSummary` says of them. If a longer log begins with these rows, `evaluate` and
+            `bandit-envs evaluate` leave them out.
         features: the columns of its features, in their order.
 
     Raises:
@@ -154,8 +155,7 @@ def write_policy(
     if type(policy) not in CLASSES:
         raise TypeError(f"policy is a {type(policy).__name__}; expected a ContextualPolicy")
     assert isinstance(policy, ContextualPolicy)
-    batches = [learned_from] if isinstance(learned_from, BanditLog) else learned_from
-    summary = LogSummary.from_batches(batches)
+    summary = _summarize(learned_from)
     state = policy.get_state()
     learned = None
     if not policy.is_as_made:
@@ -243,6 +243,13 @@ def _is_size(found: Any, smallest: int | None) -> bool:
     if found is None:
         return smallest is None
     return type(found) is int and found >= (smallest or 0)
+
+
+def _summarize(rows: BanditLog | Iterable[BanditLog] | LogSummary) -> LogSummary:
+    """Returns what a log, or its batches, hold."""
+    if isinstance(rows, LogSummary):
+        return rows
+    return LogSummary.from_batches([rows] if isinstance(rows, BanditLog) else rows)
 
 
 def _check_suffix(file: Path) -> Path:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from bandit_envs.logged.features import features_of, has_items
 from bandit_envs.logged.log import BanditLog, require_numbered_actions
 from bandit_envs.logged.moments import Moments, add_moments
 from bandit_envs.logged.reward_models.ridge import RidgeRegression
+
+NumberedBatches: TypeAlias = Iterable[tuple[int, BanditLog]]
+"""Batches of a log, with the number that the first row of each has in it."""
 
 MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of SplitMix64
 
@@ -86,6 +90,14 @@ class RewardSums:
             moments[key] = Moments.from_columns(columns[:, rows], weights_of_rows)
         return cls(folds, moments)
 
+    @classmethod
+    def from_batches(cls, part: NumberedBatches, folds: int = 3) -> RewardSums:
+        """Returns the sums of a part of a log in batches."""
+        sums = cls(folds, {})
+        for first_row, batch in part:
+            sums = sums.merge(cls.from_log(batch, first_row, folds))
+        return sums
+
     def merge(self, other: RewardSums) -> RewardSums:
         """Returns the sums of the rows of both."""
         if self._folds != other._folds:
@@ -152,12 +164,16 @@ class CrossFittedRidge:
 
 def fit_batches(batches: Iterable[BanditLog], folds: int = 3) -> CrossFittedRidge:
     """Returns the models of a log in batches, in the order of its rows."""
-    sums = RewardSums(folds, {})
-    first_row = 0
+    return RewardSums.from_batches(number_batches(batches), folds).fit()
+
+
+def number_batches(
+    batches: Iterable[BanditLog], first_row: int = 0
+) -> Iterator[tuple[int, BanditLog]]:
+    """Yields batches, with the number of the first row of each."""
     for batch in batches:
-        sums = sums.merge(RewardSums.from_log(batch, first_row, folds))
+        yield first_row, batch
         first_row += len(batch)
-    return sums.fit()
 
 
 def _group_rows(fold: NDArray[np.int64], model: NDArray[np.int64]) -> list[NDArray[np.intp]]:

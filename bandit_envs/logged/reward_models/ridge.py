@@ -39,7 +39,10 @@ class RidgeRegression:
 
 
 class RidgeSums:
-    """The sums of ridge regressions, one an action, of rows that are added part by part."""
+    """The sums of ridge regressions, one an action, of rows that are added part by part.
+
+    Those of parts merge.
+    """
 
     def __init__(self) -> None:
         self._moments: dict[int, Moments] = {}
@@ -48,6 +51,14 @@ class RidgeSums:
         """Adds rows of an action: features [m, d] and targets [m]."""
         moments = Moments.from_columns(np.column_stack([features, targets]).T)
         add_moments(self._moments, action, moments)
+
+    def merge(self, other: RidgeSums) -> RidgeSums:
+        """Returns the sums of the rows of both."""
+        merged = RidgeSums()
+        merged._moments = dict(self._moments)
+        for action, moments in other._moments.items():
+            add_moments(merged._moments, action, moments)
+        return merged
 
     def fit(self) -> dict[int, RidgeRegression]:
         """Returns the regressions of the actions that have rows."""

@@ -212,6 +212,11 @@ def _dask(workers: int, address: str | None) -> Iterator[Apply]:
             yield _Dask(client)
 
 
+def _call(do: Callable[[Item], Result], item: Item) -> Result:
+    """Returns what a function returns for an item."""
+    return do(item)
+
+
 class _Ray:
     """Applies functions on a Ray cluster, in tasks that Ray repeats if their worker dies."""
 
@@ -227,11 +232,14 @@ class _Ray:
         self, do: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result, None, None]:
         waiting = iter(items)
-        remote = self._ray.remote(do)
+        remote = self._ray.remote(_call)
+        sent = self._ray.put(do)  # a partial function is no function to Ray
         running: list[Any] = []
         while True:
             number = IN_FLIGHT * self.count_workers() - len(running)
-            running += [remote.remote(item) for item in itertools.islice(waiting, max(number, 0))]
+            running += [
+                remote.remote(sent, item) for item in itertools.islice(waiting, max(number, 0))
+            ]
             if not running:
                 return
             done, running = self._ray.wait(running, timeout=SECONDS_BETWEEN_COUNTS)

@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bandit_envs.logged.estimators.weight_histogram import EDGES, WeightHistogram
-from bandit_envs.studies.plots import COLORS, log_axis, to_image
+from bandit_envs.studies.plots import COLORS, log_axis
 
 
-def estimates_figure(
+def draw_estimates(
     estimates: Mapping[tuple[str, str], tuple[float, float, float]], logged_mean: float
-) -> bytes:
-    """Returns a PNG of estimates with their intervals, beside the logged mean.
+) -> Figure:
+    """Returns a figure of estimates with their intervals, beside the logged mean.
 
     Args:
         estimates: the value and the ends of its interval, by policy and estimator.
@@ -37,11 +37,11 @@ def estimates_figure(
     axis.set_xlabel("Mean reward")
     axis.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False)
-    return to_image(figure)
+    return figure
 
 
-def weights_figure(weights: Mapping[str, WeightHistogram]) -> bytes:
-    """Returns a PNG of the distribution of weights above 0, by policy."""
+def draw_weights(weights: Mapping[str, WeightHistogram]) -> Figure:
+    """Returns a figure of the distribution of weights above 0, by policy."""
     figure = Figure(figsize=(8.0, 0.6 + 1.7 * len(weights)), layout="constrained")
     axes = figure.subplots(len(weights), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     bins = _shown_bins(np.sum([histogram.counts for histogram in weights.values()], axis=0))
@@ -57,7 +57,7 @@ def weights_figure(weights: Mapping[str, WeightHistogram]) -> bytes:
         log_axis(axis, "x")
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel("Weight: the policy's probability / the logged one")
-    return to_image(figure)
+    return figure
 
 
 def _shown_bins(counts: NDArray[np.int64]) -> slice:

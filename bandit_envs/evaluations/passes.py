@@ -1,4 +1,4 @@
-"""Passes over the parts of a log: in this process, or by workers."""
+"""Passes over the parts of a log: in this process, by workers, or on a cluster."""
 
 from __future__ import annotations
 
@@ -8,35 +8,19 @@ import dataclasses
 import functools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from bandit_envs.base.users_code import exits_as_errors
-from bandit_envs.cli.console import RowProgress
-from bandit_envs.datasets.folders import Part
+from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.logged import BanditLog
-from bandit_envs.logged.files.scan import TableScan, WrittenScan
+from bandit_envs.logged.reward_models.reward_sums import number_batches
 from bandit_envs.logged.summary import LogRows
 from bandit_envs.studies.definition.choice import printable
-from bandit_envs.studies.running.backends import Apply
+
+if TYPE_CHECKING:
+    from bandit_envs.studies.running.backends import Apply
 
 Result = TypeVar("Result")
-
-
-@dataclasses.dataclass(frozen=True)
-class FileBatches:
-    """The batches of a file of a log. Every loop over them reads the file anew.
-
-    Args:
-        scan: of the log.
-        part: the file.
-    """
-
-    scan: WrittenScan | TableScan
-    part: Part
-
-    def __iter__(self) -> Iterator[BanditLog]:
-        """Yields the batches."""
-        return self.scan.scan_part(self.part)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,24 +39,28 @@ class LogPart:
 
     def __iter__(self) -> Iterator[tuple[int, BanditLog]]:
         """Yields the batches, with the number of the first row of each."""
-        first_row = self.first_row
-        for batch in self.batches:
-            yield first_row, batch
-            first_row += len(batch)
+        return number_batches(self.batches, self.first_row)
+
+    def until(self, stop: int) -> LogPart:
+        """Returns the rows of the part that come before row `stop` of the log."""
+        size = min(self.size, stop - self.first_row)
+        if size == self.size:
+            return self
+        return LogPart(LogRows(self.batches, 0, size), self.first_row, size)
 
 
 class Passes(abc.ABC):
     """Does things with all parts of a log.
 
     Args:
-        progress: shows how many rows were read.
+        observer: is told how many rows were read.
     """
 
-    reads_files: ClassVar[bool]
-    """Whether parts should be files rather than in memory."""
+    are_by_workers: ClassVar[bool]
+    """Whether parts are sent to workers, so they should be files rather than in memory."""
 
-    def __init__(self, progress: RowProgress) -> None:
-        self._progress = progress
+    def __init__(self, observer: LogObserver) -> None:
+        self.observer = observer
 
     @abc.abstractmethod
     def over(
@@ -82,25 +70,26 @@ class Passes(abc.ABC):
 
     @contextlib.contextmanager
     def watch(self, rows: LogRows, text: str) -> Iterator[Iterable[BanditLog]]:
-        """Yields rows that this process reads one after the other, and that a bar shows."""
-        with self._progress.show_pass(text, len(rows)) as advance:
+        """Yields rows that this process reads one after the other, and that are observed."""
+        with observed_pass(self.observer, text, len(rows)) as advance:
             yield WatchedBatches(rows, advance)
 
 
 class PassesHere(Passes):
     """Does everything in this process."""
 
-    reads_files = False
+    are_by_workers = False
 
     def over(
         self, parts: Sequence[LogPart], do: Callable[[LogPart], Result], text: str
     ) -> list[Result]:
         rows = sum(part.size for part in parts)
-        with self._progress.show_pass(text, rows) as advance:
+        with observed_pass(self.observer, text, rows) as advance:
             return [do(_watch_part(part, advance)) for part in parts]
 
 
-class Outcome(NamedTuple, Generic[Result]):
+@dataclasses.dataclass(frozen=True)
+class PartResult(Generic[Result]):
     """What a worker made of a part."""
 
     number: int  # of the part
@@ -114,13 +103,13 @@ class PassesByWorkers(Passes):
 
     Args:
         apply: of the engine of the workers.
-        progress: shows the rows of the parts that were read.
+        observer: is told of the rows of the parts that were read.
     """
 
-    reads_files = True
+    are_by_workers = True
 
-    def __init__(self, apply: Apply, progress: RowProgress) -> None:
-        super().__init__(progress)
+    def __init__(self, apply: Apply, observer: LogObserver) -> None:
+        super().__init__(observer)
         self._apply = apply
 
     def over(
@@ -134,7 +123,7 @@ class PassesByWorkers(Passes):
         outcomes = self._apply(functools.partial(_try, do), list(enumerate(parts)))
         found: dict[int, Any] = {}
         rows = sum(part.size for part in parts)
-        with self._progress.show_pass(text, rows) as advance, contextlib.closing(outcomes):
+        with observed_pass(self.observer, text, rows) as advance, contextlib.closing(outcomes):
             for outcome in outcomes:
                 if outcome.problem:
                     raise ValueError(outcome.problem)
@@ -143,7 +132,7 @@ class PassesByWorkers(Passes):
         return [found[number] for number in range(len(parts))]
 
 
-def _try(do: Callable[[LogPart], Result], numbered: tuple[int, LogPart]) -> Outcome[Result]:
+def _try(do: Callable[[LogPart], Result], numbered: tuple[int, LogPart]) -> PartResult[Result]:
     """Returns what a worker makes of a part, or what went wrong."""
     number, part = numbered
     rows: list[int] = []
@@ -151,8 +140,8 @@ def _try(do: Callable[[LogPart], Result], numbered: tuple[int, LogPart]) -> Outc
         with exits_as_errors():
             result = do(_watch_part(part, rows.append))
     except Exception as error:  # damaged files and users' classes raise any
-        return Outcome(number, None, sum(rows), printable(error))
-    return Outcome(number, result, sum(rows))
+        return PartResult(number, None, sum(rows), printable(error))
+    return PartResult(number, result, sum(rows))
 
 
 def _watch_part(part: LogPart, advance: Callable[[int], object]) -> LogPart:
@@ -177,3 +166,31 @@ class WatchedBatches:
         for batch in self.batches:
             yield batch
             self.advance(len(batch))
+
+
+def needs_workers(workers: int, backend: str, address: str | None) -> bool:
+    """Returns whether others than this process read the log."""
+    return backend != "loky" or workers != 1 or address is not None
+
+
+@contextlib.contextmanager
+def start_passes(
+    workers: int, backend: str, address: str | None, observer: LogObserver | None
+) -> Iterator[Passes]:
+    """Starts workers, or joins a cluster, if asked; yields what reads logs.
+
+    Args:
+        workers: how many.
+        backend: "loky", "threading", "dask" or "ray".
+        address: of a running cluster.
+        observer: sees how logs are read.
+    """
+    watcher = observer or LogObserver()
+    if not needs_workers(workers, backend, address):
+        yield PassesHere(watcher)
+        return
+    # It needs packages of the extra "cli"; passes of this process do not.
+    from bandit_envs.studies.running import backends  # noqa: PLC0415
+
+    with backends.backend(backend, workers, address) as apply:
+        yield PassesByWorkers(apply, watcher)

@@ -1,0 +1,33 @@
+"""Evaluations: what policies would have earned, and what they learn, from logs of any size.
+
+`evaluate` estimates the values of several policies by several estimators in one pass over a log,
+and `learn` learns a policy from it; both by workers or on a cluster if asked. The command
+`bandit-envs` uses the same.
+
+>>> import numpy as np
+>>> from bandit_envs.evaluations import evaluate
+>>> from bandit_envs.logged import BanditLog
+>>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
+>>> found = evaluate(log, ["random", "ucb:c=1"], ["ips", "dr"])
+>>> [(row.policy, row.estimator, row.rows) for row in found.rows]
+[('random', 'ips', 900), ('random', 'dr', 900), ('ucb:c=1', 'ips', 450), ('ucb:c=1', 'dr', 450)]
+"""
+
+from bandit_envs.evaluations.candidates import AnyPolicy
+from bandit_envs.evaluations.evaluating import evaluate
+from bandit_envs.evaluations.evaluation import EstimateRow, Evaluation
+from bandit_envs.evaluations.learning import Learned, learn
+from bandit_envs.evaluations.logs import AnyLog, LogError
+from bandit_envs.evaluations.observer import LogObserver
+
+__all__ = [
+    "AnyLog",
+    "AnyPolicy",
+    "EstimateRow",
+    "Evaluation",
+    "Learned",
+    "LogError",
+    "LogObserver",
+    "evaluate",
+    "learn",
+]

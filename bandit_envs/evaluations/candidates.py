@@ -1,0 +1,242 @@
+"""Policies that are evaluated, as users give them, and as they meet a log."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from bandit_envs import logged
+from bandit_envs.evaluations.learning import fit_rows
+from bandit_envs.evaluations.logs import OpenLog
+from bandit_envs.logged import Learner
+from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
+from bandit_envs.policies import Policy
+from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
+from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
+
+AnyPolicy: TypeAlias = Policy | Learner | SavedPolicy | str | os.PathLike[str]
+"""A policy, a learner of one, what `read_policy` returns, or a text as the command takes it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A policy that is evaluated.
+
+    Args:
+        choice: names the class of a policy that a text names. It stands first, so that a worker
+            finds the user's module of the policy.
+        name: of the policy.
+        policy: which learns no more.
+        start: the first row of the log that the policy has not seen, and is evaluated on.
+        is_of_another_log: whether a learner made it from another log.
+        is_of_unknown_log: whether a learner made it from a log that its file does not tell.
+    """
+
+    choice: PolicyChoice | None
+    name: str
+    policy: Policy
+    start: int
+    is_of_another_log: bool = False
+    is_of_unknown_log: bool = False
+
+    @property
+    def modules(self) -> Sequence[str]:
+        """The user's modules that its text names."""
+        return [] if self.choice is None else self.choice.modules
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender(abc.ABC):
+    """A policy before it meets a log.
+
+    Args:
+        name: of the policy.
+    """
+
+    name: str
+
+    @abc.abstractmethod
+    def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
+        """Returns the policy with the first row that it has not seen; it learns before if it can.
+
+        Args:
+            log: which the policy has to fit.
+            training_rows: how many rows, the first of the log, it may learn from; None if it shall
+                not learn.
+        """
+
+    def _train(self, policy: Policy, log: OpenLog, training_rows: int | None) -> Candidate:
+        """Returns a policy that has learned from the first rows, if it can."""
+        if not policy.can_learn or training_rows is None:
+            return Candidate(None, self.name, policy, start=0)
+        rows = log.rows(0, _require_rows(log, training_rows))
+        with log.passes.watch(rows, f"{self.name} learns") as batches:
+            learned = logged.learn_from_log(policy, batches)
+        return Candidate(None, self.name, learned, start=training_rows)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChosenPolicy(Contender):
+    """A policy that a text names, such as `ucb:c=2`."""
+
+    choice: PolicyChoice
+
+    def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
+        with name_in_errors(f"policy {self.name}", *self.choice.modules):
+            candidate = self._train(self.choice.make(_imitate(log), 0), log, training_rows)
+        return dataclasses.replace(candidate, choice=self.choice)
+
+
+@dataclasses.dataclass(frozen=True)
+class GivenPolicy(Contender):
+    """A policy. It stays as it is; a copy learns."""
+
+    policy: Policy
+
+    def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
+        with name_in_errors(f"policy {self.name}"):
+            return self._train(self.policy, log, training_rows)
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedContender(Contender):
+    """A policy that a file holds."""
+
+    saved: SavedPolicy
+
+    def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
+        with name_in_errors(f"policy {self.name}"):
+            env = _imitate(log)
+            policy = self.saved.make(env.observation_spec(), env.batch_size or 1, 0)
+            start = self._count_rows_seen(log)
+            if start >= log.size:
+                raise ValueError(f"it has learned from all {log.size} rows; none is left")
+        return Candidate(
+            choice=None,
+            name=self.name,
+            policy=policy,
+            start=start,
+            is_of_another_log=self.saved.rows_learned > start,
+            is_of_unknown_log=not self.saved.rows_learned,
+        )
+
+    def _count_rows_seen(self, log: OpenLog) -> int:
+        """Returns from how many of the first rows it has learned: 0 of another log."""
+        rows = self.saved.rows_learned
+        if not 0 < rows <= log.size:
+            return 0
+        return rows if log.summarize(rows).identify() == self.saved.log else 0
+
+
+@dataclasses.dataclass(frozen=True)
+class LearnerContender(Contender):
+    """A policy that a learner makes of the first rows."""
+
+    learner: Learner
+
+    def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
+        if training_rows is None:
+            raise ValueError(f"train is None, but {self.name} learns; expected rows for it")
+        with name_in_errors(f"policy {self.name}"):
+            rows = _require_rows(log, training_rows)
+            policy = fit_rows(self.learner, self.name, log, rows)
+        return Candidate(None, self.name, policy, start=training_rows)
+
+
+def name_policies(
+    policies: AnyPolicy | Mapping[str, AnyPolicy] | Iterable[AnyPolicy],
+) -> list[Contender]:
+    """Returns the policies that a user gives, with their names.
+
+    Raises:
+        ValueError: there is none, two have one name, or a text names none.
+    """
+    given: Iterable[tuple[str | None, AnyPolicy]]
+    if isinstance(policies, Mapping):
+        given = policies.items()
+    elif isinstance(policies, (Policy, Learner, SavedPolicy, str, os.PathLike)):
+        given = [(None, policies)]
+    else:
+        given = [(None, each) for each in policies]
+    found: dict[str, Contender] = {}
+    for label, each in given:
+        for contender in _contenders(label, each):
+            if contender.name in found:
+                hint = "" if isinstance(each, str) else "; name policies by the keys of a dict"
+                raise ValueError(f"policy {contender.name} is listed twice{hint}")
+            found[contender.name] = contender
+    if not found:
+        raise ValueError("policies is empty; expected at least one policy")
+    return list(found.values())
+
+
+@contextlib.contextmanager
+def name_candidate(candidate: Candidate) -> Iterator[None]:
+    """Names the policy in errors."""
+    with name_in_errors(f"policy {candidate.name}", *candidate.modules):
+        yield
+
+
+def check_features(contenders: Iterable[Contender], features: Sequence[str]) -> None:
+    """Raises ValueError if a policy in a file has learned from other features, or another order.
+
+    Args:
+        contenders: the policies.
+        features: of the log; () if they have no names.
+    """
+    given = list(features)
+    for contender in contenders:
+        learned = list(contender.saved.features) if isinstance(contender, SavedContender) else []
+        if learned and given and learned != given:
+            expected = f"expected {','.join(learned)}, from which {contender.name} has learned"
+            raise ValueError(f"features is {','.join(given)}; {expected}")
+
+
+def _contenders(label: str | None, policy: AnyPolicy) -> Iterator[Contender]:
+    """Yields the policies that a user gives as one."""
+    if isinstance(policy, Policy):
+        yield GivenPolicy(label or repr(policy), policy)
+    elif isinstance(policy, Learner):
+        yield LearnerContender(label or type(policy).__name__, policy)
+    elif isinstance(policy, SavedPolicy):
+        yield SavedContender(label or type(policy).__name__, policy)
+    elif not isinstance(policy, (str, os.PathLike)):
+        expected = "a Policy, a Learner, a text such as 'ucb:c=2', or a file of a policy"
+        raise TypeError(f"policy is of type {type(policy).__name__}; expected {expected}")
+    else:
+        spec = os.fspath(policy)
+        if spec.endswith(SUFFIX) or f"{SUFFIX}:" in spec:
+            yield SavedContender(label or spec, _read(spec))
+        else:
+            for choice in PolicyChoice.expand(spec):
+                yield ChosenPolicy(label or str(choice), choice)
+
+
+def _read(spec: str) -> SavedPolicy:
+    """Returns the policy in a file.
+
+    Args:
+        spec: the file; and if its estimators are a user's own, `:` and how to make one.
+    """
+    path, suffix, estimator = spec.partition(f"{SUFFIX}:")
+    given = make_estimator(estimator) if suffix else None
+    return read_policy(path + SUFFIX if suffix else path, given)
+
+
+def _imitate(log: OpenLog) -> logged.ReplayEnvironment:
+    """Returns an environment that shows what policies of a log see."""
+    sample = next(iter(log.rows(0, log.size)))
+    env = logged.ReplayEnvironment(sample, log.summary.batch_size)
+    env.independent_rows = False  # the rows of a log are users of one problem
+    return env
+
+
+def _require_rows(log: OpenLog, rows: int) -> int:
+    """Returns a number of rows to learn from; ValueError if there are none."""
+    if not rows:
+        raise ValueError(f"the log has {log.size} rows, too few to learn from a part")
+    return rows

@@ -1,0 +1,152 @@
+"""Logs as evaluations read them: in memory, in batches, or in files."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from bandit_envs.datasets.tables import errors_that_name
+from bandit_envs.evaluations.observer import LogObserver
+from bandit_envs.evaluations.passes import LogPart, Passes
+from bandit_envs.evaluations.sources import BatchSource, FileSource, Source, count_bytes
+from bandit_envs.logged import BanditLog, scan_log
+from bandit_envs.logged.files.scan import TableScan, WrittenScan
+from bandit_envs.logged.log import check_repeatable
+from bandit_envs.logged.summary import LogRows, LogSummary
+
+AnyLog: TypeAlias = BanditLog | Iterable[BanditLog] | str | os.PathLike[str]
+"""A log; its batches, which can be read more than once; what `scan_log` returns; or a path."""
+
+IN_MEMORY = 2**26
+"""The most bytes of a log that is kept in memory; larger logs are read anew in every pass."""
+
+BATCH_ROWS = 2**15
+"""The most rows of a batch. Twice as many take 40 MB more with ten actions, and save no time."""
+
+BATCH_NUMBERS = 2**21
+"""The most numbers of a table [n, K] of a batch, of which an estimate needs several."""
+
+
+class LogError(ValueError):
+    """A log cannot be read."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenLog:
+    """A log that can be passed over more than once.
+
+    Args:
+        source: where it is.
+        parts: of it, in order.
+        summaries: what they hold.
+        summary: what the log holds.
+        title: which describes it.
+        passes: reads its parts.
+    """
+
+    source: Source
+    parts: Sequence[LogPart]
+    summaries: Sequence[LogSummary]
+    summary: LogSummary
+    title: str
+    passes: Passes
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.summary.size
+
+    def rows(self, start: int, stop: int) -> LogRows:
+        """Returns some rows, which this process reads."""
+        return LogRows(self, start, stop)
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        """Yields the batches."""
+        for part in self.parts:
+            yield from part.batches
+
+    def first_parts(self, stop: int) -> list[LogPart]:
+        """Returns the parts of the rows before a row."""
+        return [part.until(stop) for part in self.parts if part.first_row < stop]
+
+    def summarize(self, stop: int) -> LogSummary:
+        """Returns what the rows before a row hold. At most one part is read anew."""
+        found = LogSummary.from_batches([])
+        for part, cut, summary in zip(self.parts, self.first_parts(stop), self.summaries):
+            is_whole = cut.size == part.size
+            found = found.merge(summary if is_whole else LogSummary.from_batches(cut.batches))
+        return found
+
+
+def as_source(log: AnyLog, time: str | None = None) -> Source:
+    """Returns where a log is, without reading it.
+
+    Args:
+        log: the log.
+        time: a column by which it is cut.
+
+    Raises:
+        TypeError: it is no log, or batches that can be read once only.
+        LogError: there is no log at a path.
+    """
+    if isinstance(log, (str, os.PathLike)):
+        try:
+            log = scan_log(os.path.abspath(log), BATCH_ROWS)  # workers may be in other folders
+        except ValueError as error:
+            raise LogError(str(error)) from error
+    if isinstance(log, (WrittenScan, TableScan)):
+        return FileSource(log if time is None else log.with_time(time))
+    if isinstance(log, BanditLog):
+        return BatchSource([log])
+    if not isinstance(log, Iterable):
+        expected = "a BanditLog, its batches, what scan_log returns, or a path"
+        raise TypeError(f"log is of type {type(log).__name__}; expected {expected}")
+    return BatchSource(check_repeatable(log))
+
+
+def open_log(source: Source, passes: Passes) -> OpenLog:
+    """Reads a log of numbered actions once, and returns it with what it holds.
+
+    Raises:
+        LogError: it cannot be read.
+        ValueError: its actions are real numbers.
+    """
+    try:
+        log = _summarize(source, passes)
+    except ValueError as error:
+        raise LogError(str(error)) from error
+    if log.summary.num_actions == 0:
+        hint = "in Python, KernelIPS and KernelDR estimate from it"
+        raise ValueError(f"the actions of {source.name} are real numbers; {hint}")
+    return log
+
+
+def note_what_is_kept(name: str, rows: LogRows, observer: LogObserver) -> None:
+    """Tells an observer how much memory rows take that something keeps, if they are many."""
+    batch = next(iter(rows))
+    size = len(rows) * count_bytes(batch) // len(batch)
+    if size > IN_MEMORY:
+        text = f"{name} keeps all {len(rows)} rows in memory, {size / 2**20:.0f} MB"
+        observer.note(f"{text}, and needs several times as much")
+
+
+def _summarize(source: Source, passes: Passes) -> OpenLog:
+    limited = source.limit(BATCH_ROWS, BATCH_NUMBERS)
+    parts = limited.make_parts(passes.are_by_workers, IN_MEMORY)
+    summary = LogSummary.from_batches([])
+    numbered = []
+    found = passes.over(parts, _summarize_part, "reading the log")
+    for name, part, more in zip(limited.part_names(), parts, found):
+        numbered.append(LogPart(part.batches, summary.size, more.size))
+        with errors_that_name(name):
+            summary = summary.merge(more)  # an error if their columns differ
+    if not summary.size:
+        raise ValueError(f"{source.name} has no rows{source.condition}")
+    title = "\n".join([str(summary), *limited.remarks()])
+    return OpenLog(limited, numbered, found, summary, title, passes)
+
+
+def _summarize_part(part: LogPart) -> LogSummary:
+    return LogSummary.from_batches(part.batches)

@@ -1,0 +1,67 @@
+"""From which rows of a log policies learn."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from bandit_envs.base.checks import check_number, short_repr
+from bandit_envs.evaluations.logs import OpenLog
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """The first rows of a log, from which policies learn.
+
+    Args:
+        share: of the rows; None if no policy shall learn.
+        until: the first row that is left out, as "day=2024-12-31": the first that is not below a
+            value. It takes the place of a share.
+    """
+
+    share: float | None
+    until: str | None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError if no log has such rows."""
+        if self.until is not None:
+            if self.share is None:
+                problem = f"train is None, and until is {short_repr(self.until)}"
+                raise ValueError(f"{problem}; expected one of them")
+            if not (self.time and self.limit):
+                found = short_repr(self.until)
+                raise ValueError(f"until is {found}; expected COLUMN=VALUE")
+        elif self.share is not None and not check_number("train", self.share, 0.0, 1.0):
+            raise ValueError("train is 0; expected more, as policies learn from these rows")
+
+    @property
+    def is_none(self) -> bool:
+        """Whether no policy shall learn."""
+        return self.share is None
+
+    @property
+    def time(self) -> str | None:
+        """The column by which the log is cut."""
+        return None if self.until is None else self.until.partition("=")[0]
+
+    @property
+    def limit(self) -> str:
+        """The value of this column."""
+        return "" if self.until is None else self.until.partition("=")[2]
+
+    def count(self, log: OpenLog) -> int:
+        """Returns the number of rows."""
+        if self.time is not None:
+            rows = log.source.count_rows_before(self.time, self.limit)
+            if not rows:
+                raise ValueError(f"until is {self.until}, but no row is below")
+            return log.summary.round_rows(rows)
+        return log.summary.round_rows(log.size * (self.share or 0.0))
+
+    def count_before_others(self, log: OpenLog) -> int:
+        """Returns the number of rows; ValueError if no row is left."""
+        rows = self.count(log)
+        if rows == log.size:
+            given = f"train is {self.share:g}" if self.until is None else f"until is {self.until}"
+            problem = f"policies would learn from all {rows} rows"
+            raise ValueError(f"{given}, so {problem}; expected some for estimates")
+        return rows

@@ -1,0 +1,390 @@
+"""What `evaluate` estimates from logs."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from bandit_envs import (
+    ArraySpec,
+    EpsilonGreedyPolicy,
+    LinUCBPolicy,
+    RandomPolicy,
+    UCBPolicy,
+)
+from bandit_envs.evaluations import EstimateRow, LogError, LogObserver, evaluate, learn
+from bandit_envs.logged import (
+    BanditLog,
+    DirectMethodLearner,
+    DoublyRobust,
+    InversePropensityScoring,
+    RewardRegression,
+    SelfNormalizedIPS,
+    learn_from_log,
+    probabilities_of,
+    read_policy,
+    scan_log,
+    write_log,
+    write_policy,
+)
+from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
+
+TEXTS = ["random", "ucb:c=1", "lin_ucb"]
+CONTEXT = ArraySpec((2,), np.float64)
+
+
+@pytest.fixture(scope="module")
+def log():
+    return record_log()
+
+
+@pytest.fixture(scope="module")
+def table(log):
+    """The same log without rows and steps."""
+    return log.drop("row", "step", "expected_rewards")
+
+
+@pytest.fixture
+def folder(log, tmp_path):
+    return write_parts(tmp_path / "parts", log)
+
+
+def check_same_rows(found, expected, rel):
+    """Checks that the rows of two evaluations are the same, up to rounding."""
+    assert len(found.rows) == len(expected.rows)
+    for row, same in zip(found.rows, expected.rows, strict=True):
+        for value, other in zip(row, same, strict=True):
+            is_number = isinstance(value, float)
+            assert value == (pytest.approx(other, rel=rel, nan_ok=True) if is_number else other)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"train": 0.25, "confidence": 0.9},
+        {"until": "step=15"},
+        {"train": None},
+        {"workers": 2, "backend": "threading"},
+    ],
+    ids=str,
+)
+def test_the_library_writes_the_table_of_the_command(log, folder, tmp_path, monkeypatch, options):
+    for package in ("joblib", "filelock", "matplotlib", "rich"):
+        pytest.importorskip(package)
+    from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
+
+    monkeypatch.setattr("bandit_envs.studies.plots.to_image", lambda *arguments: b"")
+    names = {"train": "train-fraction", "until": "train-until"}
+    words = ["evaluate", folder, "--output", tmp_path / "command"]
+    for key, value in options.items():
+        is_off = value is None
+        words += ["--no-train"] if is_off else [f"--{names.get(key, key)}", value]
+    for text in TEXTS:
+        words += ["--policy", text]
+    for estimator in ("dr", "switch_dr:threshold=10"):
+        words += ["--estimator", estimator]
+    outcome = run(*words)
+    assert outcome.code == 0, outcome.err
+    found = evaluate(folder, TEXTS, ["dr", "switch_dr:threshold=10"], **options)
+    found.write(tmp_path / "library")
+    for name in ("estimates.csv", "estimates.png", "weights.png"):
+        written = (tmp_path / "library" / name).read_bytes()
+        assert written == (tmp_path / "command" / name).read_bytes()
+    for line in (*found.title.splitlines(), *found.notes):
+        assert line in outcome.out
+
+
+@pytest.mark.parametrize("kind", ["log", "batches", "iterable", "path", "scan", "later rows"])
+def test_a_log_may_be_in_memory_in_batches_or_in_files(log, tmp_path, kind):
+    file = tmp_path / "log.npz"
+    write_log(file, log)
+    given = {
+        "log": log,
+        "batches": split_log(log),
+        "iterable": Batches(split_log(log)),
+        "path": str(file),
+        "scan": scan_log(file, batch_rows=100),
+        "later rows": scan_log(file, time="step").split("0")[1],
+    }[kind]
+    found = evaluate(given, TEXTS, ["ips", "dr"])
+    check_same_rows(found, evaluate(file, TEXTS, ["ips", "dr"]), rel=1e-12)
+
+
+def test_several_policies_and_estimators_in_one_pass_equal_single_ones(log):
+    estimators = {"DR": DoublyRobust(), "SNIPS": SelfNormalizedIPS()}
+    found = evaluate(log, TEXTS, estimators)
+    single = [
+        evaluate(log, text, {name: estimator}).rows[0]
+        for text in TEXTS
+        for name, estimator in estimators.items()
+    ]
+    assert found.rows == single
+
+
+def test_estimates_are_those_of_the_estimators(log):
+    found = evaluate(log, ["random", "ucb:c=1"], [DoublyRobust()], confidence=0.9)
+    uniform = np.full((1200, 3), 1 / 3)
+    estimate = DoublyRobust().estimate(log, uniform, RewardRegression().predict(log))
+    rest = log[600:]
+    ucb = learn_from_log(UCBPolicy(1.0, num_actions=3, batch_size=20), log[:600])
+    predicted = RewardRegression().predict(rest)
+    learned = DoublyRobust().estimate(rest, probabilities_of(ucb, rest), predicted)
+    for row, expected in zip(found.rows, (estimate, learned), strict=True):
+        assert row.value == pytest.approx(expected.value)
+        assert (row.low, row.high) == pytest.approx(expected.normal_interval(0.9))
+    assert found.rows[0].truth == pytest.approx(log.expected_rewards.mean())
+
+
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["files", "log", "batches", "iterable"])
+def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backend, kind):
+    pytest.importorskip("joblib")
+    monkeypatch.setattr("bandit_envs.evaluations.logs.BATCH_ROWS", 500)
+    given = {
+        "files": folder,
+        "log": log,
+        "batches": split_log(log),
+        "iterable": Batches(split_log(log)),
+    }[kind]
+    policies = {
+        "text": "lin_ucb",
+        "counted": "thompson:prior_std=1",
+        "object": EpsilonGreedyPolicy(0.2, num_actions=3, batch_size=20),
+        "learner": DirectMethodLearner(),
+    }
+    expected = evaluate(given, policies, ["dr", "snips"])
+    found = evaluate(given, policies, ["dr", "snips"], workers=2, backend=backend)
+    check_same_rows(found, expected, rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_a_cluster_finds_and_learns_what_one_process_does(folder, backend):
+    pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
+    cluster = {"workers": 2, "backend": backend}
+    policies = ["lin_ucb", DirectMethodLearner(), "thompson:prior_std=1"]
+    found = evaluate(folder, policies, ["dr", "snips"], **cluster)
+    check_same_rows(found, evaluate(folder, policies, ["dr", "snips"]), rel=1e-12)
+    here, there = [
+        learn(folder, "doubly_robust", **options).policy.get_state().content.learned.model
+        for options in ({}, cluster)
+    ]
+    assert np.allclose(there, here, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("policies", "options", "error", "message"),
+    [
+        ("thomson", {}, ValueError, "did you mean thompson"),
+        (["random", "random"], {}, ValueError, "policy random is listed twice"),
+        ([RandomPolicy(3), RandomPolicy(3)], {}, ValueError, "name policies by the keys of a dict"),
+        ([], {}, ValueError, "policies is empty"),
+        ([3], {}, TypeError, "policy is of type int; expected a Policy, a Learner"),
+        ("nowhere.npz", {}, OSError, "nowhere.npz"),
+        ("random", {"estimators": "ipw"}, ValueError, "did you mean ips"),
+        ("random", {"estimators": []}, ValueError, "estimators is empty"),
+        ("random", {"estimators": [3]}, TypeError, "estimator is of type int"),
+        ("random", {"estimators": "ips:max_weight=-1"}, ValueError, "max_weight is -1"),
+        ("random", {"confidence": 1.0}, ValueError, "confidence is 1"),
+        ("random", {"train": 0.0}, ValueError, "train is 0; expected more"),
+        ("random", {"train": 2.0}, ValueError, "train is 2"),
+        ("random", {"until": "day"}, ValueError, "until is 'day'; expected COLUMN=VALUE"),
+        ("random", {"train": None, "until": "day=3"}, ValueError, "train is None, and until is"),
+        ("random", {"workers": 0}, ValueError, "workers is 0"),
+    ],
+)
+def test_mistakes_are_told_before_the_log_is_read(policies, options, error, message):
+    if "workers" in options:
+        pytest.importorskip("joblib")
+    with pytest.raises(error, match=message):
+        evaluate(Unread(), policies, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (3, TypeError, "log is of type int; expected a BanditLog, its batches"),
+        ([3], TypeError, "log is of type int; expected a BanditLog"),
+        (iter([]), TypeError, "can be passed over once only"),
+        ([], LogError, "the log has no rows"),
+    ],
+)
+def test_what_is_no_log_is_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        evaluate(given, "random")
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "message"),
+    [
+        (RandomPolicy(2), {}, "policy mine: policy has 2 actions; expected 3"),
+        ("random", {"train": 1.0}, "train is 1, so policies would learn from all 1200 rows"),
+        ("random", {"until": "step=99"}, "until is step=99, so policies would learn from all"),
+        ("random", {"until": "step=0"}, "until is step=0, but no row is below"),
+        ("random", {"until": "hour=0"}, "the log has no column 'hour'"),
+        ("ucb:c=1", {"train": 1e-9}, "policy mine: the log has 1200 rows, too few"),
+        (DirectMethodLearner(), {"train": None}, "train is None, but mine learns"),
+    ],
+)
+def test_what_does_not_fit_the_log_is_refused(log, policy, options, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(log, {"mine": policy}, **options)
+
+
+def test_a_log_of_real_actions_is_refused():
+    prices = BanditLog(np.ones((5, 1)), np.linspace(0.1, 0.5, 5), np.ones(5), np.ones(5), 0)
+    with pytest.raises(ValueError, match="actions of the log are real numbers"):
+        evaluate(prices, "random")
+
+
+class Notebook(LogObserver):
+    """Writes down what it is told."""
+
+    def __init__(self):
+        self.passes = []
+
+    def start_pass(self, text, rows):
+        self.passes.append([text, rows, 0, False])
+
+    def read_rows(self, rows):
+        self.passes[-1][2] += rows
+
+    def end_pass(self):
+        self.passes[-1][3] = True
+
+
+@pytest.mark.parametrize("options", [{}, {"workers": 2, "backend": "threading"}], ids=str)
+def test_an_observer_is_told_of_all_passes(folder, options):
+    if options:
+        pytest.importorskip("joblib")
+    observer = Notebook()
+    evaluate(folder, ["random", "ucb:c=1"], "dr", observer=observer, **options)
+    assert observer.passes == [
+        ["reading the log", 0, 1200, True],
+        ["ucb:c=1 learns", 600, 600, True],
+        ["predicting rewards", 1200, 1200, True],
+        ["evaluating policies", 1200, 1200, True],
+    ]
+
+
+def test_an_observer_is_told_of_the_end_of_a_pass_that_fails(log):
+    observer = Notebook()
+    with pytest.raises(ValueError, match="policy has 2 actions"):
+        evaluate(log, RandomPolicy(2), "ips", observer=observer)
+    assert observer.passes[-1] == ["evaluating policies", 1200, 0, True]
+
+
+def test_a_policy_that_is_given_stays_as_it_is(log):
+    policy = UCBPolicy(1.0, num_actions=3, batch_size=20)
+    found = evaluate(log, policy, "ips")
+    (row,) = found.rows
+    (expected,) = evaluate(log, "ucb:c=1", "ips").rows
+    assert row == expected._replace(policy=repr(policy))
+    learned = found.policies[repr(policy)]
+    assert learned is not policy
+    fresh = UCBPolicy(1.0, num_actions=3, batch_size=20)
+    assert np.array_equal(probabilities_of(policy, log), probabilities_of(fresh, log))
+    assert not np.array_equal(
+        probabilities_of(learned, log[600:]), probabilities_of(fresh, log[600:])
+    )
+
+
+def test_a_learner_learns_from_the_first_rows(log):
+    found = evaluate(log, [DirectMethodLearner()], "snips", train=0.25)
+    policy = DirectMethodLearner().fit(log[:300])
+    estimate = SelfNormalizedIPS().estimate(log[300:], probabilities_of(policy, log[300:]))
+    (row,) = found.rows
+    assert (row.policy, row.rows) == ("DirectMethodLearner", 900)
+    assert row.value == pytest.approx(estimate.value)
+    assert found.notes == [
+        "Learned from the first 300 rows, and frozen then: DirectMethodLearner. "
+        "They are evaluated on the other 900 rows."
+    ]
+
+
+def test_a_policy_in_a_file_is_evaluated_on_the_rows_that_it_has_not_seen(log, tmp_path):
+    file = tmp_path / "policy.npz"
+    policy = DirectMethodLearner().fit(log[:500])
+    write_policy(file, policy, log[:500])
+    given = {"file": file, "read": read_policy(file), "beside": "random"}
+    found = evaluate(split_log(log), given, "ips")
+    assert [row.rows for row in found.rows] == [700, 700, 1200]
+    write_policy(file, policy)
+    found = evaluate(log, file, "ips")
+    assert "from a log that the file does not tell" in found.notes[0]
+    found = evaluate(log[1:], given["read"], "ips")
+    assert "Learned from another log: SavedPolicy" in found.notes[0]
+
+
+@pytest.mark.parametrize("learned_in", [1, 4])
+@pytest.mark.parametrize("evaluated_in", [1, 7])
+def test_a_policy_that_has_learned_from_rows_of_the_log_is_warned_of(log, learned_in, evaluated_in):
+    policy = DirectMethodLearner().fit_batches(split_log(log[:600], learned_in))
+    with pytest.warns(UserWarning, match="has learned from rows of this log") as caught:
+        evaluate(split_log(log, evaluated_in), policy, "ips")
+    assert [each.filename for each in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(split_log(log[600:], evaluated_in), policy, "ips")
+
+
+def test_a_policy_that_learns_on_the_way_is_not_warned_of():
+    alike = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = evaluate(alike, ["ucb:c=1", DirectMethodLearner()], "ips")
+    assert [row.rows for row in found.rows] == [450, 450]
+
+
+@pytest.mark.parametrize("cut", [lambda log: log, split_log], ids=["log", "batches"])
+def test_a_log_in_memory_is_cut_at_a_step(log, cut):
+    found = evaluate(cut(log), "ucb:c=1", "ips", until="step=15")
+    assert [row.rows for row in found.rows] == [900]
+
+
+def test_a_table_is_one_problem_and_large_batches_are_cut(table, monkeypatch):
+    policy = LinUCBPolicy(num_actions=3, observation_spec=CONTEXT)
+    expected = evaluate(table, {"lin_ucb": policy}, "snips")
+    monkeypatch.setattr("bandit_envs.evaluations.logs.BATCH_NUMBERS", 99)
+    found = evaluate(table, {"lin_ucb": policy}, "snips")
+    check_same_rows(found, expected, rel=1e-12)
+    learned = learn_from_log(policy, table[:600])
+    estimate = SelfNormalizedIPS().estimate(table[600:], probabilities_of(learned, table[600:]))
+    assert found.rows[0].value == pytest.approx(estimate.value)
+    assert math.isnan(found.rows[0].truth)
+
+
+def test_features_that_a_policy_has_not_learned_from_are_refused(table, tmp_path):
+    pytest.importorskip("pandas")
+    values = np.column_stack([table.observation, table.action, table.reward, table.propensity])
+    header = "x,y,action,reward,propensity"
+    np.savetxt(tmp_path / "a.csv", values, "%g", ",", header=header, comments="")
+    write_policy(tmp_path / "p.npz", DirectMethodLearner().fit(table), features=["x", "y"])
+    found = evaluate(scan_log(tmp_path / "a.csv", features=["x", "y"]), tmp_path / "p.npz")
+    assert found.summary.size == 1200
+    with pytest.raises(ValueError, match="features is y,x; expected x,y, from which"):
+        evaluate(scan_log(tmp_path / "a.csv", features=["y", "x"]), tmp_path / "p.npz")
+
+
+def test_the_frame_has_the_columns_of_the_file(log):
+    pandas = pytest.importorskip("pandas")
+    found = evaluate(log, ["random", "ucb:c=1"], [InversePropensityScoring(), "dr"])
+    frame = found.estimates
+    assert isinstance(frame, pandas.DataFrame)
+    assert tuple(frame.columns) == EstimateRow._fields
+    assert frame["value"].tolist() == [row.value for row in found.rows]
+    assert frame["estimator"].tolist()[:2] == [repr(InversePropensityScoring()), "dr"]
+    assert frame["truth"].dtype == float
+
+
+def test_figures_show_the_estimates_and_the_weights(log):
+    figure = pytest.importorskip("matplotlib.figure")
+    found = evaluate(log, ["random", "ucb:c=1"], ["ips", "dr"])
+    estimates = found.plot()
+    assert isinstance(estimates, figure.Figure)
+    (axis,) = estimates.axes
+    dots = {float(x) for container in axis.containers for x in container[0].get_xdata()}
+    assert dots == {row.value for row in found.rows}
+    assert len(found.plot_weights().axes) == 2
