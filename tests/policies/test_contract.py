@@ -117,6 +117,9 @@ def test_the_contract_holds_in_every_environment_that_a_policy_fits(environment)
         if fits(name, env):
 
             class Elsewhere(FromRegistry, contract_of(name)):
+                num_steps = 8
+                num_choices = 300
+
                 def make_environment(self, batch_size, seed):
                     make = ENVIRONMENTS[environment].make
                     return make(batch_size=batch_size, seed=seed, horizon=7)
