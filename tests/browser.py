@@ -19,7 +19,7 @@ def browser():
     chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
     driver = shutil.which("chromedriver")
     if chromium is None or driver is None:
-        pytest.skip("Chromium and its chromedriver are not installed")
+        pytest.skip("chromedriver is not installed")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for flag in FLAGS:

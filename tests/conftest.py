@@ -26,7 +26,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 MOST_PROCESSES = 8
 
-MISSING = re.compile(r"(?:could not import|No module named) '(\w+)|(\w+) is not installed")
+MISSING = re.compile(
+    r"(?:could not import|No module named) '(\w+)|(\w+) is not installed|needs (\w+)"
+)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what needs POSIX where the system is another one."""
+    if os.name == "posix":
+        return
+    others = [item for item in items if item.get_closest_marker("posix")]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if not item.get_closest_marker("posix")]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -45,13 +56,15 @@ def pytest_cmdline_main(config):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Says in a line for each reason why tests were skipped, above the list of failures."""
-    reasons: Counter[str] = Counter()
+    """Says in one line which packages skipped tests need, above the list of failures."""
+    needed: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", []):
         reason = report.longrepr[2].removeprefix("Skipped: ")
         found = MISSING.search(reason)
-        reasons[f"{found[1] or found[2]} is not installed" if found else reason] += 1
-    if reasons:
+        needed[next(filter(None, found.groups())) if found else reason] += 1
+    if needed:
+        count = needed.total()
+        tests = "1 test needs" if count == 1 else f"{count} tests need"
+        names = ", ".join(name for name, _ in needed.most_common())
         terminalreporter.section("skipped tests")
-    for reason, count in reasons.most_common():
-        terminalreporter.line(f"SKIPPED [{count}] {reason}")
+        terminalreporter.line(f"skipped: {tests} {names}")

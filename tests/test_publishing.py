@@ -51,8 +51,11 @@ def test_the_workflow_has_every_job_with_the_python_that_it_needs():
         name, function, *version = job.split()
         body = re.search(rf"^{function}\(\) .*?^\}}", script, re.MULTILINE | re.DOTALL)[0]
         needed[name] = version[0] if version else re.search(r"venv (3\.\d+)", body)[1]
-    found = re.findall(r'job: (\S+), python: "(\S+)"', text(".github/workflows/ci.yml"))
-    assert dict(found) == needed
+    workflow = text(".github/workflows/ci.yml")
+    found = dict(re.findall(r'job: (\S+), python: "(\S+)"', workflow))
+    by_the_week = needed.keys() - found.keys()
+    assert all(f"run: .ci/run {name}\n" in workflow for name in by_the_week)
+    assert found == {name: needed[name] for name in found}
 
 
 def test_the_policies_of_version_0_1_that_stay_are_imported_from_where_it_had_them():

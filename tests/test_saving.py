@@ -326,8 +326,12 @@ def test_a_class_that_has_changed_its_fields_is_refused(tmp_path, monkeypatch):
 def test_a_file_that_cannot_be_read_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_state(tmp_path / "nothing.npz")
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(OSError):
         load_state(tmp_path)
+
+
+@pytest.mark.posix
+def test_a_pipe_is_no_file_to_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.npz")
     with pytest.raises(OSError, match=r"pipe\.npz is not a regular file"):
         load_state(tmp_path / "pipe.npz")
@@ -437,7 +441,7 @@ def test_an_array_that_is_shared_is_written_once_and_stays_shared(tmp_path):
     assert loaded["a"] is loaded["b"][1]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.posix
 def test_only_regular_files_are_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):
@@ -445,6 +449,7 @@ def test_only_regular_files_are_replaced(tmp_path):
     assert (tmp_path / "pipe").is_fifo()
 
 
+@pytest.mark.posix
 def test_a_symbolic_link_is_followed(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder" / "state.npz")
@@ -453,6 +458,7 @@ def test_a_symbolic_link_is_followed(tmp_path):
     assert load_state(tmp_path / "folder" / "state.npz") == 1
 
 
+@pytest.mark.posix
 def test_a_file_may_have_the_longest_name_there_is(tmp_path):
     path = tmp_path / ("x" * 255)
     save_state(path, 1)

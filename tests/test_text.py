@@ -327,12 +327,12 @@ def ask_again_and_again(path, number):
 def test_processes_that_share_a_cache_lose_no_answer(tmp_path):
     path = tmp_path / "answers.sqlite"
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=ask_again_and_again, args=(path, n)) for n in range(8)]
+    workers = [context.Process(target=ask_again_and_again, args=(path, n)) for n in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    prompts = [f"own {number} {step}" for number in range(8) for step in range(20)]
+    prompts = [f"own {number} {step}" for number in range(4) for step in range(20)]
     prompts += [f"shared {step}" for step in range(20)]
     cache = text.AnswerCache(lambda prompts: pytest.fail(f"asked {prompts}"), path)
     assert len(cache(prompts)) == len(prompts)
@@ -379,23 +379,23 @@ def test_a_call_that_fails_leaves_the_policy_as_it_was():
     assert found == [undisturbed.action(step).tolist() for _ in range(5)]
 
 
-def make_a_cache(path, started, number):
-    """Makes a cache as soon as all processes are there."""
-    started.wait()
-    text.AnswerCache(first_offered, path)([f"prompt {number}"])
+def make_caches(folder, started, number):
+    """Makes one cache after the other, each as soon as all processes are there."""
+    for attempt in range(6):
+        started.wait(timeout=60)
+        path = folder / f"answers {attempt}.sqlite"
+        text.AnswerCache(first_offered, path)([f"prompt {number}"])
 
 
 def test_processes_that_make_the_file_at_the_same_time_share_it(tmp_path):
     context = multiprocessing.get_context("spawn")
-    for attempt in range(3):
-        path = tmp_path / f"answers {attempt}.sqlite"
-        started = context.Barrier(4)
-        makers = [context.Process(target=make_a_cache, args=(path, started, n)) for n in range(4)]
-        for maker in makers:
-            maker.start()
-        for maker in makers:
-            maker.join()
-        assert [maker.exitcode for maker in makers] == [0] * 4
+    started = context.Barrier(3)
+    makers = [context.Process(target=make_caches, args=(tmp_path, started, n)) for n in range(3)]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join()
+    assert [maker.exitcode for maker in makers] == [0] * 3
 
 
 def test_a_folder_that_is_not_there_is_no_damaged_file(tmp_path):

@@ -52,7 +52,7 @@ for path in (ROOT / "colab").glob("*.ipynb"):
     shutil.copy2(path, NOTEBOOKS)
 os.environ["PYTHONPATH"] = str(ROOT)  # the kernels of notebooks import the package
 os.environ.pop("MPLBACKEND", None)  # and draw into the notebooks
-nb_execution_mode = "cache"
+nb_execution_mode = os.environ.get("NOTEBOOKS", "cache")  # "off" does not execute them
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 180  # seconds a cell

@@ -184,6 +184,7 @@ def link_to_itself(folder):
     (folder / "x").symlink_to(folder)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("link", [link_file, hard_link, link_folder, link_to_itself])
 def test_what_a_link_would_count_twice_is_refused(link, tmp_path):
     put(tmp_path, a__csv=table(1, 2))
@@ -192,6 +193,7 @@ def test_what_a_link_would_count_twice_is_refused(link, tmp_path):
         ages(tmp_path)
 
 
+@pytest.mark.posix
 def test_a_link_to_a_file_elsewhere_is_read(tmp_path):
     put(tmp_path, a__csv=table(1))
     (tmp_path / "log").mkdir()
@@ -211,6 +213,7 @@ def make_socket(path):
         made.bind(str(path))
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("make", "kind"), [(make_pipe, "pipe"), (make_socket, "socket")])
 @pytest.mark.parametrize("reader", READERS)
 def test_what_would_be_waited_for_is_refused(make, kind, reader, tmp_path, monkeypatch):

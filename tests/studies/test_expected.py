@@ -172,7 +172,7 @@ RUNS = {
     "wheel": 10,
     "lin-ucb-alpha": 2,
     "riquelme-2018-wheel": 2,
-    "riquelme-2018-data": 2,
+    "riquelme-2018-data": 4,
     "tf-agents": 2,
     "tf-agents-ranking": 2,
 }

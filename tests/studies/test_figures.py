@@ -309,8 +309,6 @@ def test_a_figure_of_many_environments_shows_the_twelve_where_policies_differ_mo
 
 
 def test_a_pdf_of_many_environments_has_pages_with_all():
-    one, pairs = many()
-    assert study_figure(one, pairs, "pdf").count(b"/Type /Page ") == 2
     one, pairs = many(["reward", "regret"])
     assert study_figure(one, pairs, "pdf").count(b"/Type /Page ") == 4
 

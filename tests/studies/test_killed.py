@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 
 import numpy as np
@@ -52,8 +51,6 @@ name = "linear_thompson"
 alpha = [0.1, 0.2, 0.5, 1, 2, 5]
 """
 
-needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
-
 
 def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     """In this process; the tests below send the signal itself."""
@@ -80,7 +77,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     assert tables(folder) == tables(tmp_path / "undisturbed")
 
 
-@needs_signals
+@pytest.mark.posix
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "dask"])
 def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend):
@@ -103,7 +100,7 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
     assert len(finished_tasks(output)) < 60
 
 
-@needs_signals
+@pytest.mark.posix
 @pytest.mark.slow
 def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path):
     """Kills all of its processes: in the start, in tasks, while files and tables are written."""
@@ -133,7 +130,7 @@ def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path
     assert tables(output) == tables(tmp_path / "undisturbed")
 
 
-@needs_signals
+@pytest.mark.posix
 @pytest.mark.slow
 def test_workers_end_with_the_process_that_started_them(tmp_path):
     psutil = pytest.importorskip("psutil")
@@ -154,7 +151,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     assert alive == []
 
 
-@needs_signals
+@pytest.mark.posix
 @pytest.mark.slow
 def test_ctrl_c_after_the_last_line_leaves_no_traceback(tmp_path):
     options = ("--output", tmp_path / "results", "--workers", "2")

@@ -438,6 +438,7 @@ LINKS = [
 
 
 @pytest.mark.parametrize("name", LINKS)
+@pytest.mark.posix
 @pytest.mark.parametrize("command", ["report", "show", "sweep", "overwrite"])
 def test_no_link_in_results_of_others_leads_to_another_file(results, tmp_path, name, command):
     precious = tmp_path / "precious"
@@ -461,6 +462,7 @@ def test_no_link_in_results_of_others_leads_to_another_file(results, tmp_path, n
     assert [file.read_bytes() for file in files] == before
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("name", ["config.json", "tasks/results-2.npz", "tasks/a.records"])
 def test_a_pipe_in_results_of_others_is_not_waited_for(results, name):
     (results / name).unlink(missing_ok=True)

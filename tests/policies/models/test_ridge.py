@@ -235,8 +235,9 @@ NUM_UPDATES = 100_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("are_problems", [False, True], ids=["shared", "independent rows"])
-@pytest.mark.parametrize("gamma", [1.0, 0.999])
+@pytest.mark.parametrize(
+    ("gamma", "are_problems"), [(1.0, False), (0.999, True)], ids=["shared", "independent rows"]
+)
 def test_100_000_updates_stay_accurate_however_features_are_scaled_or_repeated(gamma, are_problems):
     """Features from 1e-6 to 1e6 in size, the last of them there twice, held against one solution
     in extended precision, in which the two copies are one feature with half the regularisation."""
