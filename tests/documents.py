@@ -5,21 +5,25 @@ sh         runs line by line, except for lines that get or install something; a 
            after a backslash
 any other  does not run
 
-A block with a caption does not run. It is appended to the file that the caption names.
-A block with a name is about clusters; tests/studies/test_clusters.py runs it, and not this module.
+A block below the name of a file, in bold, does not run. It is appended to that file.
+A block below `<!-- cluster: NAME -->` is run by tests/studies/test_clusters.py, and not here.
+Blocks of parts that `python -m colab.pages` writes do not run: what is in docstrings runs there.
 """
 
 import doctest
 import os
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from sybil import Document, Example, Region, Sybil
-from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+
+from colab.pages.places import PART
 
 ROOT = Path(__file__).parents[1]
 FRAMEWORKS = (
@@ -42,30 +46,46 @@ COMMANDS = {
 NOT_RUN = ("git ", "pip ", "python -m venv ")
 
 
+CAPTION = re.compile(r"\*\*`(\S+\.\w+)`\*\*\n\n\Z")
+CLUSTER = re.compile(r"<!-- cluster: \S+ -->\n\Z")
+
+
 class PythonParser(PythonCodeBlockParser):
-    """Parses the Python of a page; a block with a caption is written, and one with a name left."""
+    """Parses the Python of a page; a block with a caption is written, and not run."""
 
     def __call__(self, document: Document) -> Iterable[Region]:
         for region in super().__call__(document):
-            if region.lexemes.get("options"):
+            if CAPTION.search(document.text[: region.start]):
                 region.evaluator = write
             yield region
 
 
+class Blocks:
+    """Parses the blocks of a page without those that another test runs."""
+
+    def __init__(self, parse: Callable[[Document], Iterable[Region]]) -> None:
+        self._parse = parse
+
+    def __call__(self, document: Document) -> Iterable[Region]:
+        parts = [part.span() for part in PART.finditer(document.text)]
+        for region in self._parse(document):
+            is_written = any(start < region.start < end for start, end in parts)
+            if not is_written and not CLUSTER.search(document.text[: region.start]):
+                yield region
+
+
 def write(example: Example) -> None:
     """Appends a block with a caption to its file in the current folder."""
-    caption = example.region.lexemes.get("options", {}).get("caption")
+    caption = CAPTION.search(example.document.text[: example.region.start])
     if caption is not None:
         block = example.document.text[example.region.start : example.region.end]
-        code = block.partition("\n\n")[2].removesuffix("```")  # indented, as `parsed` is not
-        with Path(caption).open("a", encoding="utf-8") as file:
+        code = block.partition("\n")[2].removesuffix("```")  # indented, as `parsed` is not
+        with Path(caption[1]).open("a", encoding="utf-8") as file:
             file.write(f"{code}\n")
 
 
 def run_commands(example: Example) -> None:
     """Runs a block of shell commands in the current folder."""
-    if "name" in example.region.lexemes.get("options", {}):
-        return
     for line in example.parsed.replace("\\\n", " ").splitlines():
         if line.startswith(NOT_RUN):
             continue
@@ -87,9 +107,9 @@ def run_commands(example: Example) -> None:
 
 BLOCKS = Sybil(
     [
-        PythonParser(doctest_optionflags=doctest.ELLIPSIS),
-        CodeBlockParser("toml", write),
-        CodeBlockParser("sh", run_commands),
+        Blocks(PythonParser(doctest_optionflags=doctest.ELLIPSIS)),
+        Blocks(CodeBlockParser("toml", write)),
+        Blocks(CodeBlockParser("sh", run_commands)),
     ]
 )
 

@@ -1,4 +1,4 @@
-"""The documentation: every code block runs, and every link leads somewhere."""
+"""The documentation: every code block runs, and what it says of the repository is true."""
 
 import importlib
 import re
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import bandit_envs
+from colab.pages.places import pages
 
 ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "colab" / "docs"
 README = ROOT / "README.md"
-PAGES = [README, *sorted(set(DOCS.rglob("*.md")) - set(DOCS.glob("_written/*")))]
+PAGES = [README, *pages()]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 SLOW = (
     "add_your_own_environment",
@@ -30,11 +30,19 @@ SLOW = (
     "studies",
     "write_a_policy",
 )
-LINK = re.compile(r"\[[^]]*\]\((?P<target>[^)\s]+)\)|src=\"(?P<source>[^\"]+)\"")
 
 
 def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+@pytest.fixture
+def documents(tmp_path, monkeypatch):
+    """Returns what runs pages, in an empty folder."""
+    pytest.importorskip("sybil")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return importlib.import_module("tests.documents")
 
 
 @pytest.mark.parametrize(
@@ -42,12 +50,62 @@ def name(path: Path) -> str:
     [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in PAGES],
     ids=name,
 )
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    pytest.importorskip("sybil")
-    documents = importlib.import_module("tests.documents")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+def test_the_code_of_a_page_runs(page, documents):
     documents.run(page)
+
+
+PAGE = """
+**`mine.py`**
+
+```python
+class Mine:
+```
+
+The class goes on:
+
+**`mine.py`**
+
+```python
+    number = 3
+```
+
+**`mine.toml`**
+
+```toml
+number = 4
+```
+
+```python
+from mine import Mine
+from pathlib import Path
+
+assert Mine.number == 3
+assert Path("mine.toml").read_text().strip() == "number = 4"
+```
+
+<!-- cluster: dask -->
+```sh
+dask scheduler
+```
+
+<!-- python -m colab.pages writes this: gallery -->
+
+```python
+raise RuntimeError("part")
+```
+
+<!-- end -->
+"""
+
+
+def test_blocks_below_names_of_files_are_files_that_later_blocks_use(documents, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(PAGE, encoding="utf-8")
+    documents.run(page)
+    page.write_text(PAGE.replace("== 3", "== 5"), encoding="utf-8")
+    (tmp_path / "mine.py").unlink()
+    with pytest.raises(AssertionError):
+        documents.run(page)
 
 
 def test_the_address_of_the_repository_is_the_same_everywhere():
@@ -66,20 +124,3 @@ def test_the_map_in_contributing_is_the_real_tree():
     modules = {file.name for file in package.glob("*.py")}
     packages = {f"{file.parent.name}/" for file in package.glob("*/__init__.py")}
     assert mapped == modules | packages
-
-
-@pytest.mark.parametrize("text", TEXTS, ids=name)
-def test_links_to_files_lead_somewhere(text):
-    for match in LINK.finditer(text.read_text(encoding="utf-8")):
-        target, _, anchor = (match["target"] or match["source"]).partition("#")
-        if target.startswith(("http://", "https://", "mailto:")):
-            continue
-        linked = text.parent / target if target else text
-        assert linked.exists(), f"{match[0]} leads nowhere"
-        if anchor:
-            assert anchor in anchors(linked), f"{match[0]} leads to no heading"
-
-
-def anchors(text: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", text.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,7 +1,7 @@
 """Which names are public, what is promised of each, and that pages import no others."""
 
 import ast
-import importlib.util
+import importlib
 import json
 import re
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bandit_envs
+from colab.pages import public
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(bandit_envs.__file__).parent
@@ -17,22 +18,9 @@ MAX_IN_LOGGED = 58
 EXPERIMENTAL = "Experimental: "
 
 
-def load_script():
-    spec = importlib.util.spec_from_file_location("names", ROOT / "colab/docs/_ext/names.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
-
-
-NAMES = load_script()
-SOURCE = NAMES.Package()
+SOURCE = public.Package()
 PUBLIC = SOURCE.names()
 HANDED_ON = SOURCE.handed_on()
-
-
-def test_the_page_of_names_is_what_the_source_says():
-    expected = NAMES.PAGE.read_text(encoding="utf-8")
-    assert NAMES.page() == expected, "run python colab/docs/_ext/names.py"
 
 
 def test_few_names_are_at_the_top_and_all_of_them_are_stable():
@@ -56,11 +44,11 @@ def test_a_module_has_all_names_that_it_hands_on(module):
     assert [name for name in HANDED_ON[module] if not hasattr(imported, name)] == []
 
 
-@pytest.mark.parametrize("room", NAMES.EXPERIMENTAL)
+@pytest.mark.parametrize("room", public.EXPERIMENTAL)
 def test_what_is_experimental_says_so(room):
     assert EXPERIMENTAL in ast.get_docstring(SOURCE.trees[room])
     for each in PUBLIC:
-        if f"{each.home}.".startswith(f"{room}.") and not NAMES.is_experimental(each.source):
+        if f"{each.home}.".startswith(f"{room}.") and not public.is_experimental(each.source):
             assert EXPERIMENTAL in each.text, f"{each.home}.{each.name} does not say it"
 
 
@@ -107,5 +95,9 @@ def test_the_pages_of_the_interface_document_public_names_only():
     names = {f"{module}.{name}" for module, handed_on in HANDED_ON.items() for name in handed_on}
     for page in sorted((ROOT / "colab/docs/api").glob("*.md")):
         text = page.read_text(encoding="utf-8")
-        found = set(re.findall(r"^\.\. auto(?:class|function|data):: ([\w.]+)", text, re.M))
+        found = set()
+        for module, listed in re.findall(
+            r"writes this: reference ([\w.]+)(?:: (.*))? -->$", text, re.M
+        ):
+            found.update(f"{module}.{name}" for name in listed.split(", ") if name)
         assert found <= names, f"{page.name} documents {sorted(found - names)}"

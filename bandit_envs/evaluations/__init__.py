@@ -1,5 +1,7 @@
 """Evaluations: what policies would have earned, and what they learn, from logs of any size.
 
+Experimental: these names may change in any minor version.
+
 `evaluate` estimates the values of several policies by several estimators in one pass over a log,
 and `learn` learns a policy from it; both by workers or on a cluster if asked. The command
 `bandit-envs` uses the same.

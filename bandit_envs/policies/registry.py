@@ -150,6 +150,8 @@ def fourier_ridge(
 def make_contextual(model: str, rule: str, *, env: PyEnvironment, seed: Seed) -> ContextualPolicy:
     """Chooses by any rule from what any model predicts.
 
+        pi(. | x) = rule(f(x, .)),    f(x, a) is what the model predicts
+
     Args:
         model: with its parameters, such as "ridge:gamma=0.99" or "mine:Model".
         rule: with its parameters, such as "square_cb:gamma_scale=10" or "mine:Rule".

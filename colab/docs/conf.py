@@ -13,8 +13,6 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parents[1]
 sys.path[:0] = [str(ROOT), str(DOCS / "_ext")]
 
-import written
-
 import bandit_envs
 
 setup_cfg = ConfigParser()
@@ -24,32 +22,24 @@ project = "bandit_envs"
 release = version = bandit_envs.__version__
 author = "the bandit_envs authors"
 copyright = author  # noqa: A001 - Sphinx's name
+repository = setup_cfg["metadata"]["url"]
 
-extensions = [
-    "mathml",
-    "myst_nb",
-    "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
-    "sphinx_copybutton",
-    "sphinxarg.ext",
-]
-exclude_patterns = ["_build", "_written/*.md"]
-myst_enable_extensions = ["deflist", "dollarmath"]
+extensions = ["mathml", "myst_nb", "sphinx_copybutton"]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
 highlight_language = "none"
 smartquotes_action = "qe"  # two hyphens start an option
 
-# Pages include what follows from the registries and from the gallery.
-written.write(DOCS / "_written", ROOT)
-
-# The notebooks are beside the folder of the documentation. MyST-NB executes copies of them.
+# The notebooks and the changelog are outside of this folder. MyST-NB executes copies of notebooks.
 NOTEBOOKS = DOCS / "notebooks"
 shutil.rmtree(NOTEBOOKS, ignore_errors=True)
 NOTEBOOKS.mkdir()
 for path in (ROOT / "colab").glob("*.ipynb"):
     shutil.copy2(path, NOTEBOOKS)
+shutil.copy2(ROOT / "CHANGELOG.md", DOCS / "changelog.md")
 os.environ["PYTHONPATH"] = str(ROOT)  # the kernels of notebooks import the package
 os.environ.pop("MPLBACKEND", None)  # and draw into the notebooks
 nb_execution_mode = os.environ.get("NOTEBOOKS", "cache")  # "off" does not execute them
@@ -67,76 +57,89 @@ nb_execution_excludepatterns = [
     if importlib.util.find_spec(needed) is None
 ]
 
-# The frameworks need not be installed to build the pages of their adapters.
-autodoc_mock_imports = [
-    "gin",
-    "gym",
-    "gymnasium",
-    "rlberry",
-    "tensorflow",
-    "tensorflow_probability",
-    "tf_agents",
-]
-autodoc_member_order = "bysource"
-autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
-autodoc_inherit_docstrings = False  # a subclass shows what it adds
-maximum_signature_line_length = 80
-napoleon_custom_sections = [
-    (section, "params_style") for section in ("Shapes", "Fields", "Override also")
-]
-napoleon_use_rtype = False
-default_role = "code"  # single backticks in docstrings
-
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_title = "bandit_envs"
-html_theme_options = {"source_repository": setup_cfg["metadata"]["url"]}
+html_theme_options = {"source_repository": repository}
 copybutton_exclude = ".linenos, .gp, .go"
 
-SHORT = {
-    r"~typing\.Annotated\[.*?\]": "Any",
-    r"~numpy\.ndarray\[tuple\[.*?\], ~numpy\.dtype\[(.*?)\]\]": r"NDArray[\1]",
-    r"(\*\*(?:sizes|options)): ~typing\.Unpack\[.*?\]": r"\1",
+NAVIGATION = {
+    "index": {
+        "": ["start_here", "tutorials", "concepts", "environments", "policies", "gallery", "faq"],
+        "Guides": [
+            "add_your_own_environment",
+            "write_a_policy",
+            "scikit_learn_policy",
+            "pytorch_policy",
+            "studies",
+            "compare_policies",
+            "find_the_best_arm",
+            "logged_data",
+            "route_requests",
+            "text_agents",
+            "register_in_gymnasium",
+        ],
+        "Coming from": [
+            "coming_from_tf_agents",
+            "coming_from_river_and_gymnasium",
+            "coming_from_rlberry",
+            "coming_from_obp",
+            "comparison",
+        ],
+        "Reference": ["command", "api/index", "glossary", "promises", "versions", "changelog"],
+    },
+    "tutorials": {
+        "": [
+            "notebooks/k_armed_testbed",
+            "notebooks/evaluate_your_policy",
+            "notebooks/non_stationary_bandits",
+            "notebooks/find_the_best_arm",
+            "notebooks/the_zoo",
+            "notebooks/off_policy_evaluation",
+            "notebooks/neural_bandits",
+            "notebooks/per_arm_bandits_tf_agents",
+        ],
+    },
+    "api/index": {
+        "": [
+            "names",
+            "environments",
+            "policies",
+            "drivers_and_metrics",
+            "logged",
+            "datasets",
+            "sampling_and_rewards",
+            "wrappers",
+            "specs_and_time_steps",
+            "adapters",
+            "testing",
+        ],
+    },
 }
-"""Long types of signatures, and what is shown in their place."""
+"""The pages below a page, by the captions of their lists."""
+
+LINKS = (
+    (r"\]\(((?:\.\./)*)\.\./(\w+\.ipynb)", r"](\1notebooks/\2"),
+    (r"\]\(((?:\.\./)*)\.\./\.\./CHANGELOG\.md", r"](\1changelog.md"),
+    (r"\]\(colab/docs/", "]("),  # in the changelog
+    (r"\]\((?:\.\./)+(bandit_envs/|CONTRIBUTING\.md|LICENSE)", rf"]({repository}/blob/main/\1"),
+)
+"""Links to files of the repository, and where they lead on the site."""
 
 
-def shorten_types(  # noqa: PLR0917 - Sphinx's order
-    app: Any,
-    what: str,
-    name: str,
-    documented: Any,
-    options: Any,
-    signature: str | None,
-    returns: str | None,
-) -> tuple[str | None, str | None]:
-    """Shortens the types in a signature."""
-    texts = [signature, returns]
-    for long, short in SHORT.items():
-        texts = [text and re.sub(long, short, text) for text in texts]
-    return texts[0], texts[1]
-
-
-def mark_equations(  # noqa: PLR0917 - Sphinx's order
-    app: Any, what: str, name: str, documented: Any, options: Any, lines: list[str]
-) -> None:
-    """Marks indented blocks of a docstring as literal, ahead of napoleon."""
-    text = re.sub(r"(?m)^(\S.*\n)\n(?= {4})", r"\1\n::\n\n", "\n".join(lines))
-    lines[:] = text.split("\n")
-
-
-def remove_links_to_the_reference(
-    app: Any, page: str, template: str, context: dict[str, Any], tree: Any
-) -> None:
-    """Removes the links of source code, some of which lead to no anchor."""
-    if page.startswith("_modules/"):
-        context["body"] = re.sub(r'<a class="viewcode-back".*?</a>', "", context["body"])
+def lead_links_to_the_site(app: Any, page: str, source: list[str]) -> None:
+    """Replaces links to files outside of this folder, and adds the navigation of the site."""
+    if page.startswith("notebooks/"):
+        return
+    for link, target in LINKS:
+        source[0] = re.sub(link, target, source[0])
+    for caption, names in NAVIGATION.get(page, {}).items():
+        options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
+        lines = ["", "```{toctree}", *options, "", *names, "```", ""]
+        source[0] += "\n".join(lines)
 
 
 def setup(app: Any) -> None:
-    """Connects the hooks."""
-    app.connect("autodoc-process-signature", shorten_types)
-    app.connect("autodoc-process-docstring", mark_equations, priority=400)
-    app.connect("html-page-context", remove_links_to_the_reference)
+    """Connects the hook."""
+    app.connect("source-read", lead_links_to_the_site)

@@ -39,7 +39,7 @@ TWO_WORKERS = ("--workers", "2", "--backend")
 LONGER = TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 12")
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "colab/docs/studies.md").read_text("utf-8").replace("\\\n", " ")
-BLOCKS = dict(re.findall(r"```\{code-block\} \w+\n:name: (\S+)\n\n(.*?)```", PAGE, re.DOTALL))
+BLOCKS = dict(re.findall(r"<!-- cluster: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 SLURM = {
     "sbatch": 'cp "$1" "job-$$"; setsid sh "job-$$" >"log-$$" 2>&1 & echo "Submitted batch job $!"',
     "scancel": 'kill -- "-$1"',

@@ -43,6 +43,8 @@ class UpperBound(IndexRule):
 class UpperQuantile(IndexRule):
     """Chooses the action whose mean reward has the largest quantile.
 
+        argmax_a  q(a),    P(f(x, a) <= q(a)) = percentile / 100
+
     Args:
         percentile: above 0 and at most 100.
 

@@ -1,4 +1,4 @@
-"""Writes the page of all public names: `python colab/docs/_ext/names.py`.
+"""All public names, and what is promised of each.
 
 A name is public if the `__all__` of a module has it. The source is read and not imported, so the
 page is the same whichever frameworks are installed.
@@ -7,13 +7,11 @@ page is the same whichever frameworks are installed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[3]
+from colab.pages.places import ROOT
+
 PACKAGE = "bandit_envs"
-PAGE = ROOT / "colab/docs/api/names.md"
 
 EXPERIMENTAL = (
     "bandit_envs.adapters.text_gymnasium",
@@ -21,6 +19,7 @@ EXPERIMENTAL = (
     "bandit_envs.environments.arms.knapsack",
     "bandit_envs.environments.contexts.continuous",
     "bandit_envs.environments.registry",
+    "bandit_envs.evaluations",
     "bandit_envs.logged.estimators.continuous",
     "bandit_envs.logged.kernels",
     "bandit_envs.logged.registry",
@@ -36,15 +35,6 @@ EXPERIMENTAL = (
     "bandit_envs.wrappers.budget",
 )
 """Modules and packages whose names are experimental. All other public names are stable."""
-
-HEAD = """# All public names
-
-This page is written by `python colab/docs/_ext/names.py`.
-
-These are the names that the modules of the package hand on, in their `__all__`. What is not here
-is internal. **Stable** names do not change within 1.x without a year of warning; **experimental**
-ones may change in any minor version. [Versions](../versions.md) says more.
-"""
 
 
 class Name(NamedTuple):
@@ -121,26 +111,6 @@ def is_experimental(module: str) -> bool:
     return any(f"{module}.".startswith(f"{room}.") for room in EXPERIMENTAL)
 
 
-def page() -> str:
-    """Returns the page of all public names."""
-    sections = [HEAD]
-    for source, names in _by_source(Package().names()):
-        lines = [f"## {source}", "", "| name | import from | stability | what it is |"]
-        lines.append("|---|---|---|---|")
-        for each in names:
-            stability = "experimental" if each.is_experimental else "stable"
-            sentence = each.text.split("\n\n")[0].replace("\n", " ").replace("|", r"\|")
-            lines.append(f"| `{each.name}` | `{source}` | {stability} | {sentence} |")
-        sections.append("\n".join(lines) + "\n")
-    return "\n".join(sections)
-
-
-def _by_source(names: list[Name]) -> Iterator[tuple[str, list[Name]]]:
-    """Yields the names to import from each module."""
-    for source in dict.fromkeys(each.source for each in names):
-        yield source, [each for each in names if each.source == source]
-
-
 def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
     """Returns the names that a statement assigns to."""
     targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
@@ -153,7 +123,3 @@ def _text_of(nodes: list[ast.stmt]) -> str:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return str(node.value.value)
     return ""
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

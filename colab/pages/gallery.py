@@ -1,0 +1,32 @@
+"""The figures of the gallery with their commands and comparisons."""
+
+import csv
+from pathlib import Path
+
+from bandit_envs.base.notation import parse_toml
+from colab.pages.markdown import fence, paragraphs, table
+from colab.pages.places import ROOT
+
+STUDIES = ROOT / "bandit_envs" / "studies" / "gallery"
+IMAGES = ROOT / "colab" / "images" / "gallery"
+
+
+def sections(_: str, page: Path) -> str:
+    """Returns a section for each study of the gallery."""
+    return paragraphs(*(section(file) for file in sorted(STUDIES.glob("*.toml"))))
+
+
+def section(file: Path) -> str:
+    """Returns what a figure shows, its command, its picture and its comparison."""
+    text = file.read_text(encoding="utf-8")
+    title = parse_toml(text)["title"]
+    about = " ".join(line[2:] for line in text.splitlines() if line.startswith("#"))
+    compared = (IMAGES / f"{file.stem}.csv").read_text(encoding="utf-8").splitlines()
+    heads, *rows = csv.reader(compared)
+    return paragraphs(
+        f"## {title}",
+        about,
+        fence("sh", f"bandit-envs reproduce {file.stem}"),
+        f"![{title}: the measured curves](../images/gallery/{file.stem}.png)",
+        table(heads, rows).replace("cumulative_", "cumulative "),
+    )
