@@ -285,9 +285,9 @@ def test_a_memory_keeps_the_last_rows():
     policy = policy_of(Greedy(), Known(), memory_size=6)
     for step in range(3):
         policy(trajectory(CONTEXTS + step, [step % 2] * 4, [1, 0, 1, 0]))
-    memory = learned(policy).memory
-    assert sorted(memory.features[:, 0]) == sorted([3.0, -1.0, *(CONTEXTS[:, 0] + 2.0)])
-    assert sorted(memory.models) == [0, 0, 0, 0, 1, 1]
+    kept = learned(policy).memory.last.rows
+    assert sorted(kept.features[:, 0]) == sorted([3.0, -1.0, *(CONTEXTS[:, 0] + 2.0)])
+    assert sorted(kept.model) == [0, 0, 0, 0, 1, 1]
 
 
 def test_models_are_fitted_anew_when_enough_rows_are_new():
