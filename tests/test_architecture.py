@@ -2,7 +2,6 @@
 
 import ast
 import doctest
-import enum
 import importlib
 import inspect
 import subprocess
@@ -52,7 +51,7 @@ PUBLIC = [
     value
     for package in (bandit_envs, bandit_envs.environments, bandit_envs.policies)
     for value in vars(package).values()
-    if inspect.isclass(value) and not inspect.isabstract(value) and not issubclass(value, enum.Enum)
+    if inspect.isclass(value) and not inspect.isabstract(value)
 ]
 PUBLIC = list(dict.fromkeys(PUBLIC))
 
