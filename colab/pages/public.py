@@ -13,6 +13,9 @@ from colab.pages.places import ROOT
 
 PACKAGE = "bandit_envs"
 
+INTERNAL = ("bandit_envs.base.notation",)
+"""Rooms whose `__all__` is for the package itself."""
+
 EXPERIMENTAL = (
     "bandit_envs.adapters.text_gymnasium",
     "bandit_envs.adapters.torch",
@@ -67,11 +70,12 @@ class Package:
             self.trees[name] = ast.parse(path.read_text(encoding="utf-8"))
 
     def handed_on(self) -> dict[str, list[str]]:
-        """Returns the `__all__` of each module that has one."""
+        """Returns the `__all__` of each module that has one, but for internal rooms."""
         found = {}
         for module, tree in self.trees.items():
             for node in tree.body:
-                if isinstance(node, ast.Assign) and _targets(node) == ["__all__"]:
+                is_list = isinstance(node, ast.Assign) and _targets(node) == ["__all__"]
+                if is_list and module not in INTERNAL:
                     found[module] = list(ast.literal_eval(node.value))
         return found
 
