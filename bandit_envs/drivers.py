@@ -17,7 +17,6 @@ from bandit_envs.trajectories import TimeStep, Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
 __all__ = [
-    "Observer",
     "StepDriver",
 ]
 

@@ -10,10 +10,8 @@ import numpy as np
 from bandit_envs.arrays import read_only
 
 __all__ = [
-    "Nest",
     "flatten",
     "map_structure",
-    "read_only_nest",
 ]
 
 Nest = Any

@@ -23,13 +23,7 @@ __all__ = [
     "ArraySpec",
     "BoundedArraySpec",
     "SlateSpec",
-    "add_outer_dims_nest",
-    "assert_arrays_nest",
-    "check_arrays_nest",
     "is_continuous",
-    "is_discrete",
-    "sample_spec_nest",
-    "value_range",
 ]
 
 SpecType = TypeVar("SpecType", bound="ArraySpec")

@@ -17,7 +17,6 @@ from bandit_envs.seeding import Seed, generator
 __all__ = [
     "GymEnv",
     "RandomizedEnv",
-    "SlateSpace",
 ]
 
 

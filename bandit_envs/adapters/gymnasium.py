@@ -33,9 +33,6 @@ __all__ = [
     "GymnasiumEnv",
     "GymnasiumVectorEnv",
     "KArmedTestbed",
-    "SlateSpace",
-    "make_env",
-    "make_vector_env",
     "register",
 ]
 

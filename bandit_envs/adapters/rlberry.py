@@ -19,7 +19,6 @@ from bandit_envs.seeding import Seed
 
 __all__ = [
     "RlberryEnv",
-    "SlateSpace",
 ]
 
 
