@@ -91,6 +91,39 @@ def test_a_page_imports_public_names_only(page):
             assert is_module or name in HANDED_ON.get(module, ()), f"{module} hands on no {name}"
 
 
+def bindings_of(module):
+    """Returns the names that a module defines or imports."""
+    found = set()
+    for node in SOURCE.trees[module].body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update(alias.asname or alias.name for alias in node.names)
+        else:
+            found.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return found
+
+
+def leads_somewhere(dotted):
+    """Returns whether a dotted name is one of the package, as far as its modules say."""
+    parts = ["bandit_envs", *dotted.removeprefix("bandit_envs.").split(".")]
+    known = [n for n in range(1, len(parts) + 1) if ".".join(parts[:n]) in SOURCE.trees]
+    module = ".".join(parts[: max(known)])
+    return max(known) == len(parts) or parts[max(known)] in bindings_of(module)
+
+
+ROOMS = {name.split(".")[1] for name in SOURCE.trees if name.count(".") > 1} - {"text"}
+"""Packages by which pages call names; matplotlib has names that begin with `text`, too."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_dotted_name_in_a_text_is_one_of_the_package(page):
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"`((?:bandit_envs\.)?(\w+)\.[A-Za-z_][\w.]*\w)(?:\(.*?\))?`", text)
+    wrong = [dotted for dotted, room in found if room in ROOMS and not leads_somewhere(dotted)]
+    assert not wrong
+
+
 def test_the_pages_of_the_interface_document_public_names_only():
     names = {f"{module}.{name}" for module, handed_on in HANDED_ON.items() for name in handed_on}
     for page in sorted((ROOT / "colab/docs/api").glob("*.md")):

@@ -29,7 +29,7 @@ BUILT = [
 ]
 """What only the build of the site makes, so that links on GitHub cannot lead there."""
 
-INTERNAL = ("bandit_envs.base", "bandit_envs.cli", "bandit_envs.rendering")
+WITHOUT_REFERENCE = ("bandit_envs.base", "bandit_envs.cli", "bandit_envs.rendering")
 """Packages that users do not import."""
 
 RAW = {
@@ -185,7 +185,7 @@ def test_every_public_name_has_an_entry_in_the_reference():
     public = {
         each
         for module in modules
-        if module.path not in INTERNAL
+        if module.path not in WITHOUT_REFERENCE
         for each in module.exports or ()
         if reference.is_ours(module[each])
     }

@@ -1,4 +1,4 @@
-"""Names and arguments that will go: they work until then, and warn of it.
+"""Names and arguments that will be removed: they work until then, and warn of it.
 
 A `DeprecationWarning` says what to write instead, and which version removes the old name.
 """
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 def deprecated(instead: str, removed_in: str) -> Callable[[Named], Named]:
-    """Returns a decorator of a function or a class that will go.
+    """Returns a decorator of a function or a class that will be removed.
 
     Calling the function, or making an object of the class or of one that derives from it, warns.
 

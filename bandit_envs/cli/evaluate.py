@@ -52,7 +52,7 @@ def _evaluate(options: argparse.Namespace) -> Evaluation:
 
 
 def _output_folder(options: argparse.Namespace) -> Path:
-    """Returns the folder of the results; ValueError if it has some that shall be kept."""
+    """Returns the folder of the results; ValueError if it has some that should be kept."""
 
     def is_usable(folder: Path) -> bool:
         return not (folder / ESTIMATES).exists()

@@ -33,7 +33,7 @@ def learn(options: argparse.Namespace) -> int:
 
 
 def _output_file(options: argparse.Namespace) -> Path:
-    """Returns the file of the policy; ValueError if there is one that shall be kept."""
+    """Returns the file of the policy; ValueError if there is one that should be kept."""
     file: Path = options.output
     if file.suffix != ".npz":
         raise ValueError(f"output is {file}; expected a name that ends in .npz")

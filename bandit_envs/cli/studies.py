@@ -21,7 +21,7 @@ from bandit_envs.studies import LoadedStudy, RunObserver, Study, TasksFailedErro
 from bandit_envs.studies.definition.choice import EnvironmentChoice, printable
 from bandit_envs.studies.definition.keys import explain_file
 from bandit_envs.studies.definition.study import Task
-from bandit_envs.studies.results.expected import compare_with_expected
+from bandit_envs.studies.results.expected import check_expected_values
 from bandit_envs.studies.results.results import Results
 from bandit_envs.studies.running.task_log import write_task_log
 from bandit_envs.studies.showing.shown_environments import describe_choice
@@ -84,7 +84,7 @@ def sweep(options: argparse.Namespace) -> int:
     """
     study = Study.from_toml(options.study)
     with explain_file(options.study, Study):
-        compare_with_expected(study, [])
+        check_expected_values(study)
     return _run(study, options.study.stem, options)
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from bandit_envs import logged
 from bandit_envs.evaluations.learning import fit_rows
-from bandit_envs.evaluations.logs import OpenLog
+from bandit_envs.evaluations.logs import OpenLog, require_rows
 from bandit_envs.logged import Learner
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
 from bandit_envs.policies import Policy
@@ -65,15 +65,15 @@ class Contender(abc.ABC):
 
         Args:
             log: which the policy has to fit.
-            training_rows: how many rows, the first of the log, it may learn from; None if it shall
-                not learn.
+            training_rows: how many rows, the first of the log, it may learn from; None if it
+                does not learn.
         """
 
     def _train(self, policy: Policy, log: OpenLog, training_rows: int | None) -> Candidate:
         """Returns a policy that has learned from the first rows, if it can."""
         if not policy.can_learn or training_rows is None:
             return Candidate(None, self.name, policy, start=0)
-        rows = log.rows(0, _require_rows(log, training_rows))
+        rows = log.rows(0, require_rows(log, training_rows))
         with log.passes.watch(rows, f"{self.name} learns") as batches:
             learned = logged.learn_from_log(policy, batches)
         return Candidate(None, self.name, learned, start=training_rows)
@@ -142,7 +142,7 @@ class LearnerContender(Contender):
         if training_rows is None:
             raise ValueError(f"train is None, but {self.name} learns; expected rows for it")
         with name_in_errors(f"policy {self.name}"):
-            rows = _require_rows(log, training_rows)
+            rows = require_rows(log, training_rows)
             policy = fit_rows(self.learner, self.name, log, rows)
         return Candidate(None, self.name, policy, start=training_rows)
 
@@ -233,10 +233,3 @@ def _imitate(log: OpenLog) -> logged.ReplayEnvironment:
     env = logged.ReplayEnvironment(sample, log.summary.batch_size)
     env.independent_rows = False  # the rows of a log are users of one problem
     return env
-
-
-def _require_rows(log: OpenLog, rows: int) -> int:
-    """Returns a number of rows to learn from; ValueError if there are none."""
-    if not rows:
-        raise ValueError(f"the log has {log.size} rows, too few to learn from a part")
-    return rows

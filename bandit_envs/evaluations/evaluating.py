@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from bandit_envs.base.checks import check_confidence
@@ -133,18 +133,27 @@ def _name_estimators(
         given = [(None, each) for each in estimators]
     found: dict[str, Estimator] = {}
     for label, each in given:
-        if isinstance(each, Estimator):
-            found[label or repr(each)] = each
-        elif isinstance(each, str):
-            for choice in EstimatorChoice.expand(each):
-                with name_in_errors(f"estimator {choice}", *choice.modules):
-                    found[label or str(choice)] = choice.entry.make(**choice.parameters)
-        else:
-            expected = "an Estimator, or a text such as 'dr'"
-            raise TypeError(f"estimator is of type {type(each).__name__}; expected {expected}")
+        for name, estimator in _estimators(label, each):
+            if name in found:
+                raise ValueError(f"estimator {name} is listed twice")
+            found[name] = estimator
     if not found:
         raise ValueError("estimators is empty; expected at least one estimator")
     return found
+
+
+def _estimators(label: str | None, given: AnyEstimator) -> Iterator[tuple[str, Estimator]]:
+    """Yields the estimators that a user gives as one, with their names."""
+    if isinstance(given, Estimator):
+        yield label or repr(given), given
+    elif isinstance(given, str):
+        for choice in EstimatorChoice.expand(given):
+            with name_in_errors(f"estimator {choice}", *choice.modules):
+                estimator = choice.entry.make(**choice.parameters)
+            yield label or str(choice), estimator
+    else:
+        expected = "an Estimator, or a text such as 'dr'"
+        raise TypeError(f"estimator is of type {type(given).__name__}; expected {expected}")
 
 
 def _sum(

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, note_what_is_kept, open_log
+from bandit_envs.evaluations.logs import (
+    AnyLog,
+    OpenLog,
+    as_source,
+    note_what_is_kept,
+    open_log,
+    require_rows,
+)
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import needs_workers, start_passes
 from bandit_envs.evaluations.training import Training
@@ -101,9 +108,7 @@ def learn(
     source = as_source(log, training.time)
     with start_passes(workers, backend, address, observer) as passes:
         opened = open_log(source, passes)
-        rows = training.count(opened)
-        if not rows:
-            raise ValueError(f"the log has {opened.size} rows, too few to learn from a part")
+        rows = require_rows(opened, training.count(opened))
         with named.named_in_errors():
             policy = fit_rows(named.learner, named.name, opened, rows)
         learned_from = opened.summarize(rows)

@@ -150,3 +150,10 @@ def _summarize(source: Source, passes: Passes) -> OpenLog:
 
 def _summarize_part(part: LogPart) -> LogSummary:
     return LogSummary.from_batches(part.batches)
+
+
+def require_rows(log: OpenLog, rows: int) -> int:
+    """Returns a number of rows to learn from; ValueError if there are none."""
+    if not rows:
+        raise ValueError(f"the log has {log.size} rows, too few to learn from a part")
+    return rows

@@ -13,7 +13,7 @@ class Training:
     """The first rows of a log, from which policies learn.
 
     Args:
-        share: of the rows; None if no policy shall learn.
+        share: of the rows; None if no policy learns.
         until: the first row that is left out, as "day=2024-12-31": the first that is not below a
             value. It takes the place of a share.
     """
@@ -35,7 +35,7 @@ class Training:
 
     @property
     def is_none(self) -> bool:
-        """Whether no policy shall learn."""
+        """Whether no policy learns."""
         return self.share is None
 
     @property

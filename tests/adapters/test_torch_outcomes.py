@@ -15,7 +15,7 @@ from tests.adapters.test_torch import Squares, policy_for
 
 AGENT = (1.0953, 1.2924, 1.1284, 1.3391, 1.0007, 0.8969, 1.5252, 0.9597, 1.0109, 0.8994)
 """Mean rewards of TF-Agents' agent in steps 401 to 500: `neural_epsilon_greedy_agent` of
-`adapters.tf_agents_examples` with TF-Agents 0.19 and TensorFlow 2.15, in environments and with
+`adapters.tf_agents.examples` with TF-Agents 0.19 and TensorFlow 2.15, in environments and with
 seeds 0 to 9 as in the test."""
 
 

@@ -185,6 +185,7 @@ def test_a_cluster_finds_and_learns_what_one_process_does(folder, backend):
         ("nowhere.npz", {}, OSError, "nowhere.npz"),
         ("random", {"estimators": "ipw"}, ValueError, "did you mean ips"),
         ("random", {"estimators": []}, ValueError, "estimators is empty"),
+        ("random", {"estimators": ["ips", "ips"]}, ValueError, "estimator ips is listed twice"),
         ("random", {"estimators": [3]}, TypeError, "estimator is of type int"),
         ("random", {"estimators": "ips:max_weight=-1"}, ValueError, "max_weight is -1"),
         ("random", {"confidence": 1.0}, ValueError, "confidence is 1"),

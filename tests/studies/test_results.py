@@ -18,10 +18,10 @@ pytest.importorskip("rich")
 from bandit_envs import __version__
 from bandit_envs.base import saving
 from bandit_envs.studies import load
+from bandit_envs.studies.results.assignment import FORMAT
 from bandit_envs.studies.results.packs import Pack
 from bandit_envs.studies.results.records import MAGIC
 from bandit_envs.studies.results.results import Results
-from bandit_envs.studies.running.workers import FORMAT
 from tests.command_line import (
     TINY,
     content,

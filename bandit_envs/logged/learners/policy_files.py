@@ -185,7 +185,7 @@ def read_policy(
     The file is arrays and plain values, and estimators of scikit-learn as skops writes them.
     Nothing in it is unpickled, evaluated or imported. Models and rules are those of the package,
     and those that you give. Classes and functions of estimators are those that skops trusts, those
-    of `policies.scikit_learn_model.TRUSTED`, and those that you give; all else is refused by name.
+    of `policies.scikit_learn.model.TRUSTED`, and those that you give; all else is refused by name.
 
     Args:
         path: of the file.

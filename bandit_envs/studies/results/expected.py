@@ -196,6 +196,11 @@ class Expected:
         return float(statistics.standard_error)
 
 
+def check_expected_values(study: Study) -> None:
+    """Raises ValueError if the expected values of a study do not fit it, before anything runs."""
+    compare_with_expected(study, [])
+
+
 def compare_with_expected(study: Study, pairs: Sequence[PairResult]) -> list[Comparison]:
     """Returns the expected values of a study beside its results; ValueError if they do not fit."""
     found = {(str(pair.environment), str(pair.policy)): pair for pair in pairs}

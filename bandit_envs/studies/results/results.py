@@ -26,9 +26,9 @@ from bandit_envs.studies.definition.row_by_row import Pair, find_row_by_row, rea
 from bandit_envs.studies.definition.shown import SHOWN
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import digest_modules
+from bandit_envs.studies.results.assignment import FORMAT, VERSIONS, Assignment
 from bandit_envs.studies.results.records import TaskResult, merge
 from bandit_envs.studies.results.task_folder import TaskFolder
-from bandit_envs.studies.running.workers import FORMAT, VERSIONS, Assignment
 
 SHOWN_KEYS = {"title", "panels", "over", "log_axes", "quantiles", "labels", "colors", "expected"}
 """Keys of a study that say what to show. A change of them keeps the results."""

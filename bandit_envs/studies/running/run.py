@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.loaded import LoadedStudy
-from bandit_envs.studies.results.expected import compare_with_expected
+from bandit_envs.studies.results.expected import check_expected_values
 
 if TYPE_CHECKING:
     from bandit_envs.studies.results.results import Results
@@ -69,9 +69,7 @@ def run(
     from bandit_envs.studies.results.results import Results  # noqa: PLC0415
     from bandit_envs.studies.running.backends import backend as start_backend  # noqa: PLC0415
 
-    compare_with_expected(
-        study, []
-    )  # refuses expected values that do not fit, before anything runs
+    check_expected_values(study)
     watcher = observer or RunObserver()
     results = Results(Path(folder), study)
     # Tasks limit the threads of linear algebra in their process, which may be this one.

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import os
 import platform
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-import numpy as np
 import threadpoolctl
 
-from bandit_envs import __version__
-from bandit_envs.base.saving import atomic_write
 from bandit_envs.base.users_code import exits_as_errors
 from bandit_envs.metrics import kept_steps
 from bandit_envs.studies.definition.choice import printable
 from bandit_envs.studies.definition.study import Study, Task
 from bandit_envs.studies.definition.user_modules import check_same_modules
+from bandit_envs.studies.results.assignment import VERSIONS, Assignment
 from bandit_envs.studies.results.records import (
     TaskResult,
     columns_of,
@@ -35,47 +31,10 @@ from bandit_envs.studies.results.task_folder import CHECKPOINT, PROGRESS, RECORD
 from bandit_envs.studies.running.checkpoints import Checkpoint
 from bandit_envs.studies.running.tasks import run_task
 
-FORMAT = 5
-"""Raised whenever the layout of the files, or the numbers of an unchanged study, change."""
-
-VERSIONS = {"bandit_envs": __version__, "results": FORMAT, "numpy": np.__version__}
-
-ASSIGNMENT = ".study.json"
-"""The file that says what workers must know of a study."""
-
 SECONDS_BETWEEN_REPORTS = 0.5
 """A worker writes at most so often how many steps it has taken."""
 
 _THREAD = threading.local()
-
-
-class Assignment(NamedTuple):
-    """What workers know of a study."""
-
-    digest: str
-    """Of the study and the versions."""
-
-    study: Mapping[str, Any]
-    """As `Study.to_dict` returns it."""
-
-    versions: Mapping[str, object]
-    """Those that workers must have."""
-
-    modules: str
-    """The folder of users' modules."""
-
-    def encode(self) -> bytes:
-        """Returns the content of its file."""
-        return json.dumps(self._asdict()).encode()
-
-    @property
-    def token(self) -> str:
-        """What tells it from others."""
-        return _digest(self.encode())
-
-    def write(self, folder: Path) -> None:
-        """Writes it to the folder of the tasks."""
-        atomic_write(folder / ASSIGNMENT, [self.encode()])
 
 
 class Bundle(NamedTuple):
@@ -233,15 +192,7 @@ def _name_of_worker() -> str:
 @functools.lru_cache(maxsize=4)
 def _read_assignment(folder: str, token: str) -> Assignment:
     """Returns what the folder of the tasks says of a study."""
-    file = Path(folder) / ASSIGNMENT
-    content = file.read_bytes()
-    if _digest(content) != token:
-        raise ValueError(f"{file} is of another run; expected one run at a time")
-    return Assignment(**json.loads(content))
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:32]
+    return Assignment.read(Path(folder), token)
 
 
 @functools.lru_cache(maxsize=4)
