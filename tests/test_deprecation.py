@@ -5,6 +5,7 @@ import inspect
 import re
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -28,6 +29,12 @@ class OldRule(Rule):
     """The old name of `Rule`."""
 
 
+@deprecated(instead="Rule", removed_in="2.0")
+class Pair(NamedTuple):
+    rate: float
+    steps: int
+
+
 def explore(rate=None, step_size=None):
     return renamed_argument(
         old_name="step_size", old=step_size, new_name="rate", new=rate, removed_in="2.0"
@@ -43,6 +50,7 @@ def explore(rate=None, step_size=None):
             "pick_largest .* version 2.0 .* policies.rules.Greedy",
         ),
         (lambda: OldRule(rate=0.1).rate, 0.1, "OldRule .* version 2.0 .*; use Rule"),
+        (lambda: tuple(Pair(0.1, steps=2)), (0.1, 2), "Pair .* version 2.0 .*; use Rule"),
         (lambda: explore(step_size=0.2), 0.2, "the argument step_size .* version 2.0 .*; use rate"),
     ],
 )
@@ -72,6 +80,13 @@ def test_what_is_deprecated_keeps_its_name_signature_and_class():
     assert OldRule.__name__ == "OldRule"
 
 
+@pytest.mark.parametrize("wrapped", [property, classmethod, staticmethod])
+def test_only_functions_and_classes_are_deprecated(wrapped):
+    decorate = deprecated(instead="Rule", removed_in="2.0")
+    with pytest.raises(TypeError, match="expected a function or a class"):
+        decorate(wrapped(lambda self: 1))
+
+
 def removals(source):
     """Yields the versions that a module says will remove something."""
     for node in ast.walk(ast.parse(source)):
@@ -86,7 +101,7 @@ def as_numbers(version):
 
 
 def test_nothing_outlives_the_version_that_removes_it():
-    assert list(removals(Path(__file__).read_text("utf-8"))) == ["2.0"] * 3
+    assert list(removals(Path(__file__).read_text("utf-8"))) == ["2.0"] * 5
     now = as_numbers(bandit_envs.__version__)
     for file in Path(bandit_envs.__file__).parent.rglob("*.py"):
         late = [v for v in removals(file.read_text("utf-8")) if as_numbers(v) <= now]

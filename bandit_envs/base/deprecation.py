@@ -24,6 +24,9 @@ def deprecated(instead: str, removed_in: str) -> Callable[[Named], Named]:
         instead: what to write.
         removed_in: the version that removes it.
 
+    Raises:
+        TypeError: it decorates something else, such as a property. Decorate its function.
+
     >>> @deprecated(instead="mean", removed_in="3.0")
     ... def average(values):
     ...     return sum(values) / len(values)
@@ -35,9 +38,13 @@ def deprecated(instead: str, removed_in: str) -> Callable[[Named], Named]:
 
     def decorate(named: Named) -> Named:
         target: Any = named
+        if not inspect.isclass(named) and not inspect.isfunction(named):
+            kind = type(named).__name__
+            raise TypeError(f"deprecated decorates a {kind}; expected a function or a class")
         name = target.__name__
         is_class = inspect.isclass(named)
-        called = target.__init__ if is_class else target
+        makes = "__init__" if is_class and target.__init__ is not object.__init__ else "__new__"
+        called = getattr(target, makes) if is_class else target
 
         @functools.wraps(called)
         def warn_and_call(*args: Any, **kwargs: Any) -> Any:
@@ -46,7 +53,7 @@ def deprecated(instead: str, removed_in: str) -> Callable[[Named], Named]:
 
         if not is_class:
             return cast("Named", warn_and_call)
-        target.__init__ = warn_and_call
+        setattr(target, makes, warn_and_call)
         return named
 
     return decorate

@@ -18,6 +18,11 @@ from bandit_envs.cli.parser import make_parser
 from bandit_envs.policies.registry import POLICIES
 from bandit_envs.studies.definition.choice import printable
 
+__all__ = [
+    "command",
+    "main",
+]
+
 EXTRAS = {
     "bokeh": "show",
     "distributed": "dask",

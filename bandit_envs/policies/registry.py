@@ -32,12 +32,21 @@ __all__ = [
 ]
 
 
+FORMER_IDS = {
+    "disjoint_lin_ucb": "lin_ucb",
+    "disjoint_linear_epsilon_greedy": "linear_epsilon_greedy",
+    "disjoint_linear_thompson": "linear_thompson",
+}
+"""Ids that an error explains, with what stands in their place."""
+
+
 @dataclasses.dataclass(frozen=True)
 class PolicyEntry(Entry):
     """A policy under an id."""
 
     what = "policy"
     kinds = (policies.Policy,)
+    former = FORMER_IDS
 
     context: Literal["ignored", "any", "items"] | None = "ignored"
     """Which contexts it uses: none of them, whatever there is, or features of the actions, which it

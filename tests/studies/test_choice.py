@@ -129,6 +129,11 @@ def test_a_former_id_is_answered_with_what_stands_in_its_place(data, parameters)
         environment({"name": data, "batch_size": 4})
 
 
+def test_a_former_id_of_a_policy_is_answered_too():
+    with pytest.raises(ValueError, match="did you mean lin_ucb"):
+        policy("disjoint_lin_ucb:alpha=2")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
