@@ -24,7 +24,7 @@ ROOMS_OF_LIBRARIES = {
     "bokeh": {"studies"},
     "cycler": {"studies.showing"},
     "distributed": {"studies.running"},
-    "filelock": {"studies.results"},
+    "filelock": {"studies.results", "studies.running"},
     "gin": {"adapters.tf_agents"},
     "gym": {"adapters"},
     "gymnasium": {"adapters"},

@@ -155,7 +155,8 @@ class LoadedStudy:
             **view: keys of `Study` in place of the study's own: `title`, `panels`, `quantiles`,
                 `log_axes`, `labels` and `colors`.
         """
-        from bandit_envs.studies.showing.figures import draw_study  # noqa: PLC0415 - needs matplotlib
+        import_extra("matplotlib", "cli")
+        from bandit_envs.studies.showing.figures import draw_study  # noqa: PLC0415
 
         study = self.shown(**view).study
         if "arms" in study.panels:
@@ -182,7 +183,8 @@ class LoadedStudy:
             width: in inches; by default, 8.
             style: a style of matplotlib, or the file of one.
         """
-        from bandit_envs.studies.showing.figures import study_figure  # noqa: PLC0415 - needs matplotlib
+        import_extra("matplotlib", "cli")
+        from bandit_envs.studies.showing.figures import study_figure  # noqa: PLC0415
 
         path = Path(file)
         file_format = path.suffix.removeprefix(".")

@@ -4,6 +4,7 @@ import csv
 import importlib
 import io
 import math
+import sys
 import warnings
 
 import pytest
@@ -125,3 +126,11 @@ def test_no_text_of_a_study_is_a_formula_of_a_spreadsheet(label, tmp_path):
         rows = list(csv.DictReader(file))
     assert rows[0]["policy"] == f"'{label}"
     assert rows[0]["expected"].startswith("-9.5")
+
+
+def test_without_matplotlib_figures_name_the_extra(folder, tmp_path, monkeypatch):
+    loaded = load(folder)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for draw in (loaded.plot, lambda: loaded.write_figure(tmp_path / "figure.png")):
+        with pytest.raises(ModuleNotFoundError, match=r"matplotlib is not installed; .*\[cli\]"):
+            draw()

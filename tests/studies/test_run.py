@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 import shlex
+import sys
 
 import numpy as np
 import pytest
@@ -119,6 +120,21 @@ def test_two_threads_write_what_one_writes(tmp_path, text):
         arguments = ("--backend", "threading", "--workers", workers)
         assert sweep(tmp_path, text, *arguments, output=str(workers)).code == 0
     assert tables(tmp_path / "1") == tables(tmp_path / "2")
+
+
+@pytest.mark.parametrize("backend", ["x", "sequential", None])
+def test_other_backends_are_refused_before_anything_is_written(tmp_path, backend):
+    message = f"backend is {backend!r}; expected loky, threading, dask or ray"
+    with pytest.raises(ValueError, match=message):
+        run(parse(TINY), tmp_path / "found", backend=backend)
+    assert not (tmp_path / "found").exists()
+
+
+@pytest.mark.parametrize("missing", ["threadpoolctl", "filelock", "joblib"])
+def test_a_missing_library_names_its_extra(tmp_path, monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"{missing} is not installed; .*\[cli\]"):
+        run(parse(TINY), tmp_path)
 
 
 def test_threads_leave_linear_algebra_as_it_was(tmp_path):

@@ -1,7 +1,6 @@
 """Applies functions to items in processes or threads of this machine, or on a cluster."""
 
 import contextlib
-import importlib
 import itertools
 import logging
 import os
@@ -17,9 +16,13 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
-import joblib
+from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.base.extras import import_extra
 
-from bandit_envs.base.checks import check_integer
+CLUSTERS = ("dask", "ray")
+"""The backends that may join a running cluster."""
+
+BACKENDS = ("loky", "threading", *CLUSTERS)
 
 IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
@@ -69,14 +72,28 @@ def backend(name: str, workers: int, address: str | None) -> AbstractContextMana
         workers: how many, if it starts them.
         address: of a running cluster.
     """
-    check_integer("workers", workers, minimum=1)
+    check_backend(name, workers, address)
     if name == "dask":
         return _dask(workers, address)
     if name == "ray":
         return _ray(workers, address)
-    if address is not None:
-        raise ValueError(f"address is {address}, but the backend {name} takes none")
     return _joblib(name, workers)
+
+
+def check_backend(name: str, workers: int, address: str | None) -> None:
+    """Raises TypeError or ValueError if `backend` would not take its arguments.
+
+    Args:
+        name: of the backend.
+        workers: how many, if it starts them.
+        address: of a running cluster.
+    """
+    if name not in BACKENDS:
+        expected = f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}"
+        raise ValueError(f"backend is {short_repr(name)}; expected {expected}")
+    check_integer("workers", workers, minimum=1)
+    if address is not None and name not in CLUSTERS:
+        raise ValueError(f"address is {address}, but the backend {name} takes none")
 
 
 class _Joblib:
@@ -93,6 +110,8 @@ class _Joblib:
             # have imported modules of users that may have changed.
             arguments = (os.getpid(), uuid.uuid4().hex)
             options = {"initializer": _start_worker, "initargs": arguments}
+        joblib = import_extra("joblib", "cli")
+        self._delayed = joblib.delayed
         self._parallel = joblib.Parallel(
             workers, backend=name, return_as="generator_unordered", batch_size=1, **options
         )
@@ -100,7 +119,7 @@ class _Joblib:
     def __call__(
         self, do: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result, None, None]:
-        outcomes = self._parallel(joblib.delayed(do)(item) for item in items)
+        outcomes = self._parallel(self._delayed(do)(item) for item in items)
         try:
             for outcome in outcomes:  # noqa: UP028  # it is closed below, without a warning
                 yield outcome
@@ -162,7 +181,7 @@ class _Dask:
     def __call__(
         self, do: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result, None, None]:
-        distributed = importlib.import_module("distributed")
+        distributed = import_extra("distributed", "dask")
         waiting = iter(items)
         running = distributed.as_completed(with_results=True)
         self._submit(running, do, waiting)
@@ -195,7 +214,7 @@ class _Dask:
 
 @contextlib.contextmanager
 def _dask(workers: int, address: str | None) -> Iterator[Apply]:
-    distributed = importlib.import_module("distributed")
+    distributed = import_extra("distributed", "dask")
     options = {}
     if address is None:
         options = {
@@ -279,7 +298,7 @@ class _Ray:
 
 @contextlib.contextmanager
 def _ray(workers: int, address: str | None) -> Iterator[Apply]:
-    ray = importlib.import_module("ray")
+    ray = import_extra("ray", "ray")
     options: dict[str, Any] = {"address": address or "local", "log_to_driver": False}
     if address is None:
         options["num_cpus"] = workers
