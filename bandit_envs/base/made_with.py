@@ -24,7 +24,7 @@ def made_with(instance: Any) -> str:
     It shows those that are not the defaults and that the object keeps, as an attribute of the same
     name or of one with a leading underscore.
     """
-    values = [f"{name}={_show(value)}" for name, value in _kept(instance)]
+    values = [f"{name}={show(value)}" for name, value in _kept(instance)]
     return f"{type(instance).__name__}({', '.join(values)})"
 
 
@@ -48,7 +48,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and value == default)
 
 
-def _show(value: Any) -> str:
+def show(value: Any) -> str:
     """Returns a value as one writes it; arrays as lists, and what is long shortened."""
     if isinstance(value, (np.ndarray, np.generic)):
         text = str(value.tolist()) if value.size <= LONGEST else f"array of shape {value.shape}"

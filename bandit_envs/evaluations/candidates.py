@@ -12,6 +12,7 @@ from typing import TypeAlias
 from bandit_envs import logged
 from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog, require_rows
+from bandit_envs.evaluations.named import Kind, collect, short_name
 from bandit_envs.logged import Learner
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
 from bandit_envs.policies import Policy
@@ -20,6 +21,14 @@ from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
 
 AnyPolicy: TypeAlias = Policy | Learner | SavedPolicy | str | os.PathLike[str]
 """A policy, a learner of one, what `read_policy` returns, or a text as the command takes it."""
+
+POLICIES = Kind(
+    one="policy",
+    several="policies",
+    classes=(Policy, Learner, SavedPolicy, str, os.PathLike),
+    expected="a Policy, a Learner, a text such as 'ucb:c=2', or a file of a policy",
+)
+"""What users give as policies."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,25 +162,10 @@ def name_policies(
     """Returns the policies that a user gives, with their names.
 
     Raises:
+        TypeError: something is no policy.
         ValueError: there is none, two have one name, or a text names none.
     """
-    given: Iterable[tuple[str | None, AnyPolicy]]
-    if isinstance(policies, Mapping):
-        given = policies.items()
-    elif isinstance(policies, (Policy, Learner, SavedPolicy, str, os.PathLike)):
-        given = [(None, policies)]
-    else:
-        given = [(None, each) for each in policies]
-    found: dict[str, Contender] = {}
-    for label, each in given:
-        for contender in _contenders(label, each):
-            if contender.name in found:
-                hint = "" if isinstance(each, str) else "; name policies by the keys of a dict"
-                raise ValueError(f"policy {contender.name} is listed twice{hint}")
-            found[contender.name] = contender
-    if not found:
-        raise ValueError("policies is empty; expected at least one policy")
-    return list(found.values())
+    return list(collect(POLICIES, policies, _contenders).values())
 
 
 @contextlib.contextmanager
@@ -196,17 +190,20 @@ def check_features(contenders: Iterable[Contender], features: Sequence[str]) -> 
             raise ValueError(f"features is {','.join(given)}; {expected}")
 
 
-def _contenders(label: str | None, policy: AnyPolicy) -> Iterator[Contender]:
+def _contenders(label: str | None, policy: AnyPolicy) -> Iterator[tuple[str, Contender]]:
+    """Yields the policies that a user gives as one, with their names."""
+    for contender in _expand(label, policy):
+        yield contender.name, contender
+
+
+def _expand(label: str | None, policy: AnyPolicy) -> Iterator[Contender]:
     """Yields the policies that a user gives as one."""
     if isinstance(policy, Policy):
-        yield GivenPolicy(label or repr(policy), policy)
+        yield GivenPolicy(label or short_name(policy), policy)
     elif isinstance(policy, Learner):
         yield LearnerContender(label or type(policy).__name__, policy)
     elif isinstance(policy, SavedPolicy):
         yield SavedContender(label or type(policy).__name__, policy)
-    elif not isinstance(policy, (str, os.PathLike)):
-        expected = "a Policy, a Learner, a text such as 'ucb:c=2', or a file of a policy"
-        raise TypeError(f"policy is of type {type(policy).__name__}; expected {expected}")
     else:
         spec = os.fspath(policy)
         if spec.endswith(SUFFIX) or f"{SUFFIX}:" in spec:

@@ -17,8 +17,9 @@ from bandit_envs.evaluations.candidates import (
 )
 from bandit_envs.evaluations.evaluation import Evaluated, Evaluation
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
+from bandit_envs.evaluations.named import Kind, collect, short_name
 from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import LogPart, start_passes
+from bandit_envs.evaluations.passes import LogPart, check_readers, start_passes
 from bandit_envs.evaluations.policy_sums import Models, PolicySums, sum_policies, sum_rewards
 from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Estimator, RewardSums
@@ -30,6 +31,14 @@ DEFAULT_ESTIMATORS = ("ips", "snips", "dr")
 
 AnyEstimator: TypeAlias = Estimator | str
 """An estimator, or a text as the command takes it."""
+
+ESTIMATORS_GIVEN = Kind(
+    one="estimator",
+    several="estimators",
+    classes=(Estimator, str),
+    expected="an Estimator, or a text such as 'dr'",
+)
+"""What users give as estimators."""
 
 Result = TypeVar("Result")
 
@@ -102,8 +111,9 @@ def evaluate(
     UCB DR 450 1.0
     """
     check_confidence(confidence)
+    check_readers(workers, backend, address, observer)
     contenders = name_policies(policies)
-    named_estimators = _name_estimators(estimators)
+    named_estimators = collect(ESTIMATORS_GIVEN, estimators, _estimators)
     training = Training(train, until)
     source = as_source(log, training.time)
     check_features(contenders, source.features)
@@ -120,40 +130,15 @@ def evaluate(
     return Evaluation(evaluated, opened.summary, opened.title, confidence)
 
 
-def _name_estimators(
-    estimators: AnyEstimator | Mapping[str, AnyEstimator] | Iterable[AnyEstimator],
-) -> dict[str, Estimator]:
-    """Returns the estimators that a user gives, by name."""
-    given: Iterable[tuple[str | None, AnyEstimator]]
-    if isinstance(estimators, Mapping):
-        given = estimators.items()
-    elif isinstance(estimators, (Estimator, str)):
-        given = [(None, estimators)]
-    else:
-        given = [(None, each) for each in estimators]
-    found: dict[str, Estimator] = {}
-    for label, each in given:
-        for name, estimator in _estimators(label, each):
-            if name in found:
-                raise ValueError(f"estimator {name} is listed twice")
-            found[name] = estimator
-    if not found:
-        raise ValueError("estimators is empty; expected at least one estimator")
-    return found
-
-
 def _estimators(label: str | None, given: AnyEstimator) -> Iterator[tuple[str, Estimator]]:
     """Yields the estimators that a user gives as one, with their names."""
     if isinstance(given, Estimator):
-        yield label or repr(given), given
-    elif isinstance(given, str):
-        for choice in EstimatorChoice.expand(given):
-            with name_in_errors(f"estimator {choice}", *choice.modules):
-                estimator = choice.entry.make(**choice.parameters)
-            yield label or str(choice), estimator
-    else:
-        expected = "an Estimator, or a text such as 'dr'"
-        raise TypeError(f"estimator is of type {type(given).__name__}; expected {expected}")
+        yield label or short_name(given), given
+        return
+    for choice in EstimatorChoice.expand(given):
+        with name_in_errors(f"estimator {choice}", *choice.modules):
+            estimator = choice.entry.make(**choice.parameters)
+        yield label or str(choice), estimator
 
 
 def _sum(

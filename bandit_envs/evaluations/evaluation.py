@@ -107,6 +107,10 @@ class Evaluation:
             row for each in evaluated for row in each.rows(confidence)
         ]
 
+    def __repr__(self) -> str:
+        sizes = f"policies={len(self._evaluated)}, estimates={len(self.rows)}"
+        return f"Evaluation({sizes}, log_rows={self.summary.size})"
+
     @property
     def estimates(self) -> DataFrame:
         """A row for each policy and estimator, with the columns of `EstimateRow`. Needs pandas."""

@@ -16,13 +16,14 @@ from bandit_envs.evaluations.logs import (
     open_log,
     require_rows,
 )
+from bandit_envs.evaluations.named import describe_type
 from bandit_envs.evaluations.observer import LogObserver
-from bandit_envs.evaluations.passes import needs_workers, start_passes
+from bandit_envs.evaluations.passes import check_readers, needs_workers, start_passes
 from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Learner, write_policy
 from bandit_envs.logged.registry import LEARNERS, LearnerEntry
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.contextual import ContextualPolicy, class_names
 from bandit_envs.studies.definition.choice import Choice, name_in_errors
 
 
@@ -33,7 +34,7 @@ class LearnerChoice(Choice[LearnerEntry]):
     table = LEARNERS
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Learned:
     """A policy that was learned from a log; `learn` returns one.
 
@@ -52,6 +53,10 @@ class Learned:
     summary: LogSummary
     title: str
     features: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        rows = f"{self.learned_from.size} of {self.summary.size} rows"
+        return f"Learned({class_names(self.policy)}, learner={self.learner!r}, {rows})"
 
     def write(self, file: str | os.PathLike[str]) -> None:
         """Writes the policy to a file that ends in .npz, as the command does.
@@ -88,6 +93,7 @@ def learn(
         observer: sees how the log is read.
 
     Raises:
+        TypeError: the log or the learner is something else.
         ValueError: the learner keeps all rows in memory, and is given workers; or there are too few
             rows.
 
@@ -98,6 +104,7 @@ def learn(
     >>> found.policy.num_actions, found.learned_from.size
     (2, 4)
     """
+    check_readers(workers, backend, address, observer)
     named = _name_learner(learner)
     if needs_workers(workers, backend, address):
         with named.named_in_errors():
@@ -157,6 +164,9 @@ def _name_learner(learner: Learner | str) -> NamedLearner:
     """Returns a learner with its name."""
     if isinstance(learner, Learner):
         return NamedLearner(learner, type(learner).__name__)
+    if not isinstance(learner, str):
+        expected = "a Learner, or a text such as 'doubly_robust'"
+        raise TypeError(f"learner is {describe_type(learner)}; expected {expected}")
     (choice,) = LearnerChoice.expand(learner)
     with name_in_errors(f"learner {choice}", *choice.modules):
         return NamedLearner(choice.entry.make(**choice.parameters), str(choice), choice.modules)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from bandit_envs.base.users_code import exits_as_errors
+from bandit_envs.evaluations.named import describe_type
 from bandit_envs.evaluations.observer import LogObserver, observed_pass
 from bandit_envs.logged import BanditLog
 from bandit_envs.logged.reward_models.reward_sums import number_batches
@@ -168,6 +169,18 @@ class WatchedBatches:
             self.advance(len(batch))
 
 
+def check_readers(
+    workers: int, backend: str, address: str | None, observer: LogObserver | None
+) -> None:
+    """Raises TypeError or ValueError if `start_passes` would not take its arguments."""
+    if observer is not None and not isinstance(observer, LogObserver):
+        raise TypeError(f"observer is {describe_type(observer)}; expected a LogObserver")
+    if needs_workers(workers, backend, address):
+        from bandit_envs.studies.running.backends import check_backend  # noqa: PLC0415
+
+        check_backend(backend, workers, address)
+
+
 def needs_workers(workers: int, backend: str, address: str | None) -> bool:
     """Returns whether others than this process read the log."""
     return backend != "loky" or workers != 1 or address is not None
@@ -189,7 +202,7 @@ def start_passes(
     if not needs_workers(workers, backend, address):
         yield PassesHere(watcher)
         return
-    # It needs packages of the extra "cli"; passes of this process do not.
+    # It needs processes, which some platforms have not; passes of this process do not.
     from bandit_envs.studies.running import backends  # noqa: PLC0415
 
     with backends.backend(backend, workers, address) as apply:

@@ -22,8 +22,11 @@ class Training:
     until: str | None
 
     def __post_init__(self) -> None:
-        """Raises ValueError if no log has such rows."""
+        """Raises TypeError or ValueError if no log has such rows."""
         if self.until is not None:
+            if not isinstance(self.until, str):
+                found = f"until is {short_repr(self.until)}"
+                raise TypeError(f"{found}; expected a text such as 'day=2024-12-31'")
             if self.share is None:
                 problem = f"train is None, and until is {short_repr(self.until)}"
                 raise ValueError(f"{problem}; expected one of them")

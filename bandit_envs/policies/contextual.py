@@ -164,7 +164,7 @@ class ContextualPolicy(Policy):
         return available_actions(observation, self.num_actions)
 
     def _state_owner(self) -> str:
-        return f"{type(self).__name__}({_name_of(self.model)}, {_name_of(self.rule)})"
+        return class_names(self)
 
     def _state_key(self) -> dict[str, int | None]:
         sizes = self._reader.sizes(num_rows=1)
@@ -205,6 +205,11 @@ def _check_rows(model: ValueModel, independent_rows: bool, batch_size: int) -> b
     found = f"independent_rows is True, and batch_size {batch_size}"
     name = type(model).__name__
     raise ValueError(f"{found}; a {name} is one model for all rows: give each row its own policy")
+
+
+def class_names(policy: ContextualPolicy) -> str:
+    """Returns the class of a policy with those of its parts: ContextualPolicy(Ridge, Greedy)."""
+    return f"{type(policy).__name__}({_name_of(policy.model)}, {_name_of(policy.rule)})"
 
 
 def _name_of(part: Any) -> str:

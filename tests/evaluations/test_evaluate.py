@@ -19,8 +19,11 @@ from bandit_envs.logged import (
     DirectMethodLearner,
     DoublyRobust,
     InversePropensityScoring,
+    KernelIPS,
+    MarginalizedIPS,
     RewardRegression,
     SelfNormalizedIPS,
+    SlateStandardIPS,
     learn_from_log,
     probabilities_of,
     read_policy,
@@ -197,10 +200,75 @@ def test_a_cluster_finds_and_learns_what_one_process_does(folder, backend):
     ],
 )
 def test_mistakes_are_told_before_the_log_is_read(policies, options, error, message):
-    if "workers" in options:
-        pytest.importorskip("joblib")
     with pytest.raises(error, match=message):
         evaluate(Unread(), policies, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (UCBPolicy, "the class UCBPolicy"),
+        (None, "None"),
+        (probabilities_of, "of type function"),
+        (3, "of type int"),
+    ],
+    ids=str,
+)
+def test_one_wrong_policy_or_estimator_is_named_as_in_a_list(given, found):
+    for kind, arguments in (("policy", [given]), ("estimator", ["random", given])):
+        for several in (given, [given], {"mine": given}):
+            with pytest.raises(TypeError, match=f"{kind} is {found}; expected an? "):
+                evaluate(Unread(), *arguments[:-1], several)
+
+
+@pytest.mark.parametrize("made", [KernelIPS(0.1), SlateStandardIPS(), MarginalizedIPS()], ids=str)
+def test_what_estimates_from_other_logs_is_no_estimator_here(made):
+    with pytest.raises(TypeError, match=f"estimator is of type {type(made).__name__}; expected"):
+        evaluate(Unread(), "random", made)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"until": 25}, "until is 25; expected a text"),
+        ({"observer": print}, "observer is of type builtin_function_or_method; expected a Log"),
+        ({"observer": LogObserver}, "observer is the class LogObserver; expected a LogObserver"),
+    ],
+    ids=str,
+)
+def test_arguments_of_a_wrong_type_are_named(options, message):
+    for do in (learn, lambda log, **given: evaluate(log, "random", **given)):
+        with pytest.raises(TypeError, match=message):
+            do(Unread(), **options)
+
+
+def test_names_are_texts():
+    with pytest.raises(TypeError, match="policies has the key 1; expected names"):
+        evaluate(Unread(), {1: "random"})
+    with pytest.raises(TypeError, match="estimators has the key 1; expected names"):
+        evaluate(Unread(), "random", {1: "ips"})
+
+
+@pytest.mark.parametrize("given", [None, 3, DirectMethodLearner], ids=str)
+def test_what_is_no_learner_is_refused(given):
+    with pytest.raises(TypeError, match=r"learner is .*; expected a Learner, or a text"):
+        learn(Unread(), given)
+
+
+def test_objects_without_names_get_short_ones(log):
+    learned = learn(log)
+    assert repr(learned) == (
+        "Learned(ContextualPolicy(LinearScores, Greedy), learner='doubly_robust', 600 of 1200 rows)"
+    )
+    policies = [learned.policy, UCBPolicy(1.0, num_actions=3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it has learned from rows of the log
+        found = evaluate(log, policies, "ips", train=None)
+    assert [row.policy for row in found.rows] == [
+        "ContextualPolicy(LinearScores, Greedy)",
+        "UCBPolicy(c=1.0, num_actions=3, batch_size=1)",
+    ]
+    assert repr(found) == "Evaluation(policies=2, estimates=2, log_rows=1200)"
 
 
 @pytest.mark.parametrize(
@@ -389,3 +457,12 @@ def test_figures_show_the_estimates_and_the_weights(log):
     dots = {float(x) for container in axis.containers for x in container[0].get_xdata()}
     assert dots == {row.value for row in found.rows}
     assert len(found.plot_weights().axes) == 2
+
+
+@pytest.mark.parametrize("backend", ["x", "multiprocessing", "sequential", None])
+def test_other_backends_are_refused_before_the_log_is_read(backend):
+    message = f"backend is {backend!r}; expected loky, threading, dask or ray"
+    with pytest.raises(ValueError, match=message):
+        evaluate(Unread(), "random", backend=backend)
+    with pytest.raises(ValueError, match=message):
+        learn(Unread(), backend=backend)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandit_envs.arrays import Floats, Rng, as_numbers
+from bandit_envs.base.made_with import show
 from bandit_envs.policies.models.inputs import Inputs, ModelSizes, TrainingRows
 from bandit_envs.policies.models.value_model import ValueModel
 
@@ -42,7 +43,7 @@ class LinearScores(ValueModel):
         return isinstance(other, LinearScores) and np.array_equal(self.weights, other.weights)
 
     def __repr__(self) -> str:
-        return f"LinearScores(weights={self.weights.tolist()})"
+        return f"LinearScores(weights={show(self.weights)})"
 
     def initial(self, sizes: ModelSizes, rng: Rng) -> Any:
         expected = (sizes.num_actions, 1 + sizes.num_features)
