@@ -21,6 +21,12 @@ def look_for_modules_in(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
+def users_modules(*made: object) -> list[str]:
+    """Returns the modules of the classes of objects, but for those of this package."""
+    names = [type(each).__module__ for each in made]
+    return [name for name in names if name.partition(".")[0] != "bandit_envs"]
+
+
 @contextlib.contextmanager
 def exits_as_errors() -> Iterator[None]:
     """Turns what is no `Exception` into an `ExitError`, so that `except Exception` meets it.

@@ -10,12 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from bandit_envs import logged
+from bandit_envs.base.users_code import users_modules
 from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog, require_rows
 from bandit_envs.evaluations.named import Kind, collect, short_name
 from bandit_envs.logged import Learner
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
 from bandit_envs.policies import Policy
+from bandit_envs.policies.models.value_model import ValueModel
+from bandit_envs.policies.rules.rule import Rule
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
 
@@ -54,8 +57,10 @@ class Candidate:
 
     @property
     def modules(self) -> Sequence[str]:
-        """The user's modules that its text names."""
-        return [] if self.choice is None else self.choice.modules
+        """The user's modules that define it, or that its text names."""
+        if self.choice is None:
+            return users_modules(*_parts_of(self.policy))
+        return self.choice.modules
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +112,8 @@ class GivenPolicy(Contender):
     policy: Policy
 
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
-        with name_in_errors(f"policy {self.name}"):
+        modules = users_modules(*_parts_of(self.policy))
+        with name_in_errors(f"policy {self.name}", *modules):
             return self._train(self.policy, log, training_rows)
 
 
@@ -150,7 +156,7 @@ class LearnerContender(Contender):
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
         if training_rows is None:
             raise ValueError(f"train is None, but {self.name} learns; expected rows for it")
-        with name_in_errors(f"policy {self.name}"):
+        with name_in_errors(f"policy {self.name}", *users_modules(self.learner)):
             rows = require_rows(log, training_rows)
             policy = fit_rows(self.learner, self.name, log, rows)
         return Candidate(None, self.name, policy, start=training_rows)
@@ -188,6 +194,14 @@ def check_features(contenders: Iterable[Contender], features: Sequence[str]) -> 
         if learned and given and learned != given:
             expected = f"expected {','.join(learned)}, from which {contender.name} has learned"
             raise ValueError(f"features is {','.join(given)}; {expected}")
+
+
+def _parts_of(made: object) -> Iterator[object]:
+    """Yields a policy, and the policies, models and rules of which it is made."""
+    yield made
+    for value in getattr(made, "__dict__", {}).values():
+        if isinstance(value, (Policy, ValueModel, Rule)):
+            yield from _parts_of(value)
 
 
 def _contenders(label: str | None, policy: AnyPolicy) -> Iterator[tuple[str, Contender]]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from bandit_envs.base.users_code import users_modules
 from bandit_envs.evaluations.logs import (
     AnyLog,
     OpenLog,
@@ -149,7 +150,7 @@ def fit_rows(learner: Learner, name: str, log: OpenLog, stop: int) -> Contextual
 
 
 class NamedLearner(NamedTuple):
-    """A learner with its name, and the user's modules that its text names."""
+    """A learner with its name, and the user's modules that define it, or that its text names."""
 
     learner: Learner
     name: str
@@ -163,7 +164,7 @@ class NamedLearner(NamedTuple):
 def _name_learner(learner: Learner | str) -> NamedLearner:
     """Returns a learner with its name."""
     if isinstance(learner, Learner):
-        return NamedLearner(learner, type(learner).__name__)
+        return NamedLearner(learner, type(learner).__name__, users_modules(learner))
     if not isinstance(learner, str):
         expected = "a Learner, or a text such as 'doubly_robust'"
         raise TypeError(f"learner is {describe_type(learner)}; expected {expected}")

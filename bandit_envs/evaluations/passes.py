@@ -105,22 +105,21 @@ class PassesByWorkers(Passes):
     Args:
         apply: of the engine of the workers.
         observer: is told of the rows of the parts that were read.
+        pickles: whether the workers are other processes, which are sent what they do.
     """
 
     are_by_workers = True
 
-    def __init__(self, apply: Apply, observer: LogObserver) -> None:
+    def __init__(self, apply: Apply, observer: LogObserver, pickles: bool) -> None:
         super().__init__(observer)
         self._apply = apply
+        self._pickles = pickles
 
     def over(
         self, parts: Sequence[LogPart], do: Callable[[LogPart], Result], text: str
     ) -> list[Result]:
-        try:
-            with exits_as_errors():
-                pickle.dumps(do)
-        except Exception as error:  # users' classes raise any
-            raise ValueError(f"workers cannot be sent a policy: {printable(error)}") from error
+        if self._pickles:
+            _check_pickles(do)
         outcomes = self._apply(functools.partial(_try, do), list(enumerate(parts)))
         found: dict[int, Any] = {}
         rows = sum(part.size for part in parts)
@@ -131,6 +130,15 @@ class PassesByWorkers(Passes):
                 found[outcome.number] = outcome.result
                 advance(outcome.rows)
         return [found[number] for number in range(len(parts))]
+
+
+def _check_pickles(do: Callable[[LogPart], Any]) -> None:
+    """Raises ValueError if other processes cannot be sent what they should do."""
+    try:
+        with exits_as_errors():
+            pickle.dumps(do)
+    except Exception as error:  # users' classes raise any
+        raise ValueError(f"workers cannot be sent a policy: {printable(error)}") from error
 
 
 def _try(do: Callable[[LogPart], Result], numbered: tuple[int, LogPart]) -> PartResult[Result]:
@@ -206,4 +214,4 @@ def start_passes(
     from bandit_envs.studies.running import backends  # noqa: PLC0415
 
     with backends.backend(backend, workers, address) as apply:
-        yield PassesByWorkers(apply, watcher)
+        yield PassesByWorkers(apply, watcher, backend != "threading")

@@ -11,6 +11,7 @@ import numpy as np
 
 from bandit_envs import logged
 from bandit_envs.arrays import Floats
+from bandit_envs.base.users_code import users_modules
 from bandit_envs.evaluations.candidates import Candidate, name_candidate
 from bandit_envs.evaluations.passes import LogPart
 from bandit_envs.logged import BanditLog, Estimator, RewardSums
@@ -144,7 +145,5 @@ def name_estimator(name: str, made: object) -> Iterator[None]:
         name: of the estimator.
         made: the estimator, or sums of it.
     """
-    module = type(made).__module__
-    modules = [] if module.partition(".")[0] == "bandit_envs" else [module]
-    with name_in_errors(f"estimator {name}", *modules):
+    with name_in_errors(f"estimator {name}", *users_modules(made)):
         yield

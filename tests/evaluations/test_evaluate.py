@@ -1,5 +1,6 @@
 """What `evaluate` estimates from logs."""
 
+import dataclasses
 import math
 import warnings
 
@@ -8,6 +9,7 @@ import pytest
 
 from bandit_envs import (
     ArraySpec,
+    ContextualPolicy,
     EpsilonGreedyPolicy,
     LinUCBPolicy,
     RandomPolicy,
@@ -31,6 +33,8 @@ from bandit_envs.logged import (
     write_log,
     write_policy,
 )
+from bandit_envs.policies.models import Ridge
+from bandit_envs.policies.rules import Greedy
 from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
 
 TEXTS = ["random", "ucb:c=1", "lin_ucb"]
@@ -466,3 +470,40 @@ def test_other_backends_are_refused_before_the_log_is_read(backend):
         evaluate(Unread(), "random", backend=backend)
     with pytest.raises(ValueError, match=message):
         learn(Unread(), backend=backend)
+
+
+def test_threads_take_a_policy_that_cannot_be_pickled(log):
+    pytest.importorskip("joblib")
+    policy = UCBPolicy(1.0, num_actions=3)
+    policy.hint = lambda: None
+    with pytest.raises(ValueError, match="workers cannot be sent a policy"):
+        evaluate(split_log(log), policy, "ips", workers=2)
+    by_threads = evaluate(split_log(log), policy, "ips", workers=2, backend="threading")
+    check_same_rows(by_threads, evaluate(log, policy, "ips"), rel=1e-12)
+
+
+class FailingPolicy(RandomPolicy):
+    def _probabilities(self, learned, time_step):
+        raise RuntimeError("boom")
+
+
+@dataclasses.dataclass(frozen=True)
+class FailingModel(Ridge):
+    def means(self, learned, inputs):
+        raise RuntimeError("boom")
+
+
+@pytest.mark.parametrize("options", [{}, {"workers": 2, "backend": "threading"}], ids=str)
+@pytest.mark.parametrize(
+    "policy",
+    [
+        FailingPolicy(3),
+        ContextualPolicy(FailingModel(), Greedy(), observation_spec=CONTEXT, num_actions=3),
+    ],
+    ids=["policy", "model"],
+)
+def test_an_error_of_a_policy_in_a_pass_names_the_policy(log, policy, options):
+    if options:
+        pytest.importorskip("joblib")
+    with pytest.raises(ValueError, match=r"^policy mine: RuntimeError: boom \(.*test_evaluate"):
+        evaluate(log, {"mine": policy}, "ips", train=None, **options)
