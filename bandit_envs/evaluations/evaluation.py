@@ -133,14 +133,16 @@ class Evaluation:
 
     def plot(self) -> Figure:
         """Returns a figure of the estimates with their intervals, beside the logged mean."""
-        from bandit_envs.evaluations.figures import draw_estimates  # noqa: PLC0415 - needs matplotlib
+        import_extra("matplotlib", "cli")
+        from bandit_envs.evaluations.figures import draw_estimates  # noqa: PLC0415
 
         values = {(row.policy, row.estimator): (row.value, row.low, row.high) for row in self.rows}
         return draw_estimates(values, float(self.summary.rewards.mean))
 
     def plot_weights(self) -> Figure:
         """Returns a figure of the weights of the rows, by policy."""
-        from bandit_envs.evaluations.figures import draw_weights  # noqa: PLC0415 - needs matplotlib
+        import_extra("matplotlib", "cli")
+        from bandit_envs.evaluations.figures import draw_weights  # noqa: PLC0415
 
         return draw_weights({each.candidate.name: each.sums.weights for each in self._evaluated})
 
@@ -149,7 +151,8 @@ class Evaluation:
 
         The files are `estimates.csv`, `estimates.png` and `weights.png`. Older ones are replaced.
         """
-        from bandit_envs.studies.plots import to_image  # noqa: PLC0415 - needs matplotlib
+        import_extra("matplotlib", "cli")
+        from bandit_envs.studies.plots import to_image  # noqa: PLC0415
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
@@ -188,4 +191,4 @@ class Evaluation:
 def _to_cells(row: EstimateRow) -> list[object]:
     """Returns a row of the file."""
     truth = "" if math.isnan(row.truth) else row.truth
-    return [text_cell(row.policy), *row[1:-1], truth]
+    return [text_cell(row.policy), text_cell(row.estimator), *row[2:-1], truth]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 import warnings
 
 import numpy as np
@@ -461,6 +462,33 @@ def test_figures_show_the_estimates_and_the_weights(log):
     dots = {float(x) for container in axis.containers for x in container[0].get_xdata()}
     assert dots == {row.value for row in found.rows}
     assert len(found.plot_weights().axes) == 2
+
+
+def test_cells_of_users_are_no_formulas(log, tmp_path):
+    pytest.importorskip("matplotlib")
+    evaluate(log, {"=1+1": "random"}, {"=2+2": "ips"}).write(tmp_path)
+    (_, row) = (tmp_path / "estimates.csv").read_text().splitlines()
+    assert row.startswith("'=1+1,'=2+2,")
+
+
+@pytest.mark.parametrize(
+    ("missing", "do"),
+    [
+        ("matplotlib", lambda log, _: evaluate(log, "random").plot()),
+        ("matplotlib", lambda log, _: evaluate(log, "random").plot_weights()),
+        ("matplotlib", lambda log, path: evaluate(log, "random").write(path)),
+        ("joblib", lambda log, _: evaluate(log, "random", workers=2)),
+        ("joblib", lambda log, _: learn(log, workers=2)),
+        ("distributed", lambda log, _: evaluate(log, "random", backend="dask")),
+        ("ray", lambda log, _: evaluate(log, "random", backend="ray")),
+    ],
+)
+def test_a_missing_library_names_its_extra(log, tmp_path, monkeypatch, missing, do):
+    extra = {"distributed": "dask", "ray": "ray"}.get(missing, "cli")
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"{missing} is not installed; .*\[{extra}\]"):
+        do(log, tmp_path / "found")
+    assert not (tmp_path / "found").exists()
 
 
 @pytest.mark.parametrize("backend", ["x", "multiprocessing", "sequential", None])
