@@ -27,7 +27,7 @@ from bandit_envs.policies.scikit_learn import Estimators
 
 pytestmark = pytest.mark.slow
 
-NUM_SEEDS = 10
+NUM_SEEDS = 6
 NUM_STEPS = 35
 B = 50
 K = 10
