@@ -251,7 +251,8 @@ class _Ray:
         self, do: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result, None, None]:
         waiting = iter(items)
-        remote = self._ray.remote(_call)
+        name = getattr(do, "__name__", "call")  # which Ray shows, and processes are named after
+        remote = self._ray.remote(_call).options(name=name)
         sent = self._ray.put(do)  # a partial function is no function to Ray
         running: list[Any] = []
         while True:
