@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [README, *pages()]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-SLOW = (
+SLOW = (  # they run as readers copy them, with the sizes that are shown
     "add_your_own_environment",
     "command",
     "datasets",

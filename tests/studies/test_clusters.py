@@ -37,6 +37,10 @@ pytest.importorskip("rich")
 pytestmark = pytest.mark.slow
 TWO_WORKERS = ("--workers", "2", "--backend")
 LONGER = TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 12")
+"""A study that still has tasks to run once a process is found and killed.
+
+A shorter one may end before. The tests that kill compare three runs of it, so they take minutes.
+"""
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "colab/docs/studies.md").read_text("utf-8").replace("\\\n", " ")
 BLOCKS = dict(re.findall(r"<!-- cluster: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))

@@ -103,7 +103,10 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_finished(tmp_path, backend
 @pytest.mark.posix
 @pytest.mark.slow
 def test_killing_a_sweep_again_and_again_changes_no_byte_of_its_results(tmp_path):
-    """Kills all of its processes: in the start, in tasks, while files and tables are written."""
+    """Kills all of its processes: in the start, in tasks, while files and tables are written.
+
+    With fewer kills, few would fall on the milliseconds in which a file is written.
+    """
     rng = np.random.default_rng(7)
     output = tmp_path / "results"
     arguments = ("sweep", write(tmp_path, STUDY), "--output", output, "--workers", "2")
