@@ -217,7 +217,6 @@ def test_mistakes_are_told_before_the_log_is_read(policies, options, error, mess
         (probabilities_of, "of type function"),
         (3, "of type int"),
     ],
-    ids=str,
 )
 def test_one_wrong_policy_or_estimator_is_named_as_in_a_list(given, found):
     for kind, arguments in (("policy", [given]), ("estimator", ["random", given])):
@@ -226,7 +225,7 @@ def test_one_wrong_policy_or_estimator_is_named_as_in_a_list(given, found):
                 evaluate(Unread(), *arguments[:-1], several)
 
 
-@pytest.mark.parametrize("made", [KernelIPS(0.1), SlateStandardIPS(), MarginalizedIPS()], ids=str)
+@pytest.mark.parametrize("made", [KernelIPS(0.1), SlateStandardIPS(), MarginalizedIPS()])
 def test_what_estimates_from_other_logs_is_no_estimator_here(made):
     with pytest.raises(TypeError, match=f"estimator is of type {type(made).__name__}; expected"):
         evaluate(Unread(), "random", made)
@@ -254,7 +253,7 @@ def test_names_are_texts():
         evaluate(Unread(), "random", {1: "ips"})
 
 
-@pytest.mark.parametrize("given", [None, 3, DirectMethodLearner], ids=str)
+@pytest.mark.parametrize("given", [None, 3, DirectMethodLearner])
 def test_what_is_no_learner_is_refused(given):
     with pytest.raises(TypeError, match=r"learner is .*; expected a Learner, or a text"):
         learn(Unread(), given)
