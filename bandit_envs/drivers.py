@@ -123,8 +123,8 @@ class StepDriver(Stateful):
     def _resume(self, checkpoint: str | os.PathLike[str], trusted: Sequence[str]) -> int:
         """Returns to what a checkpoint holds, and returns how many steps had been taken.
 
-        If there is none, it is written: before the first step, an error of a state that cannot be
-        saved costs nothing.
+        If there is no checkpoint, it writes one, so that a state that cannot be saved raises an
+        error before the first step.
         """
         if not os.path.exists(checkpoint):
             save_state(checkpoint, (0, self.get_state()))

@@ -53,7 +53,7 @@ def _noted_interrupts() -> Iterator[list[int]]:
     """Yields a list that is empty until Ctrl-C is pressed. What Ctrl-C does stays the same."""
     interrupts: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
-    # Other threads get no signals, and a handler that is none of Python's cannot be asked.
+    # Other threads get no signals, and a handler outside of Python cannot be called.
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield interrupts
         return

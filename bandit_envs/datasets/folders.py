@@ -115,7 +115,7 @@ def list_visible(folder: Path) -> list[str]:
 
 
 def version_of(file: Path) -> Version:
-    """Returns the version of a file; ValueError if it is none that can be read again and again."""
+    """Returns the version of a file; ValueError if it cannot be read more than once."""
     found = file.stat()
     if not stat.S_ISREG(found.st_mode):
         kinds = {stat.S_IFIFO: "pipe", stat.S_IFDIR: "folder", stat.S_IFSOCK: "socket"}
@@ -181,7 +181,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _check_files(folder: Path, files: Mapping[str, Path], suffixes: Sequence[str]) -> None:
-    """Raises ValueError if some files of a folder are no parts of a table, or if there is none.
+    """Raises ValueError if a file of a folder is not a part of a table, or if no file is one.
 
     Two files that differ in their suffixes alone, as a table and what compressed it do, would count
     twice.

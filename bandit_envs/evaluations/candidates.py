@@ -168,8 +168,8 @@ def name_policies(
     """Returns the policies that a user gives, with their names.
 
     Raises:
-        TypeError: something is no policy.
-        ValueError: there is none, two have one name, or a text names none.
+        TypeError: something is not a policy.
+        ValueError: there are no policies, two have the same name, or a text names no policy.
     """
     return list(collect(POLICIES, policies, _contenders).values())
 

@@ -132,6 +132,13 @@ def note_what_is_kept(name: str, rows: LogRows, observer: LogObserver) -> None:
         observer.note(f"{text}, and needs several times as much")
 
 
+def require_rows(log: OpenLog, rows: int) -> int:
+    """Returns a number of rows to learn from; ValueError if there are none."""
+    if not rows:
+        raise ValueError(f"the log has {log.size} rows, too few to learn from a part")
+    return rows
+
+
 def _summarize(source: Source, passes: Passes) -> OpenLog:
     limited = source.limit(BATCH_ROWS, BATCH_NUMBERS)
     parts = limited.make_parts(passes.are_by_workers, IN_MEMORY)
@@ -150,10 +157,3 @@ def _summarize(source: Source, passes: Passes) -> OpenLog:
 
 def _summarize_part(part: LogPart) -> LogSummary:
     return LogSummary.from_batches(part.batches)
-
-
-def require_rows(log: OpenLog, rows: int) -> int:
-    """Returns a number of rows to learn from; ValueError if there are none."""
-    if not rows:
-        raise ValueError(f"the log has {log.size} rows, too few to learn from a part")
-    return rows

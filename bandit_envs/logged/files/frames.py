@@ -147,7 +147,7 @@ def check_smallest_action(name: str, smallest: int) -> None:
 
 
 def _read_numbers(frame: Any, name: str) -> Floats:
-    """Returns the numbers in a column; ValueError names the first value that is none.
+    """Returns the numbers in a column; ValueError names the first value that is not a number.
 
     Booleans are 1 and 0; texts may have numbers.
     """
@@ -165,7 +165,7 @@ def _read_numbers(frame: Any, name: str) -> Floats:
 
 
 def _parse_cells(cells: Array) -> Floats:
-    """Returns the numbers of cells, or of their texts; NaN where there is none."""
+    """Returns the numbers of cells, or of their texts; NaN where a cell has no number."""
     parsed = [parse_number(cell) for cell in cells.tolist()]
     return np.array([math.nan if number is None else number for number in parsed], np.float64)
 

@@ -295,8 +295,8 @@ class TableScan(Scan):
         """Returns the largest action plus 1.
 
         Raises ValueError if there are no rows; if the smallest action is 1: actions then probably
-        count from 1; or if the largest exceeds the number of rows: it then is no number of an
-        action.
+        count from 1; or if the largest exceeds the number of rows: it is then not the number
+        of an action.
         """
         name = self.columns.action
         smallest = []
