@@ -10,6 +10,7 @@ import pytest
 
 import bandit_envs
 from colab.pages import public
+from colab.pages.places import pages
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(bandit_envs.__file__).parent
@@ -78,7 +79,7 @@ def imports_of(code):
 
 PAGES = [
     ROOT / "README.md",
-    *sorted((ROOT / "colab/docs").rglob("*.md")),
+    *pages(),
     *sorted((ROOT / "colab").glob("*.ipynb")),
 ]
 
