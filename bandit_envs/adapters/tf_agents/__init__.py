@@ -47,6 +47,7 @@ from bandit_envs.adapters.tf_agents.policies import (
     as_tf_policy,
     policy_observer,
     tensor_specs,
+    with_distribution,
 )
 from bandit_envs.adapters.tf_agents.users import from_tf_agents
 from bandit_envs.environments.contexts.wheel import compute_optimal_action, compute_optimal_reward
@@ -95,4 +96,5 @@ __all__ = [
     "optimal_reward_fn",
     "policy_observer",
     "tensor_specs",
+    "with_distribution",
 ]
