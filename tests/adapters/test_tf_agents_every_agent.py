@@ -8,10 +8,19 @@ import pytest
 pytest.importorskip("tf_agents")
 
 import tensorflow as tf
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import tf_py_environment
 from tf_agents.policies import policy_saver
 
 from bandit_envs import StepDriver, Trajectory, load_state, save_state
-from bandit_envs.adapters.tf_agents import as_policy, tensor_specs, with_distribution
+from bandit_envs.adapters.tf_agents import (
+    TrackableDraws,
+    TrackableEnvironment,
+    as_policy,
+    as_tf_agents,
+    tensor_specs,
+    with_distribution,
+)
 from bandit_envs.testing import PolicyContract
 from tests.adapters.every_agent import (
     EVERY_AGENT,
@@ -22,6 +31,7 @@ from tests.adapters.every_agent import (
     epsilon_greedy,
     epsilon_greedy_of_items,
     exp3_mixture,
+    linear_thompson_sampling,
     linear_ucb_of_items,
     static_mixture,
 )
@@ -163,3 +173,48 @@ def test_a_policy_that_draws_a_model_is_saved_without_a_distribution():
     _env, policy = a_policy(bernoulli_thompson_sampling, 1)
     with pytest.raises(ValueError, match="draws by itself, or shows slates; expected one whose"):
         with_distribution(policy._model._agent.collect_policy)
+
+
+class Loop:
+    """A loop of TF-Agents, compiled, whose draws are in its checkpoint."""
+
+    def __init__(self, make, seed):
+        self.seen = []
+        adapted = as_tf_agents(EVERY_AGENT[make](B, seed))
+        environment = tf_py_environment.TFPyEnvironment(adapted)
+        specs = (environment.time_step_spec(), environment.action_spec())
+        agent = make(specs)
+        draws = TrackableDraws(seed)
+        driver = dynamic_step_driver.DynamicStepDriver(
+            environment, agent.collect_policy, [self._note], num_steps=3 * B
+        )
+        self.drive = draws.compile(driver.run)
+        self.checkpoint = tf.train.Checkpoint(
+            agent=agent, environment=TrackableEnvironment(environment), draws=draws
+        )
+
+    def _note(self, step):
+        return tf.numpy_function(self.seen.append, [step.action], [])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        linear_thompson_sampling,
+        bernoulli_thompson_sampling,
+        pytest.param(epsilon_greedy, marks=pytest.mark.slow),
+        pytest.param(dropout_thompson_sampling, marks=pytest.mark.slow),
+        pytest.param(exp3_mixture, marks=pytest.mark.slow),
+    ],
+    ids=name_of,
+)
+def test_a_loop_of_tf_agents_goes_on_from_a_checkpoint_without_seeds(make, tmp_path):
+    loop = Loop(make, 1)
+    loop.drive()
+    path = loop.checkpoint.save(str(tmp_path / "run"))
+    loop.drive()
+    other = Loop(make, 2)
+    other.checkpoint.restore(path)
+    other.drive()
+    assert np.array_equal(loop.seen[3:], other.seen)
+    assert len({tuple(actions) for actions in loop.seen}) > 1

@@ -10,6 +10,7 @@ from tf_agents.bandits.environments.non_stationary_stochastic_environment import
 
 from bandit_envs.adapters.tf_agents.baselines import optimal_action_fn, optimal_reward_fn
 from bandit_envs.adapters.tf_agents.checkpoint import TrackableEnvironment
+from bandit_envs.adapters.tf_agents.draws import TrackableDraws
 from bandit_envs.adapters.tf_agents.drop_ins import (
     BernoulliActionMaskTFEnvironment,
     BernoulliPyEnvironment,
@@ -78,6 +79,7 @@ __all__ = [
     "StationaryStochasticStructuredPyEnvironment",
     "TFAgentsBanditEnvironment",
     "TFAgentsEnvironment",
+    "TrackableDraws",
     "TrackableEnvironment",
     "WheelPyEnvironment",
     "as_policy",

@@ -10,12 +10,12 @@ import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
+from bandit_envs.adapters.tf_agents.draws import TrackableDraws
 from bandit_envs.adapters.tf_agents.policies.compiled import (
     CompiledFunction,
     first_time_step,
     initial_state,
 )
-from bandit_envs.adapters.tf_agents.policies.redirected_draws import RedirectedDraws
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.nests import Nest
 
@@ -31,7 +31,7 @@ class SeededChooser:
 
     def __init__(self, policy: tf_policy.TFPolicy) -> None:
         self._policy = policy
-        self._draws = RedirectedDraws()
+        self._draws = TrackableDraws(seed=0)
         self._compiled = CompiledFunction(self._draws.redirect(self._action), policy)
 
     def __call__(self, rng: Rng, observation: Nest) -> Array:

@@ -12,8 +12,8 @@ import tensorflow as tf
 from tf_agents.bandits.policies import mixture_policy
 from tf_agents.trajectories import time_step as ts
 
+from bandit_envs.adapters.tf_agents.draws import TrackableDraws
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
-from bandit_envs.adapters.tf_agents.policies.redirected_draws import RedirectedDraws
 from bandit_envs.arrays import Array, Mask
 from bandit_envs.nests import Nest, map_structure
 
@@ -40,7 +40,7 @@ class ResponsibleAgents:
         draws: where its draws come from.
     """
 
-    def __init__(self, policy: mixture_policy.MixturePolicy, draws: RedirectedDraws) -> None:
+    def __init__(self, policy: mixture_policy.MixturePolicy, draws: TrackableDraws) -> None:
         self._policy = policy
         self._compiled = CompiledFunction(draws.redirect(self._choice), policy)
 

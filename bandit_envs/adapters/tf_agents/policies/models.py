@@ -17,11 +17,11 @@ from tf_agents.policies import py_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as tf_trajectory
 
+from bandit_envs.adapters.tf_agents.draws import TrackableDraws, first_state
 from bandit_envs.adapters.tf_agents.policies.choosers import SeededChooser
 from bandit_envs.adapters.tf_agents.policies.compiled import as_policy_takes_it, first_time_step
 from bandit_envs.adapters.tf_agents.policies.mixtures import ResponsibleAgents
 from bandit_envs.adapters.tf_agents.policies.probabilities import find_table
-from bandit_envs.adapters.tf_agents.policies.redirected_draws import RedirectedDraws, first_state
 from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values
 from bandit_envs.arrays import Array, Floats, Rng
 from bandit_envs.base.checks import short_repr
@@ -47,7 +47,7 @@ class TFPolicyModel:
         policy: tf_policy.TFPolicy,
         agent: tf.Module | None = None,
         train: Callable[[], object] | None = None,
-        draws: RedirectedDraws | None = None,
+        draws: TrackableDraws | None = None,
     ) -> None:
         _check_specs(policy)
         self._policy = policy
@@ -99,7 +99,7 @@ class AgentModel(TFPolicyModel):
         self._agent = agent
         self._info_spec = agent.collect_policy.info_spec
         self._is_ranking = isinstance(agent, ranking_agent.RankingAgent)
-        self._draws = RedirectedDraws()
+        self._draws = TrackableDraws(seed=0)
         if agent.train_sequence_length not in {None, 1}:
             found = f"agent has train_sequence_length {agent.train_sequence_length}"
             raise ValueError(f"{found}; expected an agent of bandits, which learns from one step")
@@ -112,8 +112,7 @@ class AgentModel(TFPolicyModel):
             agent.train(self._experience(_nothing(agent.collect_policy), None))
 
         super().__init__(agent.collect_policy, agent, train, self._draws)
-        redirected = self._draws.redirect(agent.train)
-        self._train = tf.function(redirected, autograph=False, reduce_retracing=True)
+        self._train = self._draws.compile(agent.train)
 
     def initial(self, key: int) -> Values:
         """Returns what is known before the first training, whose draws come from a key."""

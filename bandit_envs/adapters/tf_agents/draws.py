@@ -1,6 +1,6 @@
 """Draws of functions of TensorFlow from a generator whose state can be read and set."""
 
-# TensorFlow's callbacks have no types: to mypy, what comes from them is Any.
+# TensorFlow has no types: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tensorflow.python.framework import op_callbacks
 
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.nests import Nest
+from bandit_envs.seeding import Seed, generator
 
 KEYS = 2**63
 """Keys of generators are below."""
@@ -24,15 +25,33 @@ Draw: TypeAlias = "Callable[[tf.Tensor, tf.Tensor, Tensors], tf.Tensor]"
 """Draws what an operation draws, given its output, a seed, and its inputs."""
 
 
-class RedirectedDraws:
-    """Lets functions of TensorFlow draw from a generator of their own.
+class TrackableDraws(tf.Module):
+    """Lets compiled functions draw from a generator that `tf.train.Checkpoint` saves and restores.
 
-    A function that is compiled keeps the seed with which it was compiled, and nobody can read how
-    far it has drawn. So each operation that draws gets replaced while a function is compiled.
+    A function of TensorFlow that is compiled keeps the seed with which it was compiled, and nobody
+    can read how far it has drawn. So each operation that draws is replaced while the function is
+    compiled: a run goes on from a checkpoint as if it had not stopped.
+
+    A SavedModel that the function calls draws as it likes.
+
+    Args:
+        seed: whatever `numpy.random.default_rng` takes; None for fresh entropy.
+
+    >>> draws = TrackableDraws(seed=0)
+    >>> draw = draws.compile(lambda: tf.random.uniform([3]))
+    >>> before = tf.identity(draws.state)
+    >>> first = draw()
+    >>> bool(tf.reduce_all(draw() == first))
+    False
+    >>> _ = draws.state.assign(before)
+    >>> bool(tf.reduce_all(draw() == first))
+    True
     """
 
-    def __init__(self) -> None:
-        self._generator = tf.random.Generator.from_state(first_state(0), alg="philox")
+    def __init__(self, seed: Seed = None) -> None:
+        super().__init__()
+        state = first_state(int(generator(seed).integers(KEYS)))
+        self._generator = tf.random.Generator.from_state(state, alg="philox")
 
     @property
     def state(self) -> tf.Variable:
@@ -43,15 +62,27 @@ class RedirectedDraws:
         """Starts the generator anew, from a key that is drawn."""
         self._generator.state.assign(first_state(int(rng.integers(KEYS))))
 
+    def compile(self, function: Callable[..., Nest]) -> Callable[..., Nest]:
+        """Returns a function, compiled, that draws from the generator.
+
+        Args:
+            function: such as `driver.run` or `agent.train`.
+        """
+        redirected = self.redirect(function)
+        compiled: Callable[..., Nest] = tf.function(
+            redirected, autograph=False, reduce_retracing=True
+        )
+        return compiled
+
     def redirect(self, function: Callable[..., Nest]) -> Callable[..., Nest]:
         """Returns a function that draws from the generator once it is compiled.
 
         The functions that it calls become part of it.
         """
 
-        def redirected(*arguments: Nest) -> Nest:
+        def redirected(*arguments: Nest, **options: Nest) -> Nest:
             with _without_calls(), _with_callback(self._draw_instead):
-                return function(*arguments)
+                return function(*arguments, **options)
 
         return redirected
 
