@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -81,7 +82,8 @@ class TrackableDraws(tf.Module):
         """
 
         def redirected(*arguments: Nest, **options: Nest) -> Nest:
-            with _without_calls(), _with_callback(self._draw_instead):
+            callback = functools.partial(self._draw_instead)  # one for each call, as calls nest
+            with _without_calls(), _with_callback(callback):
                 return function(*arguments, **options)
 
         return redirected
