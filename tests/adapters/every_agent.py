@@ -25,7 +25,6 @@ from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.bandits.policies import constraints
 from tf_agents.networks import encoding_network, q_network
 
-from bandit_envs import BernoulliPyEnvironment
 from bandit_envs.environments import logistic_context
 from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
 from bandit_envs.environments.slates.ranking import ranking
@@ -40,10 +39,6 @@ def contexts(batch_size, seed):
 
 def items(batch_size, seed):
     return per_arm(global_dim=2, arm_dim=3, max_num_actions=4, batch_size=batch_size, seed=seed)
-
-
-def arms(batch_size, seed):
-    return BernoulliPyEnvironment([0.1, 0.5, 0.9], batch_size, seed=seed)
 
 
 def slates(batch_size, seed):
@@ -236,8 +231,8 @@ EVERY_AGENT = {
     greedy: contexts,
     greedy_with_constraint: contexts,
     dropout_thompson_sampling: contexts,
-    bernoulli_thompson_sampling: arms,
-    exp3: arms,
+    bernoulli_thompson_sampling: contexts,
+    exp3: contexts,
     ranking_without_penalty: slates,
     ranking_by_distance: slates,
     multi_objective: two_rewards,

@@ -176,7 +176,8 @@ class AgentModel(TFPolicyModel):
         if not self._info_spec:
             return self._info_spec
         if self._responsible_agents is not None:
-            info = self._responsible_agents(observation, action.numpy())
+            told = self._responsible_agents(observation, action.numpy())
+            info = tf.nest.map_structure(tf.convert_to_tensor, told)
             parts = info[mixture_policy.SUBPOLICY_INFO]
             return {**info, mixture_policy.SUBPOLICY_INFO: _of_items(parts, observation, action)}
         info = tf.nest.map_structure(
