@@ -28,6 +28,7 @@ from tests.adapters.every_agent import (
     dropout_thompson_sampling,
     epsilon_greedy,
     epsilon_greedy_of_items,
+    exp3,
     exp3_mixture,
     linear_thompson_sampling,
     linear_ucb_of_items,
@@ -138,7 +139,7 @@ def test_a_mixture_trains_the_agent_that_can_have_chosen_an_action():
     assert np.allclose(table.sum(axis=1), 1.0)
     assert (table > 0.0).all()  # a part explores
     responsible = policy._model._responsible_agents
-    seen = tf.convert_to_tensor(time_step.observation, tf.float32)
+    seen = tf.convert_to_tensor(time_step.observation)
     frequencies = np.zeros((B, 4))
     for action in range(4):
         for _ in range(25):
@@ -175,6 +176,17 @@ def test_a_policy_that_is_saved_with_its_distribution_knows_its_probabilities(ma
     again = as_policy(tmp_path, B, seed=1)
     for _ in range(5):
         assert np.array_equal(loaded.action(time_step), again.action(time_step))
+
+
+@pytest.mark.parametrize("make", [boltzmann, exp3], ids=name_of)
+def test_a_saved_policy_with_a_distribution_knows_its_probabilities(make, tmp_path):
+    env, policy = a_policy(make, 1)
+    policy_saver.PolicySaver(policy._model._agent.collect_policy).save(str(tmp_path))
+    loaded = as_policy(tmp_path, B, seed=1)
+    time_step = env.reset()
+    np.testing.assert_allclose(
+        loaded.probabilities(time_step), policy.probabilities(time_step), rtol=1e-5, atol=1e-7
+    )
 
 
 def test_a_policy_that_draws_a_model_is_saved_without_a_distribution():

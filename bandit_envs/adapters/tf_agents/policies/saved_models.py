@@ -38,9 +38,10 @@ class SavedModelPolicy(tf_policy.TFPolicy):
 
     def _distribution(self, time_step: ts.TimeStep, policy_state: Nest) -> policy_step.PolicyStep:
         found = self._model.distribution(time_step, policy_state)
-        if not isinstance(found, policy_step.PolicyStep):
+        fields = policy_step.PolicyStep._fields
+        if getattr(found, "_fields", None) != fields:  # a SavedModel has a class of its own
             raise NotImplementedError("the policy was saved without its distribution")
-        return found
+        return policy_step.PolicyStep(*found)
 
 
 class PolicyWithDistribution(tf_policy.TFPolicy):
@@ -68,8 +69,8 @@ class PolicyWithDistribution(tf_policy.TFPolicy):
 def with_distribution(policy: tf_policy.TFPolicy) -> PolicyWithDistribution:
     """Returns a policy of TF-Agents whose probabilities a `PolicySaver` saves.
 
-    TF-Agents saves the actions of ε-greedy and Boltzmann policies and of mixtures, but not their
-    distributions. So what is loaded draws as it likes and does not know its probabilities.
+    TF-Agents saves the actions of ε-greedy policies and of mixtures, which have no distribution. So
+    what is loaded draws as it likes and does not know its probabilities.
 
         PolicySaver(with_distribution(agent.collect_policy)).save(folder)
 
