@@ -1,5 +1,6 @@
 """All agents of bandits that TF-Agents has, each with an environment in which it learns."""
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.bandits.agents.bernoulli_thompson_sampling_agent import (
@@ -25,6 +26,7 @@ from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.bandits.policies import constraints
 from tf_agents.networks import encoding_network, q_network
 
+from bandit_envs import ArraySpec, BanditPyEnvironment
 from bandit_envs.environments import logistic_context
 from bandit_envs.environments.contexts.stationary_stochastic_per_arm import per_arm
 from bandit_envs.environments.slates.ranking import ranking
@@ -43,6 +45,26 @@ def items(batch_size, seed):
 
 def slates(batch_size, seed):
     return ranking(num_items=6, num_slots=3, dim=2, batch_size=batch_size, seed=seed)
+
+
+class Constrained(BanditPyEnvironment):
+    """Pays a reward, and tells what a constraint is about."""
+
+    def __init__(self, **keywords):
+        number = ArraySpec((), np.float32)
+        spec = {"constraint": number, "reward": number}
+        super().__init__(num_actions=4, reward_spec=spec, **keywords)
+
+    def _initial_state(self, rng):
+        return np.zeros(self.batch_size)
+
+    def _draw_rewards(self, rng, state, action):
+        paid = action.astype(np.float32)
+        return {"constraint": -paid, "reward": paid}
+
+
+def constrained(batch_size, seed):
+    return Constrained(batch_size=batch_size, seed=seed)
 
 
 def two_rewards(batch_size, seed):
@@ -121,7 +143,7 @@ def boltzmann_of_items(specs):
 
 
 def counts(specs):
-    return [tf.Variable(0, dtype=tf.int32) for _ in range(int(specs[1].maximum) + 1)]
+    return [tf.Variable(0, dtype=tf.int64) for _ in range(int(specs[1].maximum) + 1)]
 
 
 def boltzmann_gumbel(specs):
@@ -223,13 +245,13 @@ EVERY_AGENT = {
     neural_linucb_of_items: items,
     epsilon_greedy: contexts,
     epsilon_greedy_of_items: items,
-    epsilon_greedy_with_constraint: contexts,
+    epsilon_greedy_with_constraint: constrained,
     boltzmann: contexts,
     boltzmann_of_items: items,
     boltzmann_gumbel: contexts,
     falcon: contexts,
     greedy: contexts,
-    greedy_with_constraint: contexts,
+    greedy_with_constraint: constrained,
     dropout_thompson_sampling: contexts,
     bernoulli_thompson_sampling: contexts,
     exp3: contexts,
@@ -244,8 +266,6 @@ EVERY_AGENT = {
 KNOW_THEIR_PROBABILITIES = {
     linear_ucb,
     linear_ucb_of_items,
-    neural_linucb,
-    neural_linucb_of_items,
     epsilon_greedy,
     epsilon_greedy_of_items,
     epsilon_greedy_with_constraint,
