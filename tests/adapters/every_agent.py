@@ -51,8 +51,8 @@ class Constrained(BanditPyEnvironment):
     """Pays a reward, and tells what a constraint is about."""
 
     def __init__(self, **keywords):
-        number = ArraySpec((), np.float32)
-        spec = {"constraint": number, "reward": number}
+        constraint = ArraySpec((1,), np.float32)
+        spec = {"constraint": constraint, "reward": ArraySpec((), np.float32)}
         super().__init__(num_actions=4, reward_spec=spec, **keywords)
 
     def _initial_state(self, rng):
@@ -60,7 +60,7 @@ class Constrained(BanditPyEnvironment):
 
     def _draw_rewards(self, rng, state, action):
         paid = action.astype(np.float32)
-        return {"constraint": -paid, "reward": paid}
+        return {"constraint": -paid[:, np.newaxis], "reward": paid}
 
 
 def constrained(batch_size, seed):
