@@ -166,7 +166,7 @@ def greedy(specs):
 
 def constraint(specs):
     network = network_of_contexts(specs)
-    return constraints.AbsoluteConstraint(*specs, network, absolute_value=0.1)
+    return constraints.AbsoluteConstraint(*specs, network, absolute_value=-100.0)
 
 
 def greedy_with_constraint(specs):
@@ -268,12 +268,10 @@ KNOW_THEIR_PROBABILITIES = {
     linear_ucb_of_items,
     epsilon_greedy,
     epsilon_greedy_of_items,
-    epsilon_greedy_with_constraint,
     boltzmann,
     boltzmann_of_items,
     falcon,
     greedy,
-    greedy_with_constraint,
     exp3,
     multi_objective,
     static_mixture,
