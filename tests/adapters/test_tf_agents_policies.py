@@ -323,7 +323,7 @@ def test_thompson_sampling_finds_the_best_action_and_repeats_from_a_file(tmp_pat
     policy = bernoulli_thompson_sampling(env, 1)
     assert not policy.knows_probabilities
     StepDriver(env, policy, [policy], 80).run()
-    frequencies = drawn(policy, env, samples=50)  # a choice takes a tenth of a second
+    frequencies = drawn(policy, env, samples=50)
     assert (frequencies[:, 2] > 0.8).all()
     save_state(tmp_path / "policy.npz", policy.get_state())
     other = bernoulli_thompson_sampling(env, 2)
@@ -371,7 +371,7 @@ def test_an_agent_with_several_objectives_learns_and_is_saved(tmp_path):
     assert as_policy(eager, 20).action(time_step).tolist() == [4] * 20
 
 
-def test_a_policy_with_a_state_is_refused():
+def test_a_recurrent_policy_is_refused():
     env = BernoulliPyEnvironment([0.1, 0.9], B, seed=0)
     time_step_spec, action_spec = tensor_specs(env)
     network = q_rnn_network.QRnnNetwork(
@@ -382,7 +382,9 @@ def test_a_policy_with_a_state_is_refused():
         output_fc_layer_params=(2,),
     )
     policy = q_policy.QPolicy(time_step_spec, action_spec, network)
-    with pytest.raises(ValueError, match=r"the policy state .*; expected a policy without one"):
+    with pytest.raises(
+        ValueError, match=r"QPolicy is recurrent: .*; expected a policy without a state"
+    ):
         as_policy(policy, B)
 
 
@@ -469,8 +471,9 @@ def test_what_does_not_fit_is_refused():
         as_policy(5)
     linear = lin_ucb_agent.LinearUCBAgent(*specs)
     mixture = exp3_mixture_agent.Exp3MixtureAgent([linear])
+    nested = exp3_mixture_agent.Exp3MixtureAgent([mixture])
     with pytest.raises(ValueError, match=r"Exp3MixtureAgent, which learns from .*mixture"):
-        as_policy(mixture)
+        as_policy(nested)
     network = q_network.QNetwork(specs[0].observation, specs[1])
     deep = dqn_agent.DqnAgent(*specs, q_network=network, optimizer=None)
     with pytest.raises(ValueError, match="train_sequence_length 2; expected an agent of bandits"):

@@ -10,6 +10,7 @@ from tf_agents.bandits.environments.non_stationary_stochastic_environment import
 
 from bandit_envs.adapters.tf_agents.baselines import optimal_action_fn, optimal_reward_fn
 from bandit_envs.adapters.tf_agents.checkpoint import TrackableEnvironment
+from bandit_envs.adapters.tf_agents.draws import TrackableDraws
 from bandit_envs.adapters.tf_agents.drop_ins import (
     BernoulliActionMaskTFEnvironment,
     BernoulliPyEnvironment,
@@ -47,6 +48,7 @@ from bandit_envs.adapters.tf_agents.policies import (
     as_tf_policy,
     policy_observer,
     tensor_specs,
+    with_distribution,
 )
 from bandit_envs.adapters.tf_agents.users import from_tf_agents
 from bandit_envs.environments.contexts.wheel import compute_optimal_action, compute_optimal_reward
@@ -77,6 +79,7 @@ __all__ = [
     "StationaryStochasticStructuredPyEnvironment",
     "TFAgentsBanditEnvironment",
     "TFAgentsEnvironment",
+    "TrackableDraws",
     "TrackableEnvironment",
     "WheelPyEnvironment",
     "as_policy",
@@ -95,4 +98,5 @@ __all__ = [
     "optimal_reward_fn",
     "policy_observer",
     "tensor_specs",
+    "with_distribution",
 ]

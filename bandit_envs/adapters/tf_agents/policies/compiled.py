@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
@@ -102,21 +101,6 @@ def _is_draw(operation: str) -> bool:
     """Whether a type of operations draws from a generator of TensorFlow."""
     is_random = any(name in operation for name in DRAWING)
     return is_random and not operation.startswith("Stateless")
-
-
-@contextlib.contextmanager
-def without_compilation() -> Iterator[None]:
-    """Runs the functions of TensorFlow as they are written.
-
-    A graph has the seed with which it was made. So a graph that is made anew draws the same numbers
-    again once `tf.random.set_seed` was called.
-    """
-    was_eager = tf.config.functions_run_eagerly()
-    tf.config.run_functions_eagerly(True)
-    try:
-        yield
-    finally:
-        tf.config.run_functions_eagerly(was_eager)
 
 
 def as_policy_takes_it(spec: tf.TensorSpec, leaf: Array) -> Array:

@@ -11,13 +11,16 @@ from typing import TypeVar
 import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
-from tf_agents.bandits.agents import ranking_agent
+from tf_agents.bandits.agents import mixture_agent, ranking_agent
+from tf_agents.bandits.policies import mixture_policy
 from tf_agents.policies import py_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as tf_trajectory
 
-from bandit_envs.adapters.tf_agents.policies.choosers import make_chooser
+from bandit_envs.adapters.tf_agents.draws import TrackableDraws, first_state
+from bandit_envs.adapters.tf_agents.policies.choosers import SeededChooser
 from bandit_envs.adapters.tf_agents.policies.compiled import as_policy_takes_it, first_time_step
+from bandit_envs.adapters.tf_agents.policies.mixtures import ResponsibleAgents
 from bandit_envs.adapters.tf_agents.policies.probabilities import find_table
 from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values
 from bandit_envs.arrays import Array, Floats, Rng
@@ -36,6 +39,7 @@ class TFPolicyModel:
         policy: chooses the actions.
         agent: keeps the variables; by default, the policy.
         train: trains the agent once, on anything; None if it does not learn.
+        draws: where training draws from; its state is the first of what is known.
     """
 
     def __init__(
@@ -43,27 +47,28 @@ class TFPolicyModel:
         policy: tf_policy.TFPolicy,
         agent: tf.Module | None = None,
         train: Callable[[], object] | None = None,
+        draws: TrackableDraws | None = None,
     ) -> None:
         _check_specs(policy)
         self._policy = policy
         self.num_actions = int(np.max(policy.action_spec.maximum)) + 1  #: K
         self.action_shape: tuple[int, ...] = tuple(policy.action_spec.shape)  #: () or (S,)
         self.reward_spec: Nest = policy.time_step_spec.reward  #: what it learns from
-        self._variables = AgentVariables(policy if agent is None else agent, train)
+        others = () if draws is None else (draws.state,)
+        self._variables = AgentVariables(policy if agent is None else agent, train, others)
         self._table = find_table(policy)
         self._choose = None
         if self._table is None:
             _check_masks(policy)
-            self._choose = make_chooser(policy)
+            self._choose = SeededChooser(policy)
         self.knows_probabilities = self._table is not None  #: of actions
 
     def __deepcopy__(self: Self, memo: dict[int, object]) -> Self:
         return self
 
-    @property
-    def initial(self) -> Values:
-        """What is known before the first training."""
-        return self._variables.initial
+    def initial(self, key: int) -> Values:
+        """Returns what is known before the first training, whose draws come from a key."""
+        return tuple(value.copy() for value in self._variables.initial)
 
     def probabilities(self, learned: Values, observation: Nest) -> Floats:
         """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
@@ -94,18 +99,25 @@ class AgentModel(TFPolicyModel):
         self._agent = agent
         self._info_spec = agent.collect_policy.info_spec
         self._is_ranking = isinstance(agent, ranking_agent.RankingAgent)
+        self._draws = TrackableDraws(seed=0)
         if agent.train_sequence_length not in {None, 1}:
             found = f"agent has train_sequence_length {agent.train_sequence_length}"
             raise ValueError(f"{found}; expected an agent of bandits, which learns from one step")
-        if self._info_spec and not hasattr(self._info_spec, "log_probability"):
-            found = f"agent is a {type(agent).__name__}, which learns from {self._info_spec}"
-            raise ValueError(f"{found}; expected one that learns from actions and rewards")
+        self._check_infos()
+        self._responsible_agents = None
+        if isinstance(agent, mixture_agent.MixtureAgent):
+            self._responsible_agents = ResponsibleAgents(agent.collect_policy, self._draws)
 
         def train() -> None:
             agent.train(self._experience(_nothing(agent.collect_policy), None))
 
-        super().__init__(agent.collect_policy, agent, train)
-        self._train = tf.function(agent.train, autograph=False, reduce_retracing=True)
+        super().__init__(agent.collect_policy, agent, train, self._draws)
+        self._train = self._draws.compile(agent.train)
+
+    def initial(self, key: int) -> Values:
+        """Returns what is known before the first training, whose draws come from a key."""
+        _, *others = super().initial(key)
+        return (first_state(key), *others)
 
     def train(self, learned: Values, trajectory: Trajectory) -> Values:
         """Returns what is known after a trajectory of n rows."""
@@ -113,6 +125,19 @@ class AgentModel(TFPolicyModel):
         with self._variables.set_to(learned):
             self._train(self._experience(trajectory, log_probability))
             return self._variables.read()
+
+    def _check_infos(self) -> None:
+        """Raises ValueError if the agent learns from what only TF-Agents' own drivers tell."""
+        agent = self._agent
+        spec = self._info_spec
+        if isinstance(agent, mixture_agent.MixtureAgent):
+            spec = spec[mixture_policy.SUBPOLICY_INFO]
+            if agent.action_spec.shape.rank > 0:
+                found = f"agent is a {type(agent).__name__} of agents that choose slates"
+                raise ValueError(f"{found}; expected a mixture of agents that choose one action")
+        if spec and not hasattr(spec, "log_probability"):
+            found = f"agent is a {type(agent).__name__}, which learns from {spec}"
+            raise ValueError(f"{found}; expected one that learns from actions and rewards")
 
     def _log_probability(self, learned: Values, trajectory: Trajectory) -> Array | None:
         """Returns the log probabilities of the actions [n], if the agent learns from them."""
@@ -150,17 +175,17 @@ class AgentModel(TFPolicyModel):
         """Returns what the agent learns of its choice: zeros for what none learns from."""
         if not self._info_spec:
             return self._info_spec
+        if self._responsible_agents is not None:
+            told = self._responsible_agents(observation, action.numpy())
+            info = tf.nest.map_structure(tf.convert_to_tensor, told)
+            parts = info[mixture_policy.SUBPOLICY_INFO]
+            return {**info, mixture_policy.SUBPOLICY_INFO: _of_items(parts, observation, action)}
         info = tf.nest.map_structure(
             lambda spec: tf.zeros([len(action), *spec.shape], spec.dtype), self._info_spec
         )
         if log_probability is not None:
             info = info._replace(log_probability=tf.cast(log_probability, tf.float32))
-        if getattr(info, "chosen_arm_features", ()) != ():
-            features = tf.nest.map_structure(
-                lambda leaf: tf.gather(leaf, action, batch_dims=1), observation["per_arm"]
-            )
-            info = info._replace(chosen_arm_features=features)
-        return info
+        return _of_items(info, observation, action)
 
 
 class PyPolicyModel:
@@ -170,7 +195,6 @@ class PyPolicyModel:
         policy: chooses the actions.
     """
 
-    initial: Values = ()
     knows_probabilities = False
 
     def __init__(self, policy: py_policy.PyPolicy) -> None:
@@ -180,6 +204,10 @@ class PyPolicyModel:
         self.action_shape: tuple[int, ...] = tuple(policy.action_spec.shape)
         self.reward_spec: Nest = policy.time_step_spec.reward
         self._observation_spec: Nest = policy.time_step_spec.observation
+
+    def initial(self, key: int) -> Values:
+        """Returns nothing: what the policy knows is its own."""
+        return ()
 
     def act(self, rng: Rng, learned: Values, observation: Nest) -> Array:
         """Returns the actions that the policy chooses, given the observation [n, ...]."""
@@ -191,11 +219,11 @@ class PyPolicyModel:
 
 
 def _check_specs(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> None:
-    """Raises ValueError if a policy has a state, or actions that are no integers from 0 on."""
+    """Raises ValueError if a policy is recurrent, or has actions that are no integers from 0 on."""
     name = type(policy).__name__
     if tf.nest.flatten(policy.policy_state_spec):
-        found = f"{name} has the policy state {short_repr(policy.policy_state_spec)}"
-        raise ValueError(f"{found}; expected a policy without one")
+        found = f"{name} is recurrent: its policy state is {short_repr(policy.policy_state_spec)}"
+        raise ValueError(f"{found}; expected a policy without a state")
     spec = policy.action_spec
     is_integer = hasattr(spec, "maximum") and tf.as_dtype(spec.dtype).is_integer
     if not is_integer or len(spec.shape) > 1 or np.any(spec.minimum != 0):
@@ -205,6 +233,10 @@ def _check_specs(policy: tf_policy.TFPolicy | py_policy.PyPolicy) -> None:
 
 def _check_masks(policy: tf_policy.TFPolicy) -> None:
     """Raises ValueError if a policy that draws by itself does not see which actions it may."""
+    if isinstance(policy, mixture_policy.MixturePolicy):
+        for part in policy._policies:
+            _check_masks(part)
+        return
     spec = policy.time_step_spec.observation
     has_mask = isinstance(spec, dict) and "mask" in spec
     if has_mask and policy.observation_and_action_constraint_splitter is None:
@@ -228,6 +260,16 @@ def _nothing(policy: tf_policy.TFPolicy) -> Trajectory:
         reward=tf.nest.map_structure(zeros, policy.time_step_spec.reward),
         discount=np.zeros(2, np.float32),
     )
+
+
+def _of_items(info: Nest, observation: Nest, action: tf.Tensor) -> Nest:
+    """Returns an info with the features of the items that were chosen, if it has such."""
+    if getattr(info, "chosen_arm_features", ()) == ():
+        return info
+    features = tf.nest.map_structure(
+        lambda leaf: tf.gather(leaf, action, batch_dims=1), observation["per_arm"]
+    )
+    return info._replace(chosen_arm_features=features)
 
 
 def _to_tensor(spec: tf.TensorSpec, leaf: Array) -> tf.Tensor:

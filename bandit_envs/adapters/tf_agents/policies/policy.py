@@ -18,6 +18,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.baselines import AnyEnvironment
+from bandit_envs.adapters.tf_agents.draws import KEYS
 from bandit_envs.adapters.tf_agents.environment import (
     observation_spec_for_tf_agents,
     to_tf_agents_spec,
@@ -30,7 +31,7 @@ from bandit_envs.base.checks import check_indices, check_rewards, short_repr
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
-from bandit_envs.seeding import Seed
+from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
 Playable: TypeAlias = (
@@ -56,10 +57,12 @@ class TFAgentsPolicy(Policy):
         self._model = model
         self.can_learn = isinstance(model, AgentModel)
         self.knows_probabilities = model.knows_probabilities
-        super().__init__(num_actions=model.num_actions, batch_size=batch_size, seed=seed)
+        rng = generator(seed)
+        self._key = int(rng.integers(KEYS))  # from which training draws
+        super().__init__(num_actions=model.num_actions, batch_size=batch_size, seed=rng)
 
     def _initial(self) -> Values:
-        return tuple(value.copy() for value in self._model.initial)
+        return self._model.initial(self._key)
 
     def _learn(self, learned: Values, trajectory: Trajectory) -> Values:
         if isinstance(self._model, AgentModel):
@@ -101,14 +104,17 @@ def as_policy(agent: Playable, batch_size: int = 1, seed: Seed = None) -> TFAgen
 
     Drivers, studies, metrics and estimators of this package take it. An agent acts by its
     `collect_policy` and learns from each step by `train`; a policy does not learn. All rows are
-    users of one shared problem. Its state has the values of all variables, of optimizers too, so
-    that a saved run repeats. From now on, use `agent` through the result only.
+    users of one shared problem. Its state has the values of all variables, of optimizers too, and
+    of the generator from which training draws, such as dropout. So a saved run repeats, without
+    seeds of TensorFlow. From now on, use `agent` through the result only.
 
     Actions are drawn from the distribution of the policy, by the generator of the result, if it has
     one; the result tells their probabilities. A policy that draws by itself, such as Thompson
-    sampling, draws by TensorFlow's generator, whose seed is set before each action; nothing is
-    compiled then. A `PyPolicy`, and a SavedModel of such a policy, draw as they like: their runs do
-    not repeat.
+    sampling, gets a seed of this generator for each action. A `PyPolicy`, and a SavedModel of a
+    policy that draws, draw as they like: their runs do not repeat.
+
+    A mixture of agents trains the agent that has chosen an action. A trajectory does not tell which
+    one did: it is drawn, with its probability given the action.
 
     Args:
         agent: an agent of bandits, a `TFPolicy` or a `PyPolicy`, or the folder in which a

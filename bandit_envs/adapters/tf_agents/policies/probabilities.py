@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
+from tf_agents.bandits.policies import mixture_policy
 from tf_agents.policies import epsilon_greedy_policy, greedy_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 
@@ -17,15 +20,23 @@ from bandit_envs.adapters.tf_agents.policies.compiled import (
     CompiledFunction,
     first_time_step,
     initial_state,
-    without_compilation,
 )
-from bandit_envs.arrays import Array, Floats
-from bandit_envs.base.bandit_py_environment import available_actions
+from bandit_envs.arrays import Floats
 from bandit_envs.nests import Nest
 
 
+class Table(Protocol):
+    """The probabilities of all actions under a policy of TF-Agents."""
+
+    def __call__(self, observation: Nest) -> Floats:
+        """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
+
+    def tensor(self, time_step: ts.TimeStep) -> tf.Tensor:
+        """Returns the probabilities of all actions, given a time step of tensors: [n, K]."""
+
+
 class ProbabilityTable:
-    """The probabilities of all actions under a policy of TF-Agents, compiled once if it can be.
+    """The probabilities of all actions under a policy of TF-Agents, compiled.
 
     An `EpsilonGreedyPolicy` has no distribution: its table is made of that of its greedy part.
 
@@ -39,31 +50,39 @@ class ProbabilityTable:
     def __init__(self, policy: tf_policy.TFPolicy) -> None:
         self._policy = policy
         self._chooser = policy
-        self._is_mixture = isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
-        if self._is_mixture:
+        self._explores = isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
+        if self._explores:
             self._chooser = greedy_policy.GreedyPolicy(policy.wrapped_policy)
         self._num_actions = int(policy.action_spec.maximum) + 1
-        self._compiled = CompiledFunction(self._table, policy)
-        #: Whether it is the table of a model that was drawn, as in Thompson sampling.
-        self.draws = self._compiled.draws
+        epsilon = tf.TensorSpec([], tf.float64)
+        self._compiled = CompiledFunction(self._table, policy, epsilon)
+
+    @property
+    def draws(self) -> bool:
+        """Whether it is the table of a model that was drawn, as in Thompson sampling."""
+        return self._compiled.draws
 
     def __call__(self, observation: Nest) -> Floats:
         """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
+        epsilon = float(self._policy._get_epsilon()) if self._explores else 0.0
         time_step = first_time_step(self._policy, observation)
-        if self.draws:
-            with without_compilation():
-                tensor = self._table(time_step)
-        else:
-            tensor = self._compiled(time_step)
-        table = tensor.numpy().astype(np.float64)
-        table /= table.sum(axis=1, keepdims=True)
-        if not self._is_mixture:
-            return np.asarray(table)
-        epsilon = float(self._policy._get_epsilon())
-        explored = self._explored(time_step.observation, len(table))
-        return np.asarray((1.0 - epsilon) * table + epsilon * explored)
+        table = self._compiled(time_step, tf.constant(epsilon, tf.float64)).numpy()
+        return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-    def _table(self, time_step: ts.TimeStep) -> tf.Tensor:
+    def tensor(self, time_step: ts.TimeStep) -> tf.Tensor:
+        """Returns the probabilities of all actions, given a time step of tensors: [n, K]."""
+        epsilon = self._policy._get_epsilon() if self._explores else 0.0
+        return self._table(time_step, tf.cast(epsilon, tf.float64))
+
+    def _table(self, time_step: ts.TimeStep, epsilon: tf.Tensor) -> tf.Tensor:
+        """Returns the probabilities of a policy that explores with the probability `epsilon`."""
+        table = tf.cast(self._distribution(time_step), tf.float64)
+        if not self._explores:
+            return table
+        explored = self._explored(time_step.observation, tf.shape(table)[0])
+        return (1.0 - epsilon) * table + epsilon * explored
+
+    def _distribution(self, time_step: ts.TimeStep) -> tf.Tensor:
         """Returns the distribution of the policy, or of its greedy part: [n, K]."""
         policy = self._chooser
         size = tf.shape(time_step.step_type)[0]
@@ -73,19 +92,24 @@ class ProbabilityTable:
         actions = range(self._num_actions)
         return tf.stack([chosen.prob(tf.fill([size], action)) for action in actions], axis=1)
 
-    def _explored(self, observation: Nest, size: int) -> Floats:
+    def _explored(self, observation: Nest, size: tf.Tensor) -> tf.Tensor:
         """Returns the probabilities of all actions when an ε-greedy policy explores: [n, K]."""
+        uniform = tf.ones([size, self._num_actions], tf.float64)
+        for mask in (self._available(observation), self._policy._exploration_mask):
+            if mask is not None:
+                uniform *= tf.cast(mask, tf.float64)
+        return uniform / tf.reduce_sum(uniform, axis=1, keepdims=True)
+
+    def _available(self, observation: Nest) -> tf.Tensor | None:
+        """Returns which actions are available: [n, K]; None if all are."""
         splitter = self._policy.observation_and_action_constraint_splitter
-        if splitter is None:
-            available: Array | None = available_actions(observation, self._num_actions)
-        else:
-            available = splitter(observation)[1]
-        uniform = np.ones((size, self._num_actions))
-        if available is not None:
-            uniform *= np.asarray(available)
-        if self._policy._exploration_mask is not None:
-            uniform *= np.asarray(self._policy._exploration_mask)
-        return np.asarray(uniform / uniform.sum(axis=1, keepdims=True))
+        if splitter is not None:
+            return splitter(observation)[1]
+        if not isinstance(observation, dict):
+            return None
+        if "num_actions" in observation:
+            return tf.sequence_mask(observation["num_actions"], self._num_actions)
+        return observation.get("mask")
 
 
 class OneHotTable:
@@ -110,14 +134,47 @@ class OneHotTable:
         chosen = self._compiled(first_time_step(self._policy, observation))
         return np.asarray(np.eye(self._num_actions)[chosen.numpy()])
 
+    def tensor(self, time_step: ts.TimeStep) -> tf.Tensor:
+        """Returns the probabilities of all actions, given a time step of tensors: [n, K]."""
+        return tf.one_hot(self._action(time_step), self._num_actions, dtype=tf.float64)
+
     def _action(self, time_step: ts.TimeStep) -> tf.Tensor:
         return self._policy.action(time_step, initial_state(self._policy, time_step)).action
 
 
-def find_table(policy: tf_policy.TFPolicy) -> ProbabilityTable | OneHotTable | None:
+class MixtureTable:
+    """The probabilities of all actions under a mixture of policies of TF-Agents.
+
+    Args:
+        policy: chooses by one of its policies, each time.
+        tables: the probabilities of these policies.
+    """
+
+    def __init__(self, policy: mixture_policy.MixturePolicy, tables: Sequence[Table]) -> None:
+        self._policy = policy
+        self._tables = tables
+
+    def __call__(self, observation: Nest) -> Floats:
+        """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
+        weights = self._policy._mixture_distribution.probs_parameter().numpy()
+        tables = [table(observation) for table in self._tables]
+        return np.average(tables, axis=0, weights=weights.astype(np.float64))
+
+    def tensor(self, time_step: ts.TimeStep) -> tf.Tensor:
+        """Returns the probabilities of all actions, given a time step of tensors: [n, K]."""
+        weights = tf.cast(self._policy._mixture_distribution.probs_parameter(), tf.float64)
+        tables = tf.stack([table.tensor(time_step) for table in self._tables], axis=-1)
+        return tf.linalg.matvec(tables, weights)
+
+
+def find_table(policy: tf_policy.TFPolicy) -> Table | None:
     """Returns the probabilities of a policy; None if it draws by itself, or shows slates."""
     if policy.action_spec.shape.rank > 0:
         return None
+    if isinstance(policy, mixture_policy.MixturePolicy):
+        tables = [find_table(part) for part in policy._policies]
+        known = [table for table in tables if table is not None]
+        return MixtureTable(policy, known) if len(known) == len(tables) else None
     with contextlib.suppress(NotImplementedError):
         table = ProbabilityTable(policy)
         return None if table.draws else table

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -28,21 +28,27 @@ class AgentVariables:
     Args:
         agent: an agent or a policy of TF-Agents.
         train: trains it once, on anything; None if it does not learn.
+        others: variables that belong to it, and are the first of the values.
     """
 
     _lock: ClassVar = threading.RLock()
     _in_use: ClassVar[Values | None] = None
     """The values of the last agent that was used. Agents may share variables."""
 
-    def __init__(self, agent: tf.Module, train: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        agent: tf.Module,
+        train: Callable[[], object] | None = None,
+        others: Sequence[tf.Variable] = (),
+    ) -> None:
         self._global_step = tf.compat.v1.train.get_or_create_global_step()
         with self._lock:
-            self._variables = find_variables(agent)
+            self._variables = [*others, *find_variables(agent)]
             values = {variable.ref(): np.array(variable) for variable in self._variables}
             if train is not None:
                 with tf.variable_creator_scope(_note_values(values)):
                     train()
-                self._variables = find_variables(agent)
+                self._variables = [*others, *find_variables(agent)]
             self.initial: Values = tuple(values[each.ref()] for each in self._variables)
             self._write(self.initial)
 
