@@ -108,5 +108,5 @@ def test_gin_configures_a_function_by_each_of_its_names(prefix):
 
 
 def test_gin_does_not_guess_which_wrapper_is_meant():
-    with pytest.raises(ValueError, match="Ambiguous selector"):
+    with pytest.raises(KeyError, match="Ambiguous selector"):
         gin.parse_config("ExtraDisabledActionsWrapper.num_extra_actions = 2")

@@ -54,7 +54,7 @@ def _register_bare_name(drop_in: DropIn) -> DropIn:
 
 def _called(drop_in: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the function whose arguments gin fills in."""
-    constructor: Callable[..., Any] = drop_in.__init__  # type: ignore[misc]
+    constructor: Callable[..., Any] = drop_in.__init__
     return constructor if inspect.isclass(drop_in) else drop_in
 
 
