@@ -72,7 +72,11 @@ def entries(argument: str) -> dict[str, Any]:
 
 def is_ours(found: Any) -> bool:
     """Returns whether a name is defined in the package, and not handed on from another one."""
-    return not found.is_alias or found.target_path.startswith("bandit_envs.")
+    while found.is_alias:
+        if not found.target_path.startswith("bandit_envs."):
+            return False
+        found = find(found.target_path)
+    return True
 
 
 def in_order(names: Iterable[str]) -> list[str]:

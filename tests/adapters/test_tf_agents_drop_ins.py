@@ -15,7 +15,7 @@ pytest.importorskip("tf_agents")
 import gin
 import tensorflow as tf
 
-from bandit_envs.adapters import tf_agents as adapter
+from bandit_envs.adapters.tf_agents import environments
 from bandit_envs.environments.registry import ENVIRONMENTS
 
 B = 4
@@ -80,10 +80,15 @@ def upstream(name, suffix=""):
     return importlib.import_module(f"tf_agents.bandits.environments.{MODULES[name][0]}{suffix}")
 
 
+def downstream(name):
+    """Returns our module of an id."""
+    return importlib.import_module(f"{environments.__name__}.{MODULES[name][0]}")
+
+
 def classes(name):
     """Returns our class of an id, and TF-Agents'."""
     class_name = ENVIRONMENTS[name].upstream
-    return [getattr(module, class_name) for module in (adapter, upstream(name))]
+    return [getattr(module, class_name) for module in (downstream(name), upstream(name))]
 
 
 def make(name, **keywords):
@@ -95,7 +100,7 @@ def make(name, **keywords):
 def test_it_passes_the_tests_of_tf_agents_with_the_import_changed(monkeypatch, name):
     _, alias, count = MODULES[name]
     tests = upstream(name, "_test")
-    monkeypatch.setattr(tests, alias, adapter)
+    monkeypatch.setattr(tests, alias, downstream(name))
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromModule(tests).run(result)
     assert result.testsRun - len(result.skipped) == count
@@ -176,5 +181,5 @@ def test_the_optima_of_the_wheel_are_functions_beside_it():
         ("compute_optimal_action", (0.5,)),
         ("compute_optimal_reward", (0.5, 1.2, 50.0)),
     ):
-        ours = getattr(adapter, function)(observation, *arguments)
+        ours = getattr(downstream("wheel"), function)(observation, *arguments)
         np.testing.assert_array_equal(ours, getattr(theirs, function)(no_axis, *arguments))

@@ -145,8 +145,8 @@ def test_gin_can_give_it_functions(clean_gin):
     assert env.step(np.array([0])).reward.shape == (1,)
 
 
-def test_gin_still_finds_tf_agents_own_by_a_longer_name(clean_gin):
-    name = "stationary_stochastic_per_arm_py_environment.StationaryStochasticPerArmPyEnvironment"
+def test_gin_still_finds_tf_agents_own_by_its_whole_name(clean_gin):
+    name = f"{upstream.__name__}.StationaryStochasticPerArmPyEnvironment"
     clean_gin.parse_config(f"{name}.batch_size = 5")
     make_theirs = upstream.StationaryStochasticPerArmPyEnvironment
     assert make_theirs(integers, floats, K, sum).batch_size == 5

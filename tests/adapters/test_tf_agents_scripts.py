@@ -1,8 +1,10 @@
-"""TF-Agents' example scripts as they are installed, with other imports."""
+"""TF-Agents' example scripts as they are installed, changed by one line of `sed` only."""
 
 import importlib.util
 import pathlib
 import re
+import shutil
+import subprocess
 import types
 
 import numpy as np
@@ -36,12 +38,7 @@ SCRIPTS = {
 }
 """A script with flags, and the constants that make it less work."""
 
-OURS = re.compile(
-    r"from tf_agents\.(bandits\.environments import (?!environment_utilities)|"
-    r"environments import (?=wrappers))(\w+)( as (\w+))?$",
-    re.MULTILINE,
-)
-"""The imports of environments, which are replaced."""
+PAGE = pathlib.Path(__file__).parents[2] / "colab" / "docs" / "coming_from_tf_agents.md"
 
 
 def ratings():
@@ -92,14 +89,12 @@ def regrets(monkeypatch):
 
 @pytest.fixture
 def script(request, tmp_path):
-    """The module of a script with other imports. Its flags are forgotten afterwards."""
+    """The module of a script after the page's line. Its flags are forgotten afterwards."""
     name, *given = request.param.split()
     before = set(flags.FLAGS)
-    found = importlib.util.find_spec(f"tf_agents.bandits.agents.examples.v2.train_eval_{name}")
-    source, replaced = OURS.subn(with_other_import, pathlib.Path(found.origin).read_text())
-    assert replaced
+    path = changed_script(name, tmp_path)
     script = types.ModuleType(name)
-    exec(compile(source, found.origin, "exec"), vars(script))
+    exec(compile(path.read_text(), path, "exec"), vars(script))
     if name in FILES:
         flag, lines = FILES[name]
         (tmp_path / "data").write_text("\n".join(lines()))
@@ -115,15 +110,21 @@ def script(request, tmp_path):
         delattr(flags.FLAGS, name)
 
 
-def with_other_import(match):
-    name = match[4] or match[2]
-    return f"from bandit_envs.adapters import tf_agents as {name}"
+def changed_script(name, folder):
+    """Copies a script into a folder and runs the page's line of `sed` there; returns its path."""
+    (line,) = re.findall("^sed .*$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    found = importlib.util.find_spec(f"tf_agents.bandits.agents.examples.v2.train_eval_{name}")
+    path = folder / "script.py"
+    shutil.copy(found.origin, path)
+    subprocess.run(line, shell=True, check=True, cwd=folder)
+    assert "from bandit_envs.adapters.tf_agents.environments import" in path.read_text()
+    return path
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("script", SCRIPTS, indirect=True)
-def test_a_script_runs_with_other_imports_and_its_agent_learns(script, regrets):
+def test_a_script_runs_with_one_line_of_sed_and_its_agent_learns(script, regrets):
     classes = [
         "BernoulliPyEnvironment",
         "ClassificationBanditEnvironment",

@@ -1,28 +1,25 @@
-"""Replacements of TF-Agents' bandit of labelled data, and of the functions that read its data."""
+"""The replacement of TF-Agents' bandit of labelled data."""
 
 # TF-Agents has no types: to mypy, what comes from it is Any.
 # mypy: disable-error-code="import-not-found, import-untyped, misc"
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_probability as tfp
 
 from bandit_envs.adapters.tf_agents.distributions import (
     Distribution,
     DistributionRewards,
     check_distribution,
 )
-from bandit_envs.adapters.tf_agents.drop_ins.bandits import configurable
+from bandit_envs.adapters.tf_agents.gin_names import configurable
 from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
-from bandit_envs.datasets import Dataset, load_covertype, load_mushroom
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
@@ -110,7 +107,7 @@ class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
         return _StreamState(contexts, labels.reshape(self.batch_size).astype(np.intp), position + 1)
 
 
-@configurable
+@configurable("classification_environment")
 class ClassificationBanditEnvironment(BanditTFPyEnvironment):
     """The replacement of TF-Agents' `ClassificationBanditEnvironment`.
 
@@ -182,62 +179,6 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
         return np.asarray(self._streamed._expected_rewards(state), np.float64)
 
 
-def compute_optimal_reward_with_classification_environment(
-    observation: tf.Tensor, environment: ClassificationBanditEnvironment
-) -> tf.Tensor:
-    """Returns `environment.compute_optimal_reward()`, for TF-Agents' `RegretMetric`: [B]."""
-    return environment.compute_optimal_reward()
-
-
-def compute_optimal_action_with_classification_environment(
-    observation: tf.Tensor, environment: ClassificationBanditEnvironment
-) -> tf.Tensor:
-    """Returns `environment.compute_optimal_action()`, for `SuboptimalArmsMetric`: [B]."""
-    return environment.compute_optimal_action()
-
-
-def convert_mushroom_csv_to_tf_dataset(
-    file_path: str | os.PathLike[str], buffer_size: int = 40000
-) -> tf.data.Dataset:
-    """Returns the examples of `load_mushroom`, repeated and shuffled.
-
-    Args:
-        file_path: the file agaricus-lepiota.data.
-        buffer_size: the number of examples among which one is drawn.
-    """
-    return _repeated_and_shuffled(load_mushroom(file_path), buffer_size)
-
-
-def convert_covertype_dataset(
-    file_path: str | os.PathLike[str], buffer_size: int = 40000
-) -> tf.data.Dataset:
-    """Returns the examples of `load_covertype`, repeated and shuffled.
-
-    Args:
-        file_path: the file covtype.data.
-        buffer_size: the number of examples among which one is drawn.
-    """
-    return _repeated_and_shuffled(load_covertype(file_path), buffer_size)
-
-
-def mushroom_reward_distribution(
-    r_noeat: float,
-    r_eat_safe: float,
-    r_eat_poison_bad: float,
-    r_eat_poison_good: float,
-    prob_poison_bad: float,
-) -> Distribution:
-    """Returns the rewards of mushrooms, as a distribution of TensorFlow Probability: [2, 2].
-
-    In TF-Agents, `prob_poison_bad` is the probability of `r_eat_poison_good`.
-    `bandit_envs.datasets.mushroom_rewards` are the same rewards for NumPy, and faster.
-    """
-    bad = tfp.distributions.Bernoulli(probs=[[0.0, prob_poison_bad], [0.0, 0.0]], dtype=tf.float32)
-    gain = tfp.bijectors.Scale([[1.0, r_eat_poison_bad - r_eat_poison_good], [1.0, 1.0]])
-    least = tfp.bijectors.Shift([[r_noeat, r_eat_poison_good], [r_noeat, r_eat_safe]])
-    return tfp.distributions.Independent(least(gain(bad)), reinterpreted_batch_ndims=2)
-
-
 def _rewards_of(distribution: Distribution | RewardDistribution) -> RewardDistribution:
     """Returns rewards with means [C, K], or raises TypeError or ValueError."""
     if isinstance(distribution, RewardDistribution):
@@ -250,8 +191,3 @@ def _rewards_of(distribution: Distribution | RewardDistribution) -> RewardDistri
     if isinstance(distribution, RewardDistribution):
         return distribution
     return DistributionRewards(distribution)
-
-
-def _repeated_and_shuffled(data: Dataset, buffer_size: int) -> tf.data.Dataset:
-    examples = (data.contexts.astype(np.float32), data.labels.astype(np.int32))
-    return tf.data.Dataset.from_tensor_slices(examples).repeat().shuffle(buffer_size)

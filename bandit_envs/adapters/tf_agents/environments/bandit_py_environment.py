@@ -1,0 +1,8 @@
+"""TF-Agents' module `bandit_py_environment`, handed on as it is."""
+
+# TF-Agents has no types: to mypy, what comes from it is Any.
+# mypy: disable-error-code="import-not-found, import-untyped, misc"
+
+from tf_agents.bandits.environments.bandit_py_environment import BanditPyEnvironment
+
+__all__ = ["BanditPyEnvironment"]
