@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import shutil
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ pytest.importorskip("tf_agents")
 
 import gin
 from tf_agents.bandits import environments as upstream
+from tf_agents.environments import wrappers
 
 from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.adapters.tf_agents import environments
 from bandit_envs.adapters.tf_agents.environments import dataset_utilities, wheel_py_environment
+from tests.adapters.changed_imports import run_sed
 
 MODULES = [
     module.name
@@ -107,6 +110,40 @@ def test_gin_configures_a_function_by_each_of_its_names(prefix):
     np.testing.assert_allclose(rewards.mean()[:, 0], 7.0)
 
 
-def test_gin_does_not_guess_which_wrapper_is_meant():
-    with pytest.raises(KeyError, match="Ambiguous selector"):
-        gin.parse_config("ExtraDisabledActionsWrapper.num_extra_actions = 2")
+@pytest.mark.parametrize("prefix", ["", "wheel_py_environment.", f"{ROOM}.wheel_py_environment."])
+def test_gin_configures_the_optimum_of_the_wheel(prefix):
+    gin.parse_config(f"{prefix}compute_optimal_action.delta = 0.5")
+    actions = wheel_py_environment.compute_optimal_action([[0.1, 0.1], [0.9, 0.1]])
+    assert (actions > 0).tolist() == [False, True]
+
+
+def test_of_the_names_in_gin_the_longest_goes_before_the_others():
+    gin.parse_config([f"{name}.name = '{len(name)}'" for name in NAMES_IN_GIN])
+    assert wheel().name == str(max(map(len, NAMES_IN_GIN)))
+
+
+def test_the_bare_name_of_a_wrapper_in_gin_is_that_of_tf_agents():
+    gin.parse_config("ExtraDisabledActionsWrapper.num_extra_actions = 2")
+    env = wrappers.ExtraDisabledActionsWrapper(wheel())
+    assert env.reset().observation[1].shape == (2, 5 + 2)
+
+
+@pytest.mark.posix
+@pytest.mark.skipif(shutil.which("sed") is None, reason="needs sed")
+def test_one_line_of_sed_changes_whole_names_in_a_file_of_gin(tmp_path):
+    whole = upstream.__name__
+    contexts = f"{whole}.environment_utilities.context_sampling_fn"
+    path = tmp_path / "run.gin"
+    path.write_text(
+        f"import {whole}.wheel_py_environment\n"
+        f"{whole}.{WHEEL}.seed = 3\n"
+        f"{whole}.stationary_stochastic_py_environment.StationaryStochasticPyEnvironment"
+        f".context_sampling_fn = @{contexts}\n"
+        f"{contexts}.batch_size = 2\n"
+        f"{contexts}.context_dim = 7\n"
+    )
+    run_sed(tmp_path, ".gin")
+    gin.parse_config_file(str(path))
+    np.testing.assert_array_equal(wheel().reset().observation, wheel(seed=3).reset().observation)
+    env = adapter.StationaryStochasticPyEnvironment(reward_fns=[np.sum], batch_size=2)
+    assert env.reset().observation.shape == (2, 7)
