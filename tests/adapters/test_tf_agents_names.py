@@ -24,6 +24,9 @@ MODULES = [
     if not module.name.endswith("_test")
 ]
 
+LOADED = [name for name in MODULES if hasattr(environments, name)]
+"""Before a test imports them by name."""
+
 WHEEL = "wheel_py_environment.WheelPyEnvironment"
 ROOM = "bandit_envs.adapters.tf_agents.environments"
 NAMES_IN_GIN = ["WheelPyEnvironment", WHEEL, f"{ROOM}.{WHEEL}"]
@@ -55,6 +58,10 @@ def wheel(batch_size=2, **keywords):
 def test_each_module_of_tf_agents_has_one_of_the_same_name():
     assert MODULES
     assert [module.name for module in pkgutil.iter_modules(environments.__path__)] == MODULES
+
+
+def test_the_modules_are_attributes_of_their_room_as_those_of_tf_agents_are():
+    assert LOADED == MODULES
 
 
 @pytest.mark.parametrize("name", MODULES)
