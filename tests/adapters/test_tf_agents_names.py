@@ -1,6 +1,7 @@
 """The modules that stand for those of `tf_agents.bandits.environments`, and their names in gin."""
 
 import importlib
+import inspect
 import pkgutil
 import shutil
 
@@ -81,6 +82,15 @@ def test_the_front_of_the_adapter_has_the_same_classes(name):
         assert getattr(adapter, each) is getattr(ours, each)
 
 
+@pytest.mark.parametrize("name", MODULES)
+def test_gin_knows_each_class_that_is_replaced(name):
+    ours = importlib.import_module(f"{ROOM}.{name}")
+    for each in ours.__all__:
+        value = getattr(ours, each)
+        if inspect.isclass(value) and value.__module__.startswith(f"{ROOM}."):
+            assert gin.get_configurable(f"{name}.{each}") is value
+
+
 @pytest.mark.parametrize("name", NAMES_IN_GIN)
 def test_gin_configures_a_class_by_each_of_its_names(name):
     gin.parse_config(f"{name}.seed = 3\n{name}.name = 'of gin'")
@@ -127,6 +137,12 @@ def test_gin_configures_the_optimum_of_the_wheel(prefix):
 def test_of_the_names_in_gin_the_longest_goes_before_the_others():
     gin.parse_config([f"{name}.name = '{len(name)}'" for name in NAMES_IN_GIN])
     assert wheel().name == str(max(map(len, NAMES_IN_GIN)))
+
+
+def test_an_error_ends_with_a_line_of_gin_for_each_name():
+    with pytest.raises(ValueError, match="batch_size") as error:
+        wheel(batch_size=0)
+    assert str(error.value).count("\n  In call to configurable") == len(NAMES_IN_GIN)
 
 
 def test_the_bare_name_of_a_wrapper_in_gin_is_that_of_tf_agents():
