@@ -36,6 +36,18 @@ def test_every_public_name_is_explained_in_a_sentence():
     assert [each.name for each in PUBLIC if not each.text] == []
 
 
+def test_nothing_is_promised_of_the_names_of_other_libraries():
+    room = "bandit_envs.adapters.tf_agents.environments.environment_utilities"
+    assert "context_sampling_fn" in HANDED_ON[room]
+    assert [each for each in PUBLIC if not each.home.startswith("bandit_envs.")] == []
+
+
+def test_a_listed_name_leads_to_its_own_entry():
+    page = ROOT / "colab/docs/api/names.md"
+    _, of_tf_agents = page.read_text(encoding="utf-8").split("## bandit_envs.adapters.tf_agents\n")
+    assert "[`WheelPyEnvironment`](adapters.md#wheelpyenvironment)" in of_tf_agents
+
+
 @pytest.mark.parametrize("module", HANDED_ON)
 def test_a_module_has_all_names_that_it_hands_on(module):
     try:

@@ -15,7 +15,7 @@ def tables(_: str, page: Path) -> str:
         lines = []
         for each in names:
             stability = "experimental" if each.is_experimental else "stable"
-            lines.append((link(each.name, page), stability, first_sentence(each.text)))
+            lines.append((link(each.name, page, each.home), stability, first_sentence(each.text)))
         sections.append(f"## {source}")
         sections.append(table(("name", "stability", "what it is"), lines))
     return paragraphs(*sections)

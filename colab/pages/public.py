@@ -1,7 +1,8 @@
 """All public names, and what is promised of each.
 
-A name is public if the `__all__` of a module has it. The source is read and not imported, so the
-page is the same whichever frameworks are installed.
+A name is public if the package defines it and the `__all__` of a module has it. Names of other
+libraries, which some modules hand on, are promised by those. The source is read and not imported,
+so the page is the same whichever frameworks are installed.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ class Package:
         for module in sorted(handed_on, key=lambda module: (module.count("."), module)):
             for name in sorted(handed_on[module], key=str.lower):
                 home, text = self.find(module, name)
-                found.setdefault((home, name), Name(name, module, home, text))
+                if home in self.trees:
+                    found.setdefault((home, name), Name(name, module, home, text))
         return list(found.values())
 
     def find(self, module: str, name: str) -> tuple[str, str]:
@@ -104,10 +106,8 @@ class Package:
         raise ValueError(f"{module} does not define {name}")
 
     def _find_imported(self, module: str, name: str) -> tuple[str, str]:
-        """Returns what `find` does, also of a name of another library."""
-        if module in self.trees:
-            return self.find(module, name)
-        return module, f"That of `{module}`."
+        """Returns what `find` does; of a name of another library, its module and no text."""
+        return self.find(module, name) if module in self.trees else (module, "")
 
 
 def is_experimental(module: str) -> bool:

@@ -48,12 +48,17 @@ def package() -> Any:
 
 @functools.cache
 def pages_of_names() -> dict[str, Path]:
-    """Returns the page on which each name is documented: of several, the last one."""
+    """Returns the page on which each name is documented, with its module and without.
+
+    If several names without their modules are equal, it is the page of the last one.
+    """
     found = {}
     for page in sorted(DOCS.glob("api/*.md")):
         for part in PART.finditer(page.read_text(encoding="utf-8")):
             if part["writer"] == "reference":
-                found.update(dict.fromkeys(entries(part["argument"]), page))
+                for name, documented in entries(part["argument"]).items():
+                    found[name] = page
+                    found[documented.canonical_path] = page
     return found
 
 
@@ -92,9 +97,15 @@ def find(path: str) -> Any:
         raise ValueError(f"the package has no {path}, which a page names") from None
 
 
-def link(name: str, page: Path) -> str:
-    """Returns a link from a page to the entry of a name, or the name if it has none."""
-    target = pages_of_names().get(name)
+def link(name: str, page: Path, home: str = "") -> str:
+    """Returns a link from a page to the entry of a name, or the name if it has none.
+
+    Args:
+        name: without its module.
+        page: where the link stands.
+        home: the module that defines the name; by default, any.
+    """
+    target = pages_of_names().get(f"{home}.{name}" if home else name)
     if target is None:
         return f"`{name}`"
     file = "" if target == page else relative(target, page)

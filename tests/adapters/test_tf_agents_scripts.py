@@ -1,10 +1,8 @@
-"""TF-Agents' example scripts as they are installed, changed by one line of `sed` only."""
+"""TF-Agents' example scripts as they are installed, with their imports changed and nothing else."""
 
 import importlib.util
 import pathlib
-import re
 import shutil
-import subprocess
 import types
 
 import numpy as np
@@ -16,6 +14,8 @@ import gin
 import tensorflow as tf
 from absl import flags
 from tf_agents.bandits.metrics import tf_metrics
+
+from tests.adapters.changed_imports import change_imports, run_sed
 
 MOVIELENS = {"RANK_K": 2, "NUM_ACTIONS": 4, "TRAINING_LOOPS": 30, "STEPS_PER_LOOP": 2}
 
@@ -37,8 +37,6 @@ SCRIPTS = {
     "covertype --agent=LinUCB": {"TRAINING_LOOPS": 20, "AGENT_ALPHA": 1.0},
 }
 """A script with flags, and the constants that make it less work."""
-
-PAGE = pathlib.Path(__file__).parents[2] / "colab" / "docs" / "coming_from_tf_agents.md"
 
 
 def ratings():
@@ -89,10 +87,11 @@ def regrets(monkeypatch):
 
 @pytest.fixture
 def script(request, tmp_path):
-    """The module of a script after the page's line. Its flags are forgotten afterwards."""
+    """The module of a script with changed imports. Its flags are forgotten afterwards."""
     name, *given = request.param.split()
     before = set(flags.FLAGS)
-    path = changed_script(name, tmp_path)
+    path = copy_script(name, tmp_path)
+    change_imports(tmp_path)
     script = types.ModuleType(name)
     exec(compile(path.read_text(), path, "exec"), vars(script))
     if name in FILES:
@@ -110,21 +109,34 @@ def script(request, tmp_path):
         delattr(flags.FLAGS, name)
 
 
-def changed_script(name, folder):
-    """Copies a script into a folder and runs the page's line of `sed` there; returns its path."""
-    (line,) = re.findall("^sed .*$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+def copy_script(name, folder):
+    """Copies an installed script into a folder; returns the path of the copy."""
     found = importlib.util.find_spec(f"tf_agents.bandits.agents.examples.v2.train_eval_{name}")
-    path = folder / "script.py"
-    shutil.copy(found.origin, path)
-    subprocess.run(line, shell=True, check=True, cwd=folder)
-    assert "from bandit_envs.adapters.tf_agents.environments import" in path.read_text()
-    return path
+    return pathlib.Path(shutil.copy(found.origin, folder))
+
+
+@pytest.mark.posix
+@pytest.mark.skipif(shutil.which("sed") is None, reason="needs sed")
+def test_one_line_of_sed_changes_scripts_as_the_lines_of_python_do(tmp_path):
+    folders = [tmp_path / "by_sed", tmp_path / "by_python"]
+    for folder in folders:
+        folder.mkdir()
+        for script in SCRIPTS:
+            copy_script(script.split()[0], folder)
+    run_sed(folders[0], ".py")
+    change_imports(folders[1])
+    paths = sorted(folders[1].iterdir())
+    assert len(paths) == 13
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        assert "from bandit_envs.adapters.tf_agents.environments import" in text
+        assert (folders[0] / path.name).read_text(encoding="utf-8") == text
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("script", SCRIPTS, indirect=True)
-def test_a_script_runs_with_one_line_of_sed_and_its_agent_learns(script, regrets):
+def test_a_script_runs_with_its_imports_changed_and_its_agent_learns(script, regrets):
     classes = [
         "BernoulliPyEnvironment",
         "ClassificationBanditEnvironment",

@@ -9,6 +9,7 @@ from bandit_envs.adapters.tf_agents.environment import (
     as_tf_agents,
 )
 from bandit_envs.adapters.tf_agents.environments.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.adapters.tf_agents.environments.bandit_tf_environment import BanditTFEnvironment
 from bandit_envs.adapters.tf_agents.environments.bernoulli_action_mask_tf_environment import (
     BernoulliActionMaskTFEnvironment,
 )
@@ -84,6 +85,7 @@ from bandit_envs.adapters.tf_agents.wrappers import ExtraDisabledActionsWrapper
 
 __all__ = [
     "BanditPyEnvironment",
+    "BanditTFEnvironment",
     "BernoulliActionMaskTFEnvironment",
     "BernoulliPyEnvironment",
     "ClassificationBanditEnvironment",

@@ -22,7 +22,8 @@ def configurable(module: str) -> Callable[[DropIn], DropIn]:
 
     They are the bare name, the name behind `module`, and the name behind `module` in this package.
     Each is a name of its own to gin. TF-Agents registers a class of the same name in a module of
-    the same name, so a shorter name would be that class, or either.
+    the same name, so a shorter name would be that class, or either. Where settings of several names
+    disagree, the longest name's count.
 
     Args:
         module: TF-Agents' module of the class or function, without the packages around it.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import gin
 import numpy as np
 from tf_agents.environments import py_environment
 
@@ -52,11 +51,11 @@ def _without_mask(observation: Nest) -> Nest:
     return others["observation"] if others.keys() == {"observation"} else others
 
 
-@gin.configurable
 class ExtraDisabledActionsWrapper(TFAgentsBanditEnvironment):
     """The replacement of TF-Agents' `ExtraDisabledActionsWrapper`, on `ExtraDisabledActions`.
 
-    The observation is a pair of the wrapped one and a mask [B, K] of 0 and 1.
+    The observation is a pair of the wrapped one and a mask [B, K] of 0 and 1. gin does not
+    configure it, so that the bare name is that of TF-Agents' wrapper.
 
     Args:
         env: a bandit of this package, adapted or not. From now on, use it through this one only.

@@ -43,7 +43,8 @@ class _JoinedRandomMask(JoinedMask):
         try:
             return check_available(checked, self._masked._mask_now())
         except ValueError as error:
-            raise ActionNotAllowedError(None, None, str(error)) from error
+            message = f"Action not in allowed action set: {error}"
+            raise ActionNotAllowedError(None, None, message) from error
 
 
 @configurable("bernoulli_action_mask_tf_environment")

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from bandit_envs.adapters.tf_agents.distributions import Distribution, check_distribution, draw
+from bandit_envs.adapters.tf_agents.gin_names import configurable
 from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
 from bandit_envs.adapters.tf_agents.users import from_tf_agents_spec
 from bandit_envs.arrays import Array, Rng
@@ -55,6 +56,7 @@ class _RandomBandit(BanditPyEnvironment[Array]):
         return draw(rng, self._observations)
 
 
+@configurable("random_bandit_environment")
 class RandomBanditEnvironment(BanditTFPyEnvironment):
     """The replacement of TF-Agents' `RandomBanditEnvironment`: actions do not affect rewards.
 
