@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import ERR, OUT, RowProgress, new_table
-from bandit_envs.cli.logs import check_training, engine, errors_with_advice, scan
+from bandit_envs.cli.logs import check_training, engine, scan
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.evaluations import EstimateRow, Evaluation
 from bandit_envs.evaluations.evaluating import DEFAULT_ESTIMATORS
@@ -38,7 +38,7 @@ def _evaluate(options: argparse.Namespace) -> Evaluation:
     """Returns the estimates that the options ask for."""
     if not options.no_train:
         check_training(options)
-    with errors_with_advice(options), RowProgress() as progress:
+    with RowProgress() as progress:
         return evaluations.evaluate(
             scan(options),
             options.policy,

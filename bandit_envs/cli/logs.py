@@ -1,16 +1,16 @@
 """The options of logs: which log is read, what policies learn from, and who reads."""
 
 import argparse
-import contextlib
-from collections.abc import Iterator
 from typing import TypedDict
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.evaluations import LogError
 from bandit_envs.evaluations.logs import BATCH_ROWS
 from bandit_envs.logged import scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.scan import TableScan, WrittenScan
+
+DECISION = ["action", "reward", "propensity"]
+"""The columns of a decision, if no option names others."""
 
 
 class Engine(TypedDict):
@@ -26,43 +26,43 @@ def engine(options: argparse.Namespace) -> Engine:
     return Engine(workers=options.workers, backend=options.backend, address=options.address)
 
 
-def named_features(options: argparse.Namespace) -> list[str]:
-    """Returns the columns that --features names, in its order."""
-    names = options.features or ""
-    return [name for name in names.split(",") if name]
-
-
-@contextlib.contextmanager
-def errors_with_advice(options: argparse.Namespace) -> Iterator[None]:
-    """Adds to the error of a log that cannot be read what options a user's table needs."""
-    try:
-        yield
-    except LogError as error:
-        path = options.log.absolute()
-        if options.features is not None:
-            raise
-        if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
-            raise  # no table of a user is an archive
-        advice = 'for a table of your own, name its columns with --features ("" for none)'
-        raise ValueError(f"{error}; {advice}") from error
+def named_features(options: argparse.Namespace) -> list[str] | None:
+    """Returns the columns that --features names, in its order; None if it is left out."""
+    if options.features is None:
+        return None
+    return [name for name in options.features.split(",") if name]
 
 
 def scan(options: argparse.Namespace) -> WrittenScan | TableScan:
     """Returns a log that `write_log` wrote, or a table with the user's columns.
 
     Raises:
-        LogError: a log that `write_log` wrote has files that cannot be read.
+        ValueError: it has files that cannot be read, or lacks a column. If no column was named, the
+            message says by which options.
     """
-    path = options.log.absolute()  # workers may be in other folders
-    if options.features is None:
-        if options.drop_missing:
-            raise ValueError("--drop-missing is for a table of your own; name its --features")
-        try:
-            return scan_log(path, BATCH_ROWS, only=options.only)
-        except ValueError as error:
-            raise LogError(str(error)) from error
+    try:
+        found = _scan(options)
+    except ValueError as error:
+        path = options.log.absolute()
+        names = [options.action, options.reward, options.propensity]
+        if options.features is not None or names != DECISION:
+            raise
+        if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
+            raise  # no table of a user is an archive
+        advice = "--action, --reward, --propensity and --features name the columns of your table"
+        raise ValueError(f"{error}; {advice}") from error
+    if options.drop_missing and isinstance(found, WrittenScan):
+        raise ValueError(
+            f"--drop-missing is for a table of your own; write_log wrote {options.log}"
+        )
+    return found
+
+
+def _scan(options: argparse.Namespace) -> WrittenScan | TableScan:
+    """Returns the log that the options name."""
+    until = options.train_until or ""
     return scan_log(
-        path,
+        options.log.absolute(),  # workers may be in other folders
         BATCH_ROWS,
         action=options.action,
         reward=options.reward,
@@ -70,6 +70,7 @@ def scan(options: argparse.Namespace) -> WrittenScan | TableScan:
         features=named_features(options),
         num_actions=options.num_actions,
         drop_missing=options.drop_missing,
+        time=until.partition("=")[0] or None,
         only=options.only,
     )
 

@@ -237,7 +237,7 @@ def _add_learn(subcommands: Subcommands) -> None:
 def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     """Adds the options of logs, and returns the group of those that say what is learned from."""
     text = (
-        "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet "
+        "a log that `run --record` or `write_log` wrote, or any CSV or Parquet "
         "file; or a folder of such files, also in folders inside it such as day=2"
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
@@ -246,19 +246,19 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     training.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
     text = "let policies learn from the rows below a value, such as day=2024-12-31; they come first"
     training.add_argument("--train-until", metavar="COLUMN=VALUE", help=text)
-    text = "column of actions (default: action)"
+    text = "column of actions, numbers from 0 or names (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
     text = "column of rewards (default: reward)"
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
     text = "column of propensities (default: propensity)"
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
-    text = 'columns of features in your table ("" for none)'
+    text = 'columns of features in your table (default: all others; "" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
     text = (
         'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
     )
     parser.add_argument("--only", metavar="PATTERN", help=text)
-    text = "actions in your table (default: the largest plus 1)"
+    text = "actions in your table, if they are numbers (default: the largest plus 1)"
     parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"
     parser.add_argument("--drop-missing", action="store_true", help=text)

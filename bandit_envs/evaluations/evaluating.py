@@ -14,6 +14,7 @@ from bandit_envs.evaluations.candidates import (
     GivenPolicy,
     check_features,
     name_policies,
+    names_of_actions,
 )
 from bandit_envs.evaluations.evaluation import Evaluated, Evaluation
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
@@ -118,7 +119,7 @@ def evaluate(
     source = as_source(log, training.time)
     check_features(contenders, source.features)
     with start_passes(workers, backend, address, observer) as passes:
-        opened = open_log(source, passes)
+        opened = open_log(source.add_actions(names_of_actions(contenders)), passes)
         rows = None if training.is_none else training.count_before_others(opened)
         candidates = [contender.enter(opened, rows) for contender in contenders]
         for contender, candidate in zip(contenders, candidates):

@@ -129,7 +129,8 @@ class Evaluation:
 
         They are about policies that have learned, from this log or from another one.
         """
-        return [*self._notes_of_parts(), *self._notes_of_other_logs()]
+        names = [f"{each.name} {text}." for each in self._candidates for text in each.remarks]
+        return [*self._notes_of_parts(), *self._notes_of_other_logs(), *names]
 
     def plot(self) -> Figure:
         """Returns a figure of the estimates with their intervals, beside the logged mean."""

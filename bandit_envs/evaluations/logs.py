@@ -151,7 +151,10 @@ def _summarize(source: Source, passes: Passes) -> OpenLog:
             summary = summary.merge(more)  # an error if their columns differ
     if not summary.size:
         raise ValueError(f"{source.name} has no rows{source.condition}")
-    title = "\n".join([str(summary), *limited.remarks()])
+    lines = [str(summary)]
+    if summary.encoding is not None:
+        lines.append(f"features: {summary.encoding}")
+    title = "\n".join([*lines, *limited.remarks()])
     return OpenLog(limited, numbered, found, summary, title, passes)
 
 

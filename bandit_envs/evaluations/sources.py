@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from bandit_envs.datasets.folders import NAMED, Part
 from bandit_envs.evaluations.passes import LogPart
@@ -29,6 +29,10 @@ class Source(abc.ABC):
 
     features: Sequence[str] = ()
     """The columns of its features, in their order; () if they have no names."""
+
+    @abc.abstractmethod
+    def add_actions(self, names: Collection[str]) -> Source:
+        """Returns the same log with more names of actions, if its actions have names."""
 
     @abc.abstractmethod
     def limit(self, rows: int, numbers: int) -> Source:
@@ -68,14 +72,17 @@ class FileBatches:
     Args:
         scan: of the log.
         part: the file.
+        more_actions: names of actions that rows may lack.
     """
 
     scan: WrittenScan | TableScan
     part: Part
+    more_actions: Collection[str] = ()
 
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
-        return self.scan.scan_part(self.part)
+        for batch in self.scan.scan_part(self.part):
+            yield _add_actions(batch, self.more_actions)
 
 
 class FileSource(Source):
@@ -83,27 +90,35 @@ class FileSource(Source):
 
     Args:
         scan: reads them.
+        more_actions: names of actions that rows may lack.
     """
 
-    def __init__(self, scan: WrittenScan | TableScan) -> None:
+    def __init__(self, scan: WrittenScan | TableScan, more_actions: Collection[str] = ()) -> None:
         self._scan = scan
+        self._more_actions = more_actions
         self.name = os.path.commonpath([part.file for part in scan.parts.found])
         if isinstance(scan, TableScan):
             self.features = list(scan.columns.features)
             if scan.drop_missing:
                 self.condition = " without missing values"
 
+    def add_actions(self, names: Collection[str]) -> FileSource:
+        return FileSource(self._scan, names)
+
     def limit(self, rows: int, numbers: int) -> FileSource:
-        first = next(iter(self._scan), None)
-        if first is not None:
-            rows = _limit_rows(rows, numbers, first)
-        return FileSource(
-            dataclasses.replace(self._scan, batch_rows=min(self._scan.batch_rows, rows))
-        )
+        if isinstance(self._scan, TableScan):  # so that no batch of too many features is read
+            width = max(self._scan.num_actions or 0, len(self._scan.encoding.labels()))
+            rows = min(rows, max(1, numbers // max(1, width)))
+        else:
+            first = next(iter(self._scan), None)
+            if first is not None:
+                rows = _limit_rows(rows, numbers, first)
+        size = min(self._scan.batch_rows, rows)
+        return FileSource(dataclasses.replace(self._scan, batch_rows=size), self._more_actions)
 
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         files = self._scan.parts.found
-        parts = [LogPart(FileBatches(self._scan, file)) for file in files]
+        parts = [LogPart(FileBatches(self._scan, file, self._more_actions)) for file in files]
         is_small = sum(file.version.size for file in files) <= in_memory
         return _read_if_small(parts, in_memory) if is_small and not by_workers else parts
 
@@ -134,15 +149,18 @@ class CutBatches:
     Args:
         batches: of any size, which can be passed over more than once.
         rows: at most so many.
+        more_actions: names of actions that rows may lack.
     """
 
     batches: Iterable[BanditLog]
     rows: int
+    more_actions: Collection[str] = ()
 
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
-        for batch in self.batches:
-            if len(check_log(batch)) <= self.rows:
+        for whole in self.batches:
+            batch = _add_actions(check_log(whole), self.more_actions)
+            if len(batch) <= self.rows:
                 yield batch
                 continue
             for start in range(0, len(batch), self.rows):
@@ -157,19 +175,29 @@ class BatchSource(Source):
     Args:
         batches: of the log.
         rows: the most of a batch; larger ones are cut.
+        more_actions: names of actions that rows may lack.
     """
 
     name = "the log"
 
-    def __init__(self, batches: Iterable[BanditLog], rows: int = sys.maxsize) -> None:
+    def __init__(
+        self,
+        batches: Iterable[BanditLog],
+        rows: int = sys.maxsize,
+        more_actions: Collection[str] = (),
+    ) -> None:
         self._batches = batches
-        self._cut = CutBatches(batches, rows)
+        self._more_actions = more_actions
+        self._cut = CutBatches(batches, rows, more_actions)
+
+    def add_actions(self, names: Collection[str]) -> BatchSource:
+        return BatchSource(self._batches, more_actions=names)
 
     def limit(self, rows: int, numbers: int) -> BatchSource:
         first = next(iter(self._batches), None)
         if first is not None:
             rows = _limit_rows(rows, numbers, check_log(first))
-        return BatchSource(self._batches, rows)
+        return BatchSource(self._batches, rows, self._more_actions)
 
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         if by_workers and isinstance(self._batches, Sequence):
@@ -187,6 +215,11 @@ class BatchSource(Source):
         return []
 
 
+def _add_actions(batch: BanditLog, names: Collection[str]) -> BanditLog:
+    """Returns a batch with more names of actions, if its actions have names."""
+    return batch.add_actions(names) if names and batch.action_names else batch
+
+
 def count_bytes(batch: BanditLog) -> int:
     """Returns how much memory the columns of a batch take."""
     columns = [*flatten(batch.observation), *batch.columns().values()]
@@ -195,7 +228,9 @@ def count_bytes(batch: BanditLog) -> int:
 
 def _limit_rows(rows: int, numbers: int, batch: BanditLog) -> int:
     """Returns how many rows a batch like another may have."""
-    return max(1, min(rows, numbers // max(1, batch.num_actions)))
+    observation = batch.observation
+    width = observation.shape[1] if getattr(observation, "ndim", 0) == 2 else 0
+    return max(1, min(rows, numbers // max(1, batch.num_actions, width)))
 
 
 def _read_if_small(parts: list[LogPart], in_memory: int) -> list[LogPart]:

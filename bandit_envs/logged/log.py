@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from bandit_envs.arrays import Array, Floats, Mask, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.columns import (
     as_column,
     check_distributions,
@@ -70,6 +71,8 @@ class BanditLog:
         row: [n], the row of the batch.
         embedding: [n, D], categories of the action taken, integers from 0: its embedding, which
             `MarginalizedIPS` uses.
+        encoding: the names of the actions, and what the observation [n, d] is made of, if the log
+            comes from a table.
 
     Source: the record formats of the Open Bandit Pipeline and of Vowpal Wabbit.
 
@@ -90,6 +93,7 @@ class BanditLog:
     step: NDArray[np.int64] | None = None
     row: NDArray[np.int64] | None = None
     embedding: NDArray[np.int64] | None = None
+    encoding: TableEncoding | None = None
 
     def __post_init__(self) -> None:
         """Checks the columns, and stores copies of them."""
@@ -101,7 +105,8 @@ class BanditLog:
                 self._store(name, as_column(name, value, kinds, dtype, ndim))
         columns = self.columns()
         if self.num_actions is None:
-            self._store("num_actions", _count_actions(columns))
+            names = () if self.encoding is None else self.encoding.actions
+            self._store("num_actions", len(names) or _count_actions(columns))
         check_integer("num_actions", self.num_actions, minimum=0)
         shape = (len(self), self.num_actions)
         for name, array in columns.items():
@@ -111,11 +116,40 @@ class BanditLog:
                 check_array(f"{name} has", array, shape[: array.ndim])
         self._check_values()
         self._store("observation", _as_features(self.observation, len(self)))
+        self._check_encoding()
 
     @property
     def is_continuous(self) -> bool:
         """Whether actions are real numbers."""
         return self.num_actions == 0
+
+    @property
+    def action_names(self) -> Sequence[str]:
+        """The names of the actions, in the order of their numbers; () if they have none."""
+        return () if self.encoding is None else self.encoding.actions
+
+    def add_actions(self, names: Iterable[str]) -> BanditLog:
+        """Returns the log with more names of actions, which no row has, behind its own.
+
+        Raises:
+            ValueError: the actions of the log have no names.
+        """
+        if self.encoding is None or not self.encoding.actions:
+            raise ValueError("the actions of log have no names; expected a log of named actions")
+        encoding = self.encoding.add_actions(names)
+        more = len(encoding.actions) - self.num_actions
+        if not more:
+            return self
+        if self.expected_rewards is not None:
+            raise ValueError("expected_rewards has no columns for more actions; drop it before")
+        padding = ((0, 0), (0, more))
+        columns: dict[str, Any] = {
+            name: np.pad(table, padding)  # with zeros, or False
+            for name, table in self.columns().items()
+            if name in ("action_probabilities", "available")
+        }
+        size = len(encoding.actions)
+        return dataclasses.replace(self, num_actions=size, encoding=encoding, **columns)
 
     def columns(self) -> dict[str, Array]:
         """Returns the columns other than the observation that there are, by name."""
@@ -148,6 +182,8 @@ class BanditLog:
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BanditLog) or self.num_actions != other.num_actions:
+            return False
+        if self.encoding and other.encoding and self.encoding != other.encoding:
             return False
         try:
             equal = map_structure(_are_equal, self._nest(), other._nest())
@@ -195,6 +231,20 @@ class BanditLog:
                 means = np.where(self.available, means, 0.0)  # others may be unknown
             check_reward_range("expected_rewards", means)
 
+    def _check_encoding(self) -> None:
+        """Raises ValueError if the encoding does not fit the columns."""
+        if self.encoding is None:
+            return
+        if self.encoding.actions and len(self.encoding.actions) != self.num_actions:
+            problem = f"encoding names {len(self.encoding.actions)} actions"
+            raise ValueError(f"{problem}; expected {self.num_actions}")
+        if self.encoding.features:
+            width = len(self.encoding.labels())
+            found = getattr(self.observation, "shape", None)
+            if found != (len(self), width):
+                expected = f"an observation of shape {(len(self), width)}"
+                raise ValueError(f"encoding has {width} features; expected {expected}")
+
     def _check_numbers(self) -> None:
         """Raises ValueError if actions that are real numbers cannot be those of a decision."""
         for name in ("action_probabilities", "available", "expected_rewards"):
@@ -238,11 +288,25 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     counts = sorted({log.num_actions for log in logs})
     if len(counts) > 1:
         raise ValueError(f"logs differ in their number of actions: {counts}")
+    encoding = _join_encodings([log.encoding for log in logs])
     try:
         observation, columns = join_nests([log._nest() for log in logs])
     except (TypeError, ValueError) as error:
         raise ValueError(f"logs differ in their columns: {_find_difference(logs)}") from error
-    return dataclasses.replace(logs[0], observation=observation, **columns)
+    return dataclasses.replace(logs[0], observation=observation, encoding=encoding, **columns)
+
+
+def _join_encodings(encodings: Sequence[TableEncoding | None]) -> TableEncoding | None:
+    """Returns the encoding of all of some logs; ValueError if they give numbers other meanings."""
+    first = encodings[0]
+    for encoding in encodings[1:]:
+        if encoding == first:
+            continue
+        if (encoding and encoding.has_names) or (first and first.has_names):
+            found = "their actions or their features have other names"
+            raise ValueError(f"logs differ in their encoding: {found}; read them as one table")
+        first = None
+    return first
 
 
 def _find_difference(logs: Sequence[BanditLog]) -> str:

@@ -339,7 +339,7 @@ def _find_actions(log: BanditLog, table: Array) -> ActionSums:
     others = np.flatnonzero(~logged)
     taken = np.zeros(log.num_actions, np.bool_)
     taken[others] = table[:, others].any(axis=0)
-    return ActionSums(logged, taken)
+    return ActionSums(logged, taken, log.action_names)
 
 
 def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:

@@ -530,7 +530,7 @@ def _policy_of(
     model: ValueModel, rule: Rule, log: BanditLog, batch_size: int, seed: Seed
 ) -> ContextualPolicy:
     """Returns a policy for the contexts and actions of a log."""
-    return ContextualPolicy(
+    policy = ContextualPolicy(
         model,
         rule,
         observation_spec=spec_of_rows(log.observation),
@@ -538,3 +538,5 @@ def _policy_of(
         batch_size=batch_size,
         seed=seed,
     )
+    policy.encoding = log.encoding
+    return policy
