@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import ERR, OUT, RowProgress, new_table
-from bandit_envs.cli.logs import check_training, engine, scan
+from bandit_envs.cli.logs import check_training, engine, open_log
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.evaluations import EstimateRow, Evaluation
 from bandit_envs.evaluations.evaluating import DEFAULT_ESTIMATORS
@@ -40,7 +40,7 @@ def _evaluate(options: argparse.Namespace) -> Evaluation:
         check_training(options)
     with RowProgress() as progress:
         return evaluations.evaluate(
-            scan(options),
+            open_log(options),
             options.policy,
             options.estimator or DEFAULT_ESTIMATORS,
             train=None if options.no_train else options.train_fraction,

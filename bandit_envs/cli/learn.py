@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import OUT, RowProgress
-from bandit_envs.cli.logs import check_training, engine, scan
+from bandit_envs.cli.logs import check_training, engine, open_log
 
 
 def learn(options: argparse.Namespace) -> int:
@@ -14,7 +14,7 @@ def learn(options: argparse.Namespace) -> int:
     check_training(options)
     with RowProgress() as progress:
         found = evaluations.learn(
-            scan(options),
+            open_log(options),
             options.learner,
             train=options.train_fraction,
             until=options.train_until,

@@ -4,10 +4,13 @@ import argparse
 from typing import TypedDict
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.evaluations.logs import BATCH_ROWS
-from bandit_envs.logged import scan_log
+from bandit_envs.cli.console import OUT
+from bandit_envs.cli.parser import LOGISTIC
+from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog
+from bandit_envs.logged import concatenate, estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.scan import TableScan, WrittenScan
+from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
 DECISION = ["action", "reward", "propensity"]
 """The columns of a decision, if no option names others."""
@@ -33,7 +36,23 @@ def named_features(options: argparse.Namespace) -> list[str] | None:
     return [name for name in options.features.split(",") if name]
 
 
-def scan(options: argparse.Namespace) -> WrittenScan | TableScan:
+def open_log(options: argparse.Namespace) -> AnyLog:
+    """Returns the log that the options name, with estimated propensities if they ask for them."""
+    found = _scan_with_advice(options)
+    name = options.estimate_propensities
+    if name is None:
+        return found
+    if name == LOGISTIC:
+        estimated = estimate_propensities(found)
+    else:
+        if options.train_until is not None:
+            raise ValueError("a classifier of propensities takes no --train-until")
+        estimated = estimate_propensities(concatenate(list(found)), make_estimator(name))
+    OUT.print(str(estimated), soft_wrap=True)
+    return estimated
+
+
+def _scan_with_advice(options: argparse.Namespace) -> WrittenScan | TableScan:
     """Returns a log that `write_log` wrote, or a table with the user's columns.
 
     Raises:
@@ -66,7 +85,7 @@ def _scan(options: argparse.Namespace) -> WrittenScan | TableScan:
         BATCH_ROWS,
         action=options.action,
         reward=options.reward,
-        propensity=options.propensity,
+        propensity=None if options.estimate_propensities else options.propensity,
         features=named_features(options),
         num_actions=options.num_actions,
         drop_missing=options.drop_missing,

@@ -15,6 +15,9 @@ from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
 from bandit_envs.studies.definition.shown import SHOWN
 
+LOGISTIC = "logistic"
+"""The model of propensities that is not one of scikit-learn."""
+
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
 current folder. Parameters follow as key=value,key=value, with values as in TOML;
@@ -252,6 +255,13 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
     text = "column of propensities (default: propensity)"
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
+    text = (
+        "estimate the propensities, which your table lacks: by a logistic regression, or by a "
+        'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'
+    )
+    parser.add_argument(
+        "--estimate-propensities", nargs="?", const=LOGISTIC, metavar="MODEL", help=text
+    )
     text = 'columns of features in your table (default: all others; "" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
     text = (

@@ -46,10 +46,17 @@ class EstimateRow(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Evaluated:
-    """A policy that was evaluated, and the sums of its rows."""
+    """A policy that was evaluated, and the sums of its rows.
+
+    Args:
+        candidate: the policy.
+        sums: of its rows.
+        estimated: how propensities were estimated; "" if they were logged.
+    """
 
     candidate: Candidate
     sums: PolicySums
+    estimated: str = ""
 
     def truth(self) -> float:
         """Returns the mean expected reward, or NaN if the log does not know it."""
@@ -64,6 +71,8 @@ class Evaluated:
                 with name_estimator(name, sums):
                     estimate = sums.estimate()
                     problems = sums.find_problems()
+            if self.estimated:
+                problems.append(self.estimated)
             yield name, estimate, problems
 
     def rows(self, confidence: float) -> Iterator[EstimateRow]:

@@ -14,10 +14,12 @@ from bandit_envs.evaluations.sources import BatchSource, FileSource, Source, cou
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.files.scan import TableScan, WrittenScan
 from bandit_envs.logged.log import check_repeatable
+from bandit_envs.logged.propensities import EstimatedBatches, EstimatedPropensities
 from bandit_envs.logged.summary import LogRows, LogSummary
 
-AnyLog: TypeAlias = BanditLog | Iterable[BanditLog] | str | os.PathLike[str]
-"""A log; its batches, which can be read more than once; what `scan_log` returns; or a path."""
+AnyLog: TypeAlias = BanditLog | Iterable[BanditLog] | EstimatedPropensities | str | os.PathLike[str]
+"""A log; its batches, which can be read more than once; what `scan_log` or `estimate_propensities`
+return; or a path."""
 
 IN_MEMORY = 2**26
 """The most bytes of a log that is kept in memory; larger logs are read anew in every pass."""
@@ -96,6 +98,10 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
             log = scan_log(os.path.abspath(log), BATCH_ROWS)  # workers may be in other folders
         except ValueError as error:
             raise LogError(str(error)) from error
+    if isinstance(log, EstimatedPropensities):
+        return as_source(log.log, time)
+    if isinstance(log, EstimatedBatches):
+        return as_source(log.batches, time).change(log.model)
     if isinstance(log, (WrittenScan, TableScan)):
         return FileSource(log if time is None else log.with_time(time))
     if isinstance(log, BanditLog):
@@ -154,6 +160,8 @@ def _summarize(source: Source, passes: Passes) -> OpenLog:
     lines = [str(summary)]
     if summary.encoding is not None:
         lines.append(f"features: {summary.encoding}")
+    if summary.estimated:
+        lines.append(summary.estimated)
     title = "\n".join([*lines, *limited.remarks()])
     return OpenLog(limited, numbered, found, summary, title, passes)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import itertools
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from bandit_envs.datasets.folders import NAMED, Part
 from bandit_envs.evaluations.passes import LogPart
@@ -16,6 +18,9 @@ from bandit_envs.logged.files.scan import TableScan, WrittenScan, times_of_batch
 from bandit_envs.logged.files.times import count_rows_by_time
 from bandit_envs.logged.log import check_log
 from bandit_envs.nests import flatten
+
+Change: TypeAlias = Callable[[BanditLog], BanditLog]
+"""What is done to every batch of a log."""
 
 
 class Source(abc.ABC):
@@ -31,8 +36,12 @@ class Source(abc.ABC):
     """The columns of its features, in their order; () if they have no names."""
 
     @abc.abstractmethod
+    def change(self, change: Change) -> Source:
+        """Returns a log whose batches are what a change makes of those of this one."""
+
     def add_actions(self, names: Collection[str]) -> Source:
         """Returns the same log with more names of actions, if its actions have names."""
+        return self.change(functools.partial(_add_actions, names)) if names else self
 
     @abc.abstractmethod
     def limit(self, rows: int, numbers: int) -> Source:
@@ -72,17 +81,17 @@ class FileBatches:
     Args:
         scan: of the log.
         part: the file.
-        more_actions: names of actions that rows may lack.
+        changes: of the batches, one after the other.
     """
 
     scan: WrittenScan | TableScan
     part: Part
-    more_actions: Collection[str] = ()
+    changes: Sequence[Change] = ()
 
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
         for batch in self.scan.scan_part(self.part):
-            yield _add_actions(batch, self.more_actions)
+            yield _apply(self.changes, batch)
 
 
 class FileSource(Source):
@@ -90,20 +99,20 @@ class FileSource(Source):
 
     Args:
         scan: reads them.
-        more_actions: names of actions that rows may lack.
+        changes: of the batches, one after the other.
     """
 
-    def __init__(self, scan: WrittenScan | TableScan, more_actions: Collection[str] = ()) -> None:
+    def __init__(self, scan: WrittenScan | TableScan, changes: Sequence[Change] = ()) -> None:
         self._scan = scan
-        self._more_actions = more_actions
+        self._changes = changes
         self.name = os.path.commonpath([part.file for part in scan.parts.found])
         if isinstance(scan, TableScan):
             self.features = list(scan.columns.features)
             if scan.drop_missing:
                 self.condition = " without missing values"
 
-    def add_actions(self, names: Collection[str]) -> FileSource:
-        return FileSource(self._scan, names)
+    def change(self, change: Change) -> FileSource:
+        return FileSource(self._scan, [*self._changes, change])
 
     def limit(self, rows: int, numbers: int) -> FileSource:
         if isinstance(self._scan, TableScan):  # so that no batch of too many features is read
@@ -114,11 +123,11 @@ class FileSource(Source):
             if first is not None:
                 rows = _limit_rows(rows, numbers, first)
         size = min(self._scan.batch_rows, rows)
-        return FileSource(dataclasses.replace(self._scan, batch_rows=size), self._more_actions)
+        return FileSource(dataclasses.replace(self._scan, batch_rows=size), self._changes)
 
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         files = self._scan.parts.found
-        parts = [LogPart(FileBatches(self._scan, file, self._more_actions)) for file in files]
+        parts = [LogPart(FileBatches(self._scan, file, self._changes)) for file in files]
         is_small = sum(file.version.size for file in files) <= in_memory
         return _read_if_small(parts, in_memory) if is_small and not by_workers else parts
 
@@ -149,17 +158,17 @@ class CutBatches:
     Args:
         batches: of any size, which can be passed over more than once.
         rows: at most so many.
-        more_actions: names of actions that rows may lack.
+        changes: of the batches, one after the other.
     """
 
     batches: Iterable[BanditLog]
     rows: int
-    more_actions: Collection[str] = ()
+    changes: Sequence[Change] = ()
 
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
         for whole in self.batches:
-            batch = _add_actions(check_log(whole), self.more_actions)
+            batch = _apply(self.changes, check_log(whole))
             if len(batch) <= self.rows:
                 yield batch
                 continue
@@ -175,7 +184,7 @@ class BatchSource(Source):
     Args:
         batches: of the log.
         rows: the most of a batch; larger ones are cut.
-        more_actions: names of actions that rows may lack.
+        changes: of the batches, one after the other.
     """
 
     name = "the log"
@@ -184,20 +193,20 @@ class BatchSource(Source):
         self,
         batches: Iterable[BanditLog],
         rows: int = sys.maxsize,
-        more_actions: Collection[str] = (),
+        changes: Sequence[Change] = (),
     ) -> None:
         self._batches = batches
-        self._more_actions = more_actions
-        self._cut = CutBatches(batches, rows, more_actions)
+        self._changes = changes
+        self._cut = CutBatches(batches, rows, changes)
 
-    def add_actions(self, names: Collection[str]) -> BatchSource:
-        return BatchSource(self._batches, more_actions=names)
+    def change(self, change: Change) -> BatchSource:
+        return BatchSource(self._batches, changes=[*self._changes, change])
 
     def limit(self, rows: int, numbers: int) -> BatchSource:
         first = next(iter(self._batches), None)
         if first is not None:
             rows = _limit_rows(rows, numbers, check_log(first))
-        return BatchSource(self._batches, rows, self._more_actions)
+        return BatchSource(self._batches, rows, self._changes)
 
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         if by_workers and isinstance(self._batches, Sequence):
@@ -215,9 +224,16 @@ class BatchSource(Source):
         return []
 
 
-def _add_actions(batch: BanditLog, names: Collection[str]) -> BanditLog:
+def _apply(changes: Sequence[Change], batch: BanditLog) -> BanditLog:
+    """Returns what changes make of a batch, one after the other."""
+    for change in changes:
+        batch = change(batch)
+    return batch
+
+
+def _add_actions(names: Collection[str], batch: BanditLog) -> BanditLog:
     """Returns a batch with more names of actions, if its actions have names."""
-    return batch.add_actions(names) if names and batch.action_names else batch
+    return batch.add_actions(names) if batch.action_names else batch
 
 
 def count_bytes(batch: BanditLog) -> int:

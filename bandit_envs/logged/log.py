@@ -25,6 +25,9 @@ from bandit_envs.nests import Nest, flatten, map_structure
 MIN_PROPENSITY = 1e-40
 """The smallest propensity, so that no square of a weighted reward overflows."""
 
+UNKNOWN = "propensities are not known"
+"""What `estimated` says then."""
+
 
 class ColumnKind(NamedTuple):
     """What a column accepts, and how it is stored."""
@@ -61,7 +64,8 @@ class BanditLog:
         action: [n], integers from 0 to K - 1, or real numbers if `num_actions` is 0.
         reward: [n], the reward of the action, at most 1e100 in size.
         propensity: [n], the probability with which the action was chosen, from 1e-40 to 1; of real
-            numbers the density, of at least 1e-40.
+            numbers the density, of at least 1e-40. None if it is not known; it is NaN then, and
+            `estimate_propensities` estimates it.
         num_actions: K; by default what a column [n, K] says, or else the largest action plus 1. It
             is 0 if actions are real numbers, such as prices or doses.
         action_probabilities: [n, K], the probability of every action; rows sum to 1.
@@ -73,6 +77,8 @@ class BanditLog:
             `MarginalizedIPS` uses.
         encoding: the names of the actions, and what the observation [n, d] is made of, if the log
             comes from a table.
+        estimated: how the propensities were estimated, which tables of estimates say; "" if they
+            were logged.
 
     Source: the record formats of the Open Bandit Pipeline and of Vowpal Wabbit.
 
@@ -84,7 +90,7 @@ class BanditLog:
     observation: Nest
     action: NDArray[Any]
     reward: Floats
-    propensity: Floats
+    propensity: Floats = None  # type: ignore[assignment]  # __post_init__ makes it NaN
     num_actions: int = None  # type: ignore[assignment]  # __post_init__ finds it in the columns
     _: dataclasses.KW_ONLY
     action_probabilities: Floats | None = None
@@ -94,9 +100,15 @@ class BanditLog:
     row: NDArray[np.int64] | None = None
     embedding: NDArray[np.int64] | None = None
     encoding: TableEncoding | None = None
+    estimated: str = ""
 
     def __post_init__(self) -> None:
         """Checks the columns, and stores copies of them."""
+        if self.propensity is None:
+            self._store("propensity", np.full(np.shape(self.action), np.nan))
+            self._store("estimated", UNKNOWN)
+        elif not self.has_propensities and np.isfinite(self.propensity[:1]).any():
+            self._store("estimated", "")
         for name, (kinds, dtype, ndim) in COLUMNS.items():
             value = getattr(self, name)
             if name == "action" and self.is_continuous:
@@ -112,6 +124,8 @@ class BanditLog:
         for name, array in columns.items():
             if name == "embedding":
                 check_array("embedding has", array, (len(self), array.shape[1]))
+            elif name == "propensity" and not self.has_propensities:
+                check_array("propensity has", np.isnan(array), shape[:1])
             else:
                 check_array(f"{name} has", array, shape[: array.ndim])
         self._check_values()
@@ -150,6 +164,11 @@ class BanditLog:
         }
         size = len(encoding.actions)
         return dataclasses.replace(self, num_actions=size, encoding=encoding, **columns)
+
+    @property
+    def has_propensities(self) -> bool:
+        """Whether the propensities are known, or were estimated."""
+        return self.estimated != UNKNOWN
 
     def columns(self) -> dict[str, Array]:
         """Returns the columns other than the observation that there are, by name."""
@@ -197,7 +216,9 @@ class BanditLog:
         if len(self):
             low = self.propensity.min()
             high = self.propensity.max()
-            known += f", mean reward {self.reward.mean():.4g}, propensities {low:.4g} to {high:.4g}"
+            known += f", mean reward {self.reward.mean():.4g}, "
+            is_known = self.has_propensities
+            known += f"propensities {low:.4g} to {high:.4g}" if is_known else "no propensities"
         return f"BanditLog({known})"
 
     def _nest(self) -> Nest:
@@ -219,7 +240,8 @@ class BanditLog:
         check_each("action", self.action, is_action, f"0 to {self.num_actions - 1}")
         is_propensity = (self.propensity >= MIN_PROPENSITY) & (self.propensity <= 1.0)
         expected = f"above 0 (at least {MIN_PROPENSITY:g}) and at most 1"
-        check_each("propensity", self.propensity, is_propensity, expected)
+        if self.has_propensities:
+            check_each("propensity", self.propensity, is_propensity, expected)
         if self.available is not None:
             is_available = self.available[np.arange(len(self)), self.action]
             check_each("action", self.action, is_available, "an available action")
@@ -281,6 +303,13 @@ def require_numbered_actions(log: BanditLog) -> BanditLog:
     return log
 
 
+def require_propensities(log: BanditLog) -> BanditLog:
+    """Returns a log; ValueError if its propensities are not known."""
+    if not check_log(log).has_propensities:
+        raise ValueError("log has no propensities; estimate_propensities(log) estimates them")
+    return log
+
+
 def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     """Returns one log with the rows of several, in order; they must have the same columns."""
     if not logs:
@@ -293,7 +322,10 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
         observation, columns = join_nests([log._nest() for log in logs])
     except (TypeError, ValueError) as error:
         raise ValueError(f"logs differ in their columns: {_find_difference(logs)}") from error
-    return dataclasses.replace(logs[0], observation=observation, encoding=encoding, **columns)
+    notes = dict.fromkeys(log.estimated for log in logs if log.estimated)
+    return dataclasses.replace(
+        logs[0], observation=observation, encoding=encoding, estimated="; ".join(notes), **columns
+    )
 
 
 def _join_encodings(encodings: Sequence[TableEncoding | None]) -> TableEncoding | None:

@@ -59,8 +59,8 @@ class LogSummary:
         return cls(
             empty=batch[:0],
             rewards=Statistics.from_values(batch.reward),
-            lowest_propensity=float(batch.propensity.min(initial=math.inf)),
-            highest_propensity=float(batch.propensity.max(initial=0.0)),
+            lowest_propensity=float(np.fmin.reduce(batch.propensity, initial=math.inf)),
+            highest_propensity=float(np.fmax.reduce(batch.propensity, initial=0.0)),
             order=RowOrder.from_rows(batch.row),
             fingerprint=_fingerprint(batch),
         )
@@ -111,6 +111,16 @@ class LogSummary:
         return f"{self.size} rows, {actions} actions, fingerprint {self.fingerprint:016x}"
 
     @property
+    def has_propensities(self) -> bool:
+        """Whether the propensities are known, or were estimated."""
+        return self.empty is None or self.empty.has_propensities
+
+    @property
+    def estimated(self) -> str:
+        """How the propensities were estimated; "" if they were logged."""
+        return self.empty.estimated if self.empty is not None and self.has_propensities else ""
+
+    @property
     def encoding(self) -> TableEncoding | None:
         """How a table became the log; None if it comes from none."""
         return None if self.empty is None else self.empty.encoding
@@ -120,13 +130,15 @@ class LogSummary:
         return () if self.empty is None else self.empty.action_names
 
     def __str__(self) -> str:
-        propensities = f"{self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
+        propensities = f"propensities {self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
+        if not self.has_propensities:
+            propensities = "no propensities"
         mean = f"mean reward {float(self.rewards.mean):.4g}"
         actions = f"{self.num_actions or 'real'} actions"
         if self._names:
             shown = ", ".join(self._names[:SHOWN])
             actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
-        return f"{self.size} rows, {actions}, {mean}, propensities {propensities}"
+        return f"{self.size} rows, {actions}, {mean}, {propensities}"
 
 
 def _fingerprint(batch: BanditLog) -> int:
@@ -135,7 +147,10 @@ def _fingerprint(batch: BanditLog) -> int:
     action = batch.action
     if batch.action_names:
         action = np.array([_hash_name(name) for name in batch.action_names], np.uint64)[action]
-    for column in (action, batch.reward, batch.propensity):
+    columns = [action, batch.reward, batch.propensity]
+    if batch.estimated:
+        columns.pop()  # more rows would change what is estimated
+    for column in columns:
         hashes = (hashes ^ column.view(np.uint64)) * FACTOR
         hashes ^= hashes >> np.uint64(32)
     return int(hashes.sum())

@@ -21,7 +21,7 @@ class TableColumns:
     Args:
         action: the actions.
         reward: the rewards.
-        propensity: the propensities.
+        propensity: the propensities; None if they are not known.
         features: the observation.
         time: a time, by which the log is cut; None without one.
         embedding: the categories of the action.
@@ -30,7 +30,7 @@ class TableColumns:
 
     action: str
     reward: str
-    propensity: str
+    propensity: str | None
     features: Sequence[str]
     time: str | None = None
     embedding: Sequence[str] = ()
@@ -39,7 +39,7 @@ class TableColumns:
     @classmethod
     def of_roles(
         cls,
-        decision: Sequence[str],
+        decision: Sequence[str | None],
         features: str | Sequence[str] | None,
         found: Sequence[str],
         time: str | None = None,
@@ -55,6 +55,8 @@ class TableColumns:
             embedding: of the categories of the action, if there are some.
         """
         action, reward, propensity = decision
+        assert action is not None
+        assert reward is not None
         others = [*decision, *as_list(embedding), time]
         rest = [name for name in found if name not in others]
         names = rest if features is None else as_list(features)
@@ -71,7 +73,8 @@ class TableColumns:
 
     def used(self) -> list[str]:
         """Returns the names of the columns of a log, each once."""
-        names = [self.action, self.reward, self.propensity, *self.features, *self.embedding]
+        known = [] if self.propensity is None else [self.propensity]
+        names = [self.action, self.reward, *known, *self.features, *self.embedding]
         return list(dict.fromkeys(names))
 
     def names(self) -> list[str]:
@@ -89,7 +92,7 @@ class TableColumns:
         return dataclasses.replace(self, time=name, features=tuple(features))
 
 
-def check_roles(decision: Sequence[str], features: Sequence[str]) -> None:
+def check_roles(decision: Sequence[str | None], features: Sequence[str]) -> None:
     """Raises ValueError if a column has two roles.
 
     Args:

@@ -43,7 +43,7 @@ def from_frame(
     frame: Any,
     action: str = "action",
     reward: str = "reward",
-    propensity: str = "propensity",
+    propensity: str | None = "propensity",
     *,
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
@@ -60,7 +60,8 @@ def from_frame(
         action: the column of the actions: integers from 0, or names, which are numbered in sorted
             order.
         reward: the column of the rewards.
-        propensity: the column of the probabilities with which the actions were chosen.
+        propensity: the column of the probabilities with which the actions were chosen; None if they
+            are not known.
         features: the columns of the observation [n, d]; None for all that have no other role.
         num_actions: by default, the largest action plus 1, or the number of names.
         embedding: the columns of the categories of the action, integers from 0, if there are any.
@@ -76,7 +77,8 @@ def from_frame(
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
     decision = [action, reward, propensity]
-    named = [*decision, *as_list(features or []), *as_list(embedding)]
+    named = [name for name in decision if name is not None]
+    named += [*as_list(features or []), *as_list(embedding)]
     check_column_names("frame", named, list(frame))
     columns = TableColumns.of_roles(decision, features, list(frame), embedding=embedding)
     check_column_names("frame", columns.used(), list(frame))
@@ -115,12 +117,15 @@ def encode_frame(
         num_actions = len(encoding.actions)
     else:
         actions = read_integers(frame, columns.action)
+    propensity = None
+    if columns.propensity is not None:
+        propensity = read_numbers(frame, columns.propensity)
     try:
         return BanditLog(
             observation=read_features(frame, encoding),
             action=actions,
             reward=read_numbers(frame, columns.reward),
-            propensity=read_numbers(frame, columns.propensity),
+            propensity=propensity,  # type: ignore[arg-type]  # None if it is not known
             num_actions=num_actions,  # type: ignore[arg-type]  # None is the default
             embedding=read_embedding(frame, columns.embedding),
             encoding=encoding,

@@ -58,7 +58,7 @@ def scan_log(
     *,
     action: str = "action",
     reward: str = "reward",
-    propensity: str = "propensity",
+    propensity: str | None = "propensity",
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
     drop_missing: bool = False,
@@ -80,7 +80,7 @@ def scan_log(
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.
-        propensity: the column of the propensities.
+        propensity: the column of the propensities; None if they are not known.
         features: the columns of the observation; None for all that have no other role. Of Parquet
             files, no other columns are read.
         num_actions: the number of actions of a table. By default, the extra pass finds the largest
@@ -130,7 +130,7 @@ def read_log(
     *,
     action: str = "action",
     reward: str = "reward",
-    propensity: str = "propensity",
+    propensity: str | None = "propensity",
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
     drop_missing: bool = False,

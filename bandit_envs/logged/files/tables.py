@@ -32,6 +32,7 @@ class NamedLayout(TypedDict, total=False):
     """What the layout of a table may have."""
 
     encoding: dict[str, Any]  # plain values of the encoding of the log; left out if it has none
+    estimated: str  # how propensities were estimated; left out if they were logged
 
 
 class TableLayout(NamedLayout):
@@ -72,6 +73,8 @@ def split_log(log: BanditLog) -> tuple[TableLayout, dict[str, Array]]:
     )
     if log.encoding is not None:
         layout["encoding"] = log.encoding.plain()
+    if log.estimated:
+        layout["estimated"] = log.estimated
     return layout, columns
 
 
@@ -100,7 +103,13 @@ def join_columns(layout: TableLayout, columns: Mapping[str, Array]) -> BanditLog
     encoding = None
     if "encoding" in layout:
         encoding = TableEncoding.from_plain(layout["encoding"])
-    return BanditLog(observation, num_actions=layout["num_actions"], encoding=encoding, **known)
+    return BanditLog(
+        observation,
+        num_actions=layout["num_actions"],
+        encoding=encoding,
+        estimated=layout.get("estimated", ""),
+        **known,
+    )
 
 
 def join_frame(layout: TableLayout, frame: Any) -> BanditLog:
