@@ -277,7 +277,8 @@ class BanditLog:
         check_each("action", self.action, np.isfinite(self.action), "a finite number")
         is_density = (self.propensity >= MIN_PROPENSITY) & np.isfinite(self.propensity)
         expected = f"a density of at least {MIN_PROPENSITY:g}"
-        check_each("propensity", self.propensity, is_density, expected)
+        if self.has_propensities:
+            check_each("propensity", self.propensity, is_density, expected)
 
 
 def check_log(log: BanditLog) -> BanditLog:

@@ -33,7 +33,10 @@ def read_integers(frame: Any, name: str) -> Array:
         return np.asarray(cells)
     numbers = as_numbers(cells)
     is_whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST)
-    check_column(frame, name, is_whole, "an integer")
+    expected = "an integer"
+    if not is_whole.all() and np.isfinite(numbers[is_whole.argmin()]):
+        expected += "; num_actions=0, or --continuous, reads real numbers such as prices"
+    check_column(frame, name, is_whole, expected)
     return numbers.astype(np.int64)
 
 
@@ -46,6 +49,13 @@ def read_numbers(frame: Any, name: str) -> Floats:
     numbers = as_numbers(cells)
     if cells.dtype.kind not in "biuf":
         check_column(frame, name, ~np.isnan(numbers), "a number")
+    return numbers
+
+
+def read_reals(frame: Any, name: str) -> Floats:
+    """Returns the numbers in a column; ValueError names the first that is none, or not finite."""
+    numbers = read_numbers(frame, name)
+    check_column(frame, name, np.isfinite(numbers), "a finite number")
     return numbers
 
 
@@ -79,9 +89,7 @@ def _read_feature(frame: Any, column: Column) -> Floats:
     """Returns the features [n, width] of a column."""
     name = column.name
     if isinstance(column, NumberColumn):
-        numbers = read_numbers(frame, name)
-        check_column(frame, name, np.isfinite(numbers), "a finite number")
-        return numbers[:, np.newaxis]
+        return read_reals(frame, name)[:, np.newaxis]
     cells = frame[name].to_numpy()
     if isinstance(column, TimeColumn):
         cells = as_times(cells)

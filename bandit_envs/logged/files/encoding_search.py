@@ -82,9 +82,13 @@ class TableColumns:
         times = [] if self.time is None else [self.time]
         return list(dict.fromkeys(self.used() + times))
 
-    def encoded(self) -> list[str]:
-        """Returns the names of the columns that an encoding is of: actions and features."""
-        return [self.action, *self.features]
+    def encoded(self, num_actions: int | None) -> list[str]:
+        """Returns the names of the columns that an encoding is of: features, and actions.
+
+        Args:
+            num_actions: 0 if actions are real numbers, which have no names.
+        """
+        return [*self.features] if num_actions == 0 else [self.action, *self.features]
 
     def with_time(self, name: str) -> TableColumns:
         """Returns the same columns with another time. It is no feature unless it was named one."""

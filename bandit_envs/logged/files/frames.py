@@ -16,6 +16,7 @@ from bandit_envs.logged.files.cells import (
     read_integers,
     read_names,
     read_numbers,
+    read_reals,
 )
 from bandit_envs.logged.files.encoding_search import (
     TableColumns,
@@ -63,7 +64,8 @@ def from_frame(
         propensity: the column of the probabilities with which the actions were chosen; None if they
             are not known.
         features: the columns of the observation [n, d]; None for all that have no other role.
-        num_actions: by default, the largest action plus 1, or the number of names.
+        num_actions: by default, the largest action plus 1, or the number of names; 0 if actions are
+            real numbers, such as prices or doses, and propensities their densities.
         embedding: the columns of the categories of the action, integers from 0, if there are any.
         drop_missing: whether to drop rows with missing values. By default, they raise a ValueError
             that counts them.
@@ -83,13 +85,14 @@ def from_frame(
     columns = TableColumns.of_roles(decision, features, list(frame), embedding=embedding)
     check_column_names("frame", columns.used(), list(frame))
     if num_actions is not None:
-        check_integer("num_actions", num_actions, minimum=1)
+        check_integer("num_actions", num_actions, minimum=0)
     if not drop_missing:
         MissingValues.from_frame(frame, columns.used()).check_none()
-    found = search_cells(frame, columns, columns.encoded(), texts=())
+    encoded = columns.encoded(num_actions)
+    found = search_cells(frame, columns, encoded, texts=())
     half_read = found.find_half_read(columns)
     if half_read:
-        found = search_cells(frame, columns, columns.encoded(), half_read)
+        found = search_cells(frame, columns, encoded, half_read)
     encoding = found.encoding(columns)
     check_named_actions(num_actions, encoding)
     if num_actions is None and not encoding.actions:
@@ -107,7 +110,7 @@ def encode_frame(
         frame: the table, or a part of it.
         columns: which of its columns are those of a log.
         encoding: of the whole table.
-        num_actions: of actions that are numbers; None for the largest plus 1.
+        num_actions: of actions that are integers; None for the largest plus 1; 0 of real numbers.
 
     Raises:
         ValueError: a value cannot be.
@@ -115,6 +118,8 @@ def encode_frame(
     if encoding.actions:
         actions = read_names(frame, columns.action, encoding.actions)
         num_actions = len(encoding.actions)
+    elif num_actions == 0:
+        actions = read_reals(frame, columns.action)
     else:
         actions = read_integers(frame, columns.action)
     propensity = None

@@ -85,6 +85,7 @@ def scan_log(
             files, no other columns are read.
         num_actions: the number of actions of a table. By default, the extra pass finds the largest
             action. If it is given, and the first batch has numbers alone, there is no such pass.
+            0 if actions are real numbers, such as prices, and propensities their densities.
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a
             ValueError that counts them.
         time: a column that no batch has. `earlier, later = scan.split("2024-12-31")` cuts the log
@@ -109,7 +110,7 @@ def scan_log(
     """
     check_integer("batch_rows", batch_rows, minimum=1)
     if num_actions is not None:
-        check_integer("num_actions", num_actions, minimum=1)
+        check_integer("num_actions", num_actions, minimum=0)
     decision = [action, reward, propensity]
     check_roles(decision, as_list(features or []))
     if features is None:

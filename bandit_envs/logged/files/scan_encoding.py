@@ -23,22 +23,30 @@ def find_encoding(
         parts: the files, in order.
         columns: which columns are those of a log.
         batch_rows: how many rows are read at a time.
-        num_actions: if it is given, and the first rows have numbers alone, no others are read.
+        num_actions: if it is given, and the first rows have numbers alone, no others are read; 0 if
+            actions are real numbers.
 
     Raises:
         ValueError: there are no rows; actions are neither names nor numbers that can be; or a
             column has too many different texts.
     """
+    encoded = columns.encoded(num_actions)
+    empty = FoundCells(dict.fromkeys(encoded, CellCounts()))
     if num_actions is not None:
-        first = next(_search(parts, columns, batch_rows, ()), FoundCells())
+        first = empty
+        for found in _search(parts, encoded, columns, batch_rows, ()):
+            first = first.merge(found)
+            if any(counts.size for counts in found.counts.values()):
+                break
         if all(counts.is_number for counts in first.counts.values()):
-            empty = dict.fromkeys(columns.encoded(), CellCounts())
-            return FoundCells(empty).merge(first).encoding(columns), num_actions
-    found = _merge(_search(parts, columns, batch_rows, ()))
+            return first.encoding(columns), num_actions
+    found = _merge(empty, _search(parts, encoded, columns, batch_rows, ()))
     half_read = found.find_half_read(columns)
     if half_read:  # such as 007 in a batch of numbers, which would be 7
-        found = _merge(_search(parts, columns, batch_rows, half_read))
-    if not found.counts.get(columns.action, CellCounts()).size:
+        found = _merge(empty, _search(parts, encoded, columns, batch_rows, half_read))
+    if num_actions == 0:
+        return found.encoding(columns), 0
+    if not found.counts[columns.action].size:
         names = ", ".join(part.name for part in parts.found[:NAMED])
         raise ValueError(f"the log has no rows in {names}, or none with an action")
     encoding = found.encoding(columns)
@@ -48,15 +56,18 @@ def find_encoding(
     return encoding, num_actions or found.count_actions(columns.action)
 
 
-def _merge(batches: Iterator[FoundCells]) -> FoundCells:
-    found = FoundCells()
+def _merge(found: FoundCells, batches: Iterator[FoundCells]) -> FoundCells:
     for each in batches:
         found = found.merge(each)
     return found
 
 
 def _search(
-    parts: Parts, columns: TableColumns, batch_rows: int, texts: Sequence[str]
+    parts: Parts,
+    encoded: Sequence[str],
+    columns: TableColumns,
+    batch_rows: int,
+    texts: Sequence[str],
 ) -> Iterator[FoundCells]:
     """Yields what cells the batches of a table have.
 
@@ -66,7 +77,7 @@ def _search(
         with errors_that_name(part.name), refuse_changes(part):
             others = [name for name in columns.features if name not in texts]
             known = _find_numbers(part, others) if is_parquet(part.name) else {}
-            names = [name for name in columns.encoded() if name not in known]
+            names = [name for name in encoded if name not in known]
             yield FoundCells(known)
             for frame in scan_frames(part, batch_rows, names, texts):
                 found = search_cells(frame, columns, names, texts)
