@@ -87,7 +87,7 @@ def _scan(options: argparse.Namespace) -> WrittenScan | TableScan:
         reward=options.reward,
         propensity=None if options.estimate_propensities else options.propensity,
         features=named_features(options),
-        num_actions=options.num_actions,
+        num_actions=0 if getattr(options, "continuous", False) else options.num_actions,
         drop_missing=options.drop_missing,
         time=until.partition("=")[0] or None,
         only=options.only,

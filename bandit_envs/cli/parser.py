@@ -210,6 +210,10 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         " may be repeated (default: ips, snips and dr)"
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
+    text = "actions are real numbers such as prices, and propensities their densities"
+    parser.add_argument("--continuous", action="store_true", help=text)
+    text = "of kernels, with --continuous (default: by the spread of the actions)"
+    parser.add_argument("--bandwidth", type=float, metavar="H", help=text)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
     text = "probability that an interval holds (default: 0.95)"

@@ -131,8 +131,9 @@ def evaluate(
                 others = opened.rows(candidate.start, opened.size)
                 warn_if_seen(contender.policy, others, stacklevel=3)
         sums = _sum(opened, candidates, named_estimators)
-    estimated = opened.summary.estimated
-    evaluated = [Evaluated(each, found, estimated) for each, found in zip(candidates, sums)]
+    estimated = [opened.summary.estimated] if opened.summary.estimated else []
+    remarks = dict.fromkeys(named_estimators, estimated)
+    evaluated = [Evaluated(each, found, remarks) for each, found in zip(candidates, sums)]
     return Evaluation(evaluated, opened.summary, opened.title, confidence)
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,12 +51,12 @@ class Evaluated:
     Args:
         candidate: the policy.
         sums: of its rows.
-        estimated: how propensities were estimated; "" if they were logged.
+        remarks: more reasons to distrust estimates, by the names of estimators.
     """
 
     candidate: Candidate
     sums: PolicySums
-    estimated: str = ""
+    remarks: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     def truth(self) -> float:
         """Returns the mean expected reward, or NaN if the log does not know it."""
@@ -71,8 +71,7 @@ class Evaluated:
                 with name_estimator(name, sums):
                     estimate = sums.estimate()
                     problems = sums.find_problems()
-            if self.estimated:
-                problems.append(self.estimated)
+            problems.extend(self.remarks.get(name, ()))
             yield name, estimate, problems
 
     def rows(self, confidence: float) -> Iterator[EstimateRow]:

@@ -112,19 +112,26 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
     return BatchSource(check_repeatable(log))
 
 
-def open_log(source: Source, passes: Passes) -> OpenLog:
-    """Reads a log of numbered actions once, and returns it with what it holds.
+def open_log(source: Source, passes: Passes, is_continuous: bool = False) -> OpenLog:
+    """Reads a log once, and returns it with what it holds.
+
+    Args:
+        source: where it is.
+        passes: reads it.
+        is_continuous: whether its actions should be real numbers.
 
     Raises:
         LogError: it cannot be read.
-        ValueError: its actions are real numbers.
+        ValueError: its actions are of the other kind.
     """
     try:
         log = _summarize(source, passes)
     except ValueError as error:
         raise LogError(str(error)) from error
-    if log.summary.num_actions == 0:
-        hint = "in Python, KernelIPS and KernelDR estimate from it"
+    if is_continuous and log.summary.num_actions:
+        raise ValueError(f"the actions of {source.name} have numbers; expected num_actions=0")
+    if not is_continuous and log.summary.num_actions == 0:
+        hint = "evaluate_numbers, or evaluate --continuous, estimates from it, as KernelIPS does"
         raise ValueError(f"the actions of {source.name} are real numbers; {hint}")
     return log
 
