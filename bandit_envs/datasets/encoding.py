@@ -12,7 +12,7 @@ import dataclasses
 import datetime
 import numbers
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -204,11 +204,6 @@ class TableEncoding:
         """Returns the names of the features."""
         return [label for column in self.features for label in column.labels()]
 
-    def encode(self, cells: Mapping[str, Array]) -> Floats:
-        """Returns the features of columns of cells: [n, d]."""
-        parts = [column.encode(cells[column.name]) for column in self.features]
-        return np.concatenate(parts, axis=1)
-
     def without(self, name: str) -> TableEncoding:
         """Returns the same encoding without a column of the features."""
         others = tuple(column for column in self.features if column.name != name)
@@ -236,10 +231,14 @@ class TableEncoding:
             if found.kind != column.kind:
                 problem = f"column {column.name!r} is of the kind {found.kind}"
                 raise ValueError(f"{problem}; expected {column.kind}")
-        places = {label: place for place, label in enumerate(other.labels())}
-        wanted = [places.get(label, -1) for label in self.labels()]
+        places = {label: place for place, label in enumerate(other._labels_of_columns())}
+        wanted = [places.get(label, -1) for label in self._labels_of_columns()]
         padded = np.concatenate([features, np.zeros((len(features), 1))], axis=1)
         return np.asarray(padded[:, wanted])
+
+    def _labels_of_columns(self) -> list[tuple[str, str]]:
+        """Returns the column and the name of each feature; two columns may have one such name."""
+        return [(column.name, label) for column in self.features for label in column.labels()]
 
     def find_new(self, other: TableEncoding) -> list[str]:
         """Returns the levels of texts that another encoding has, and this one lacks, in words."""

@@ -9,7 +9,7 @@ import pytest
 
 from bandit_envs import LinUCBPolicy
 from bandit_envs.datasets import read_dataset
-from bandit_envs.datasets.encoding import TableEncoding, TextColumn, TimeColumn
+from bandit_envs.datasets.encoding import NumberColumn, TableEncoding, TextColumn, TimeColumn
 from bandit_envs.evaluations import evaluate, learn
 from bandit_envs.logged import (
     BanditLog,
@@ -304,6 +304,13 @@ def test_logs_of_numbers_are_as_without_names():
 def test_a_forged_encoding_is_refused(plain):
     with pytest.raises(ValueError, match=r"encoding|names|levels"):
         TableEncoding.from_plain(plain)
+
+
+def test_a_text_is_not_taken_for_a_column_of_the_name_of_its_feature():
+    text = TextColumn("x", ("a",))
+    first = TableEncoding((), (text, NumberColumn("x=a")))
+    other = TableEncoding((), (NumberColumn("x=a"), text))
+    assert first.translate(np.array([[7.0, 1.0]]), other).tolist() == [[1.0, 7.0]]
 
 
 def test_an_encoding_is_plain_values():
