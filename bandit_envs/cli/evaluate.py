@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import ERR, OUT, RowProgress, new_table
-from bandit_envs.cli.logs import check_training, engine, errors_with_advice, scan
+from bandit_envs.cli.logs import check_training, engine, open_log
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.evaluations import EstimateRow, Evaluation
 from bandit_envs.evaluations.evaluating import DEFAULT_ESTIMATORS
@@ -36,15 +36,36 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> Evaluation:
     """Returns the estimates that the options ask for."""
+    if options.continuous:
+        return _evaluate_numbers(options)
+    if options.bandwidth is not None:
+        raise ValueError("--bandwidth is for actions that are numbers; expected --continuous")
     if not options.no_train:
         check_training(options)
-    with errors_with_advice(options), RowProgress() as progress:
+    with RowProgress() as progress:
         return evaluations.evaluate(
-            scan(options),
+            open_log(options),
             options.policy,
             options.estimator or DEFAULT_ESTIMATORS,
             train=None if options.no_train else options.train_fraction,
             until=options.train_until,
+            confidence=options.confidence,
+            observer=progress,
+            **engine(options),
+        )
+
+
+def _evaluate_numbers(options: argparse.Namespace) -> Evaluation:
+    """Returns the estimates that the options ask for of a log of numbers."""
+    if options.estimator:
+        raise ValueError("--continuous estimates by kernels; expected no --estimator")
+    if options.estimate_propensities:
+        raise ValueError("densities of numbers are not estimated; expected them in the table")
+    with RowProgress() as progress:
+        return evaluations.evaluate_numbers(
+            open_log(options),
+            options.policy,
+            bandwidth=options.bandwidth,
             confidence=options.confidence,
             observer=progress,
             **engine(options),

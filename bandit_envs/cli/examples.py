@@ -47,6 +47,10 @@ EXAMPLES = {
         " --reward click --propensity p --num-actions 3 --drop-missing",
         "bandit-envs evaluate log.npz --policy ucb:c=1 --train-fraction 0.7 --estimator snips"
         " --confidence 0.9 --fail-below -10",
+        "bandit-envs evaluate clicks.csv --policy random --estimate-propensities"
+        " --features age,visits",
+        "bandit-envs evaluate prices.csv --continuous --action price --bandwidth 0.2"
+        ' --policy "gaussian:std=0.02,coefficients=[1.5]"',
         "bandit-envs evaluate clicks/ --features age,visits --policy clicks.npz --workers 4"
         ' --only "*.csv"',
     ),

@@ -5,16 +5,16 @@ from pathlib import Path
 
 from bandit_envs import evaluations
 from bandit_envs.cli.console import OUT, RowProgress
-from bandit_envs.cli.logs import check_training, engine, errors_with_advice, scan
+from bandit_envs.cli.logs import check_training, engine, open_log
 
 
 def learn(options: argparse.Namespace) -> int:
     """Learns a policy from the first rows of a log, and writes it to a file."""
     file = _output_file(options)
     check_training(options)
-    with errors_with_advice(options), RowProgress() as progress:
+    with RowProgress() as progress:
         found = evaluations.learn(
-            scan(options),
+            open_log(options),
             options.learner,
             train=options.train_fraction,
             until=options.train_until,

@@ -1,16 +1,19 @@
 """The options of logs: which log is read, what policies learn from, and who reads."""
 
 import argparse
-import contextlib
-from collections.abc import Iterator
 from typing import TypedDict
 
 from bandit_envs.base.checks import check_number
-from bandit_envs.evaluations import LogError
-from bandit_envs.evaluations.logs import BATCH_ROWS
-from bandit_envs.logged import scan_log
+from bandit_envs.cli.console import OUT
+from bandit_envs.cli.parser import LOGISTIC
+from bandit_envs.evaluations.logs import BATCH_ROWS, AnyLog
+from bandit_envs.logged import concatenate, estimate_propensities, scan_log
 from bandit_envs.logged.files.log_files import is_archive
 from bandit_envs.logged.files.scan import TableScan, WrittenScan
+from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
+
+DECISION = ["action", "reward", "propensity"]
+"""The columns of a decision, if no option names others."""
 
 
 class Engine(TypedDict):
@@ -26,50 +29,67 @@ def engine(options: argparse.Namespace) -> Engine:
     return Engine(workers=options.workers, backend=options.backend, address=options.address)
 
 
-def named_features(options: argparse.Namespace) -> list[str]:
-    """Returns the columns that --features names, in its order."""
-    names = options.features or ""
-    return [name for name in names.split(",") if name]
+def named_features(options: argparse.Namespace) -> list[str] | None:
+    """Returns the columns that --features names, in its order; None if it is left out."""
+    if options.features is None:
+        return None
+    return [name for name in options.features.split(",") if name]
 
 
-@contextlib.contextmanager
-def errors_with_advice(options: argparse.Namespace) -> Iterator[None]:
-    """Adds to the error of a log that cannot be read what options a user's table needs."""
-    try:
-        yield
-    except LogError as error:
-        path = options.log.absolute()
-        if options.features is not None:
-            raise
-        if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
-            raise  # no table of a user is an archive
-        advice = 'for a table of your own, name its columns with --features ("" for none)'
-        raise ValueError(f"{error}; {advice}") from error
+def open_log(options: argparse.Namespace) -> AnyLog:
+    """Returns the log that the options name, with estimated propensities if they ask for them."""
+    found = _scan_with_advice(options)
+    name = options.estimate_propensities
+    if name is None:
+        return found
+    if name == LOGISTIC:
+        estimated = estimate_propensities(found)
+    else:
+        if options.train_until is not None:
+            raise ValueError("a classifier of propensities takes no --train-until")
+        estimated = estimate_propensities(concatenate(list(found)), make_estimator(name))
+    OUT.print(str(estimated), soft_wrap=True)
+    return estimated
 
 
-def scan(options: argparse.Namespace) -> WrittenScan | TableScan:
+def _scan_with_advice(options: argparse.Namespace) -> WrittenScan | TableScan:
     """Returns a log that `write_log` wrote, or a table with the user's columns.
 
     Raises:
-        LogError: a log that `write_log` wrote has files that cannot be read.
+        ValueError: it has files that cannot be read, or lacks a column. If no column was named, the
+            message says by which options.
     """
-    path = options.log.absolute()  # workers may be in other folders
-    if options.features is None:
-        if options.drop_missing:
-            raise ValueError("--drop-missing is for a table of your own; name its --features")
-        try:
-            return scan_log(path, BATCH_ROWS, only=options.only)
-        except ValueError as error:
-            raise LogError(str(error)) from error
+    try:
+        found = _scan(options)
+    except ValueError as error:
+        path = options.log.absolute()
+        names = [options.action, options.reward, options.propensity]
+        if options.features is not None or names != DECISION:
+            raise
+        if any(is_archive(file.name) for file in (path, *path.rglob("*"))):
+            raise  # no table of a user is an archive
+        advice = "--action, --reward, --propensity and --features name the columns of your table"
+        raise ValueError(f"{error}; {advice}") from error
+    if options.drop_missing and isinstance(found, WrittenScan):
+        raise ValueError(
+            f"--drop-missing is for a table of your own; write_log wrote {options.log}"
+        )
+    return found
+
+
+def _scan(options: argparse.Namespace) -> WrittenScan | TableScan:
+    """Returns the log that the options name."""
+    until = options.train_until or ""
     return scan_log(
-        path,
+        options.log.absolute(),  # workers may be in other folders
         BATCH_ROWS,
         action=options.action,
         reward=options.reward,
-        propensity=options.propensity,
+        propensity=None if options.estimate_propensities else options.propensity,
         features=named_features(options),
-        num_actions=options.num_actions,
+        num_actions=0 if getattr(options, "continuous", False) else options.num_actions,
         drop_missing=options.drop_missing,
+        time=until.partition("=")[0] or None,
         only=options.only,
     )
 

@@ -15,6 +15,9 @@ from bandit_envs.cli.examples import EXAMPLES
 from bandit_envs.logged.registry import ESTIMATORS, LEARNERS
 from bandit_envs.studies.definition.shown import SHOWN
 
+LOGISTIC = "logistic"
+"""The model of propensities that is not one of scikit-learn."""
+
 DESCRIPTION = "Compare policies on bandits, and evaluate them on logs."
 SYNTAX = """ENV and SPEC are ids that `bandit-envs list` shows, or your own MODULE:CLASS in the
 current folder. Parameters follow as key=value,key=value, with values as in TOML;
@@ -207,6 +210,10 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         " may be repeated (default: ips, snips and dr)"
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
+    text = "actions are real numbers such as prices, and propensities their densities"
+    parser.add_argument("--continuous", action="store_true", help=text)
+    text = "of kernels, with --continuous (default: by the spread of the actions)"
+    parser.add_argument("--bandwidth", type=float, metavar="H", help=text)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
     text = "probability that an interval holds (default: 0.95)"
@@ -237,7 +244,7 @@ def _add_learn(subcommands: Subcommands) -> None:
 def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     """Adds the options of logs, and returns the group of those that say what is learned from."""
     text = (
-        "a log that `run --record` or `write_log` wrote, or with --features, any CSV or Parquet "
+        "a log that `run --record` or `write_log` wrote, or any CSV or Parquet "
         "file; or a folder of such files, also in folders inside it such as day=2"
     )
     parser.add_argument("log", type=Path, metavar="LOG", help=text)
@@ -246,19 +253,26 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     training.add_argument("--train-fraction", type=float, default=0.5, metavar="F", help=text)
     text = "let policies learn from the rows below a value, such as day=2024-12-31; they come first"
     training.add_argument("--train-until", metavar="COLUMN=VALUE", help=text)
-    text = "column of actions (default: action)"
+    text = "column of actions, numbers from 0 or names (default: action)"
     parser.add_argument("--action", default="action", metavar="COLUMN", help=text)
     text = "column of rewards (default: reward)"
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
     text = "column of propensities (default: propensity)"
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
-    text = 'columns of features in your table ("" for none)'
+    text = (
+        "estimate the propensities, which your table lacks: by a logistic regression, or by a "
+        'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'
+    )
+    parser.add_argument(
+        "--estimate-propensities", nargs="?", const=LOGISTIC, metavar="MODEL", help=text
+    )
+    text = 'columns of features in your table (default: all others; "" for none)'
     parser.add_argument("--features", metavar="A,B,C", help=text)
     text = (
         'files of a folder that are read, such as "part-?.csv" (default: all; others are an error)'
     )
     parser.add_argument("--only", metavar="PATTERN", help=text)
-    text = "actions in your table (default: the largest plus 1)"
+    text = "actions in your table, if they are numbers (default: the largest plus 1)"
     parser.add_argument("--num-actions", type=int, metavar="K", help=text)
     text = "leave out the rows of your table that miss values (default: an error)"
     parser.add_argument("--drop-missing", action="store_true", help=text)

@@ -10,6 +10,7 @@ from bandit_envs.datasets.dataset import (
     load_wine,
     read_dataset,
 )
+from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.datasets.files import (
     load_adult,
     load_covertype,
@@ -25,6 +26,7 @@ from bandit_envs.datasets.outcomes import Outcomes, hash_texts, read_outcomes, r
 __all__ = [
     "Dataset",
     "Outcomes",
+    "TableEncoding",
     "from_bunch",
     "from_columns",
     "from_frame",

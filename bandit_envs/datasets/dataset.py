@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandit_envs.arrays import NUMBERS, Array
 from bandit_envs.base.checks import as_list
 from bandit_envs.base.extras import import_extra
+from bandit_envs.datasets.encoding import CellCounts
 from bandit_envs.datasets.tables import (
     PathLike,
     check_cells,
@@ -41,7 +42,10 @@ class Dataset(NamedTuple):
 def from_columns(
     columns: Mapping[str, ArrayLike], label: str, features: str | Sequence[str] | None = None
 ) -> Dataset:
-    """Makes a data set of named columns. Those that are not numbers become one-hot features.
+    """Makes a data set of named columns.
+
+    Columns of numbers are features as they are; those of texts become a feature for each text; and
+    those of dates and times become five, as `TimeColumn` says.
 
     Args:
         columns: arrays [n] by name.
@@ -63,17 +67,15 @@ def from_columns(
     return Dataset(np.concatenate(parts, axis=1), labels)
 
 
-def _features_of(name: str, column: Array) -> NDArray[np.float32]:
-    """Returns the features [n, ...] of a column [n]: its numbers, or one for each of its texts."""
-    cells = column[:, np.newaxis]
-    if column.dtype.kind in NUMBERS:
-        return cells.astype(np.float32)
-    encoded = one_hot(cells)
+def _features_of(name: str, cells: Array) -> NDArray[np.float32]:
+    """Returns the features [n, ...] of a column [n]: numbers, times or levels of texts."""
+    column = CellCounts.from_cells(cells, limit=len(cells)).column(name)
+    encoded = column.encode(cells)
     width = encoded.shape[1]
-    if width > max(50, len(column) / 2):
+    if width > max(50, len(cells) / 2):
         text = f"column {name} becomes {width} features, one for each of its values"
         warnings.warn(f"{text}; features= names the columns to use", stacklevel=3)
-    return encoded
+    return encoded.astype(np.float32)
 
 
 def one_hot(columns: Array) -> NDArray[np.float32]:

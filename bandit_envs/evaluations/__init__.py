@@ -20,6 +20,7 @@ from bandit_envs.evaluations.evaluating import evaluate
 from bandit_envs.evaluations.evaluation import EstimateRow, Evaluation
 from bandit_envs.evaluations.learning import Learned, learn
 from bandit_envs.evaluations.logs import AnyLog, LogError
+from bandit_envs.evaluations.numbers import evaluate_numbers
 from bandit_envs.evaluations.observer import LogObserver
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "LogError",
     "LogObserver",
     "evaluate",
+    "evaluate_numbers",
     "learn",
 ]

@@ -11,11 +11,14 @@ from typing import TypeAlias
 
 from bandit_envs import logged
 from bandit_envs.base.users_code import users_modules
+from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog, require_rows
 from bandit_envs.evaluations.named import Kind, collect, short_name
-from bandit_envs.logged import Learner
+from bandit_envs.logged import BanditLog, Learner
+from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
+from bandit_envs.logged.translation import find_new_names, see_as
 from bandit_envs.policies import Policy
 from bandit_envs.policies.models.value_model import ValueModel
 from bandit_envs.policies.rules.rule import Rule
@@ -46,6 +49,7 @@ class Candidate:
         start: the first row of the log that the policy has not seen, and is evaluated on.
         is_of_another_log: whether a learner made it from another log.
         is_of_unknown_log: whether a learner made it from a log that its file does not tell.
+        remarks: what it makes of names that it does not know, in the log.
     """
 
     choice: PolicyChoice | None
@@ -54,6 +58,7 @@ class Candidate:
     start: int
     is_of_another_log: bool = False
     is_of_unknown_log: bool = False
+    remarks: Sequence[str] = ()
 
     @property
     def modules(self) -> Sequence[str]:
@@ -72,6 +77,11 @@ class Contender(abc.ABC):
     """
 
     name: str
+
+    @property
+    def encoding(self) -> TableEncoding | None:
+        """Of the table that it has learned from before; None if it is not known."""
+        return None
 
     @abc.abstractmethod
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
@@ -111,10 +121,16 @@ class GivenPolicy(Contender):
 
     policy: Policy
 
+    @property
+    def encoding(self) -> TableEncoding | None:
+        return self.policy.encoding
+
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
         modules = users_modules(*_parts_of(self.policy))
         with name_in_errors(f"policy {self.name}", *modules):
-            return self._train(self.policy, log, training_rows)
+            candidate = self._train(self.policy, log, training_rows)
+        remarks = find_new_names(self.encoding, log.summary.encoding)
+        return dataclasses.replace(candidate, remarks=remarks)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,10 +139,17 @@ class SavedContender(Contender):
 
     saved: SavedPolicy
 
+    @property
+    def encoding(self) -> TableEncoding | None:
+        return self.saved.encoding
+
     def enter(self, log: OpenLog, training_rows: int | None) -> Candidate:
         with name_in_errors(f"policy {self.name}"):
             env = _imitate(log)
-            policy = self.saved.make(env.observation_spec(), env.batch_size or 1, 0)
+            spec = env.observation_spec()
+            if self.encoding is not None:
+                spec = spec_of_rows(see_as(self.encoding, _first_batch(log)))
+            policy = self.saved.make(spec, env.batch_size or 1, 0)
             start = self._count_rows_seen(log)
             if start >= log.size:
                 raise ValueError(f"it has learned from all {log.size} rows; none is left")
@@ -137,6 +160,7 @@ class SavedContender(Contender):
             start=start,
             is_of_another_log=self.saved.rows_learned > start,
             is_of_unknown_log=not self.saved.rows_learned,
+            remarks=find_new_names(self.encoding, log.summary.encoding),
         )
 
     def _count_rows_seen(self, log: OpenLog) -> int:
@@ -181,8 +205,16 @@ def name_candidate(candidate: Candidate) -> Iterator[None]:
         yield
 
 
+def names_of_actions(contenders: Iterable[Contender]) -> set[str]:
+    """Returns the names of the actions that policies have learned from tables."""
+    known = [contender.encoding for contender in contenders]
+    return {name for encoding in known if encoding is not None for name in encoding.actions}
+
+
 def check_features(contenders: Iterable[Contender], features: Sequence[str]) -> None:
     """Raises ValueError if a policy in a file has learned from other features, or another order.
+
+    A policy that has learned from a table finds its features by their names.
 
     Args:
         contenders: the policies.
@@ -190,7 +222,9 @@ def check_features(contenders: Iterable[Contender], features: Sequence[str]) -> 
     """
     given = list(features)
     for contender in contenders:
-        learned = list(contender.saved.features) if isinstance(contender, SavedContender) else []
+        learned: list[str] = []
+        if isinstance(contender, SavedContender) and contender.encoding is None:
+            learned = list(contender.saved.features)
         if learned and given and learned != given:
             expected = f"expected {','.join(learned)}, from which {contender.name} has learned"
             raise ValueError(f"features is {','.join(given)}; {expected}")
@@ -240,7 +274,11 @@ def _read(spec: str) -> SavedPolicy:
 
 def _imitate(log: OpenLog) -> logged.ReplayEnvironment:
     """Returns an environment that shows what policies of a log see."""
-    sample = next(iter(log.rows(0, log.size)))
-    env = logged.ReplayEnvironment(sample, log.summary.batch_size)
+    env = logged.ReplayEnvironment(_first_batch(log), log.summary.batch_size)
     env.independent_rows = False  # the rows of a log are users of one problem
     return env
+
+
+def _first_batch(log: OpenLog) -> BanditLog:
+    """Returns the first rows of a log."""
+    return next(iter(log.rows(0, log.size)))

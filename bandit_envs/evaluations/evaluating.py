@@ -14,6 +14,7 @@ from bandit_envs.evaluations.candidates import (
     GivenPolicy,
     check_features,
     name_policies,
+    names_of_actions,
 )
 from bandit_envs.evaluations.evaluation import Evaluated, Evaluation
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
@@ -75,7 +76,8 @@ def evaluate(
 
     Args:
         log: a `BanditLog`; its batches, of any size, which can be read more than once; what
-            `scan_log` returns; or the path of a log that `write_log` wrote.
+            `scan_log` or `estimate_propensities` return; or the path of a log that `write_log`
+            wrote.
         policies: one, several, or several by name. Each is a policy, which stays as it is; a
             learner of one, such as `DoublyRobustLearner()`; what `read_policy` returns; or a text
             as the command takes it: "ucb:c=2", "module:Class" of your own, or a file that `learn`
@@ -118,7 +120,10 @@ def evaluate(
     source = as_source(log, training.time)
     check_features(contenders, source.features)
     with start_passes(workers, backend, address, observer) as passes:
-        opened = open_log(source, passes)
+        opened = open_log(source.add_actions(names_of_actions(contenders)), passes)
+        if not opened.summary.has_propensities:
+            advice = "estimate_propensities, or --estimate-propensities, estimates them"
+            raise ValueError(f"{source.name} has no propensities; {advice}")
         rows = None if training.is_none else training.count_before_others(opened)
         candidates = [contender.enter(opened, rows) for contender in contenders]
         for contender, candidate in zip(contenders, candidates):
@@ -126,7 +131,9 @@ def evaluate(
                 others = opened.rows(candidate.start, opened.size)
                 warn_if_seen(contender.policy, others, stacklevel=3)
         sums = _sum(opened, candidates, named_estimators)
-    evaluated = [Evaluated(each, found) for each, found in zip(candidates, sums)]
+    estimated = [opened.summary.estimated] if opened.summary.estimated else []
+    remarks = dict.fromkeys(named_estimators, estimated)
+    evaluated = [Evaluated(each, found, remarks) for each, found in zip(candidates, sums)]
     return Evaluation(evaluated, opened.summary, opened.title, confidence)
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,10 +46,17 @@ class EstimateRow(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Evaluated:
-    """A policy that was evaluated, and the sums of its rows."""
+    """A policy that was evaluated, and the sums of its rows.
+
+    Args:
+        candidate: the policy.
+        sums: of its rows.
+        remarks: more reasons to distrust estimates, by the names of estimators.
+    """
 
     candidate: Candidate
     sums: PolicySums
+    remarks: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     def truth(self) -> float:
         """Returns the mean expected reward, or NaN if the log does not know it."""
@@ -64,6 +71,7 @@ class Evaluated:
                 with name_estimator(name, sums):
                     estimate = sums.estimate()
                     problems = sums.find_problems()
+            problems.extend(self.remarks.get(name, ()))
             yield name, estimate, problems
 
     def rows(self, confidence: float) -> Iterator[EstimateRow]:
@@ -129,7 +137,8 @@ class Evaluation:
 
         They are about policies that have learned, from this log or from another one.
         """
-        return [*self._notes_of_parts(), *self._notes_of_other_logs()]
+        names = [f"{each.name} {text}." for each in self._candidates for text in each.remarks]
+        return [*self._notes_of_parts(), *self._notes_of_other_logs(), *names]
 
     def plot(self) -> Figure:
         """Returns a figure of the estimates with their intervals, beside the logged mean."""

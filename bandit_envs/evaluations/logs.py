@@ -14,10 +14,12 @@ from bandit_envs.evaluations.sources import BatchSource, FileSource, Source, cou
 from bandit_envs.logged import BanditLog, scan_log
 from bandit_envs.logged.files.scan import TableScan, WrittenScan
 from bandit_envs.logged.log import check_repeatable
+from bandit_envs.logged.propensities import EstimatedBatches, EstimatedPropensities
 from bandit_envs.logged.summary import LogRows, LogSummary
 
-AnyLog: TypeAlias = BanditLog | Iterable[BanditLog] | str | os.PathLike[str]
-"""A log; its batches, which can be read more than once; what `scan_log` returns; or a path."""
+AnyLog: TypeAlias = BanditLog | Iterable[BanditLog] | EstimatedPropensities | str | os.PathLike[str]
+"""A log; its batches, which can be read more than once; what `scan_log` or `estimate_propensities`
+return; or a path."""
 
 IN_MEMORY = 2**26
 """The most bytes of a log that is kept in memory; larger logs are read anew in every pass."""
@@ -96,6 +98,10 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
             log = scan_log(os.path.abspath(log), BATCH_ROWS)  # workers may be in other folders
         except ValueError as error:
             raise LogError(str(error)) from error
+    if isinstance(log, EstimatedPropensities):
+        return as_source(log.log, time)
+    if isinstance(log, EstimatedBatches):
+        return as_source(log.batches, time).change(log.model)
     if isinstance(log, (WrittenScan, TableScan)):
         return FileSource(log if time is None else log.with_time(time))
     if isinstance(log, BanditLog):
@@ -106,19 +112,26 @@ def as_source(log: AnyLog, time: str | None = None) -> Source:
     return BatchSource(check_repeatable(log))
 
 
-def open_log(source: Source, passes: Passes) -> OpenLog:
-    """Reads a log of numbered actions once, and returns it with what it holds.
+def open_log(source: Source, passes: Passes, is_continuous: bool = False) -> OpenLog:
+    """Reads a log once, and returns it with what it holds.
+
+    Args:
+        source: where it is.
+        passes: reads it.
+        is_continuous: whether its actions should be real numbers.
 
     Raises:
         LogError: it cannot be read.
-        ValueError: its actions are real numbers.
+        ValueError: its actions are of the other kind.
     """
     try:
         log = _summarize(source, passes)
     except ValueError as error:
         raise LogError(str(error)) from error
-    if log.summary.num_actions == 0:
-        hint = "in Python, KernelIPS and KernelDR estimate from it"
+    if is_continuous and log.summary.num_actions:
+        raise ValueError(f"the actions of {source.name} have numbers; expected num_actions=0")
+    if not is_continuous and log.summary.num_actions == 0:
+        hint = "evaluate_numbers, or evaluate --continuous, estimates from it, as KernelIPS does"
         raise ValueError(f"the actions of {source.name} are real numbers; {hint}")
     return log
 
@@ -151,7 +164,12 @@ def _summarize(source: Source, passes: Passes) -> OpenLog:
             summary = summary.merge(more)  # an error if their columns differ
     if not summary.size:
         raise ValueError(f"{source.name} has no rows{source.condition}")
-    title = "\n".join([str(summary), *limited.remarks()])
+    lines = [str(summary)]
+    if summary.encoding is not None:
+        lines.append(f"features: {summary.encoding}")
+    if summary.estimated:
+        lines.append(summary.estimated)
+    title = "\n".join([*lines, *limited.remarks()])
     return OpenLog(limited, numbered, found, summary, title, passes)
 
 

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bandit_envs import logged
 from bandit_envs.arrays import Floats
 from bandit_envs.base.users_code import users_modules
 from bandit_envs.evaluations.candidates import Candidate, name_candidate
@@ -17,6 +16,7 @@ from bandit_envs.evaluations.passes import LogPart
 from bandit_envs.logged import BanditLog, Estimator, RewardSums
 from bandit_envs.logged.estimators import EstimateSums
 from bandit_envs.logged.estimators.weight_histogram import WeightHistogram
+from bandit_envs.logged.probabilities import tabulate
 from bandit_envs.logged.reward_models import CrossFittedRidge
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.studies.definition.choice import name_in_errors
@@ -119,7 +119,7 @@ def _sum_rows(
     policy = candidate.policy
     samples = None if policy.knows_probabilities else SAMPLES
     # The choices that are counted depend on the rows' place in the log, not on who reads them.
-    table = logged.probabilities_of(policy, rows, samples, seed=rows_before, first_row=rows_before)
+    table = tabulate(policy, rows, samples, seed=rows_before, first_row=rows_before)
     taken = table[np.arange(len(rows)), rows.action]
     values = np.zeros(0)
     if rows.expected_rewards is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import itertools
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from bandit_envs.datasets.folders import NAMED, Part
 from bandit_envs.evaluations.passes import LogPart
@@ -16,6 +18,9 @@ from bandit_envs.logged.files.scan import TableScan, WrittenScan, times_of_batch
 from bandit_envs.logged.files.times import count_rows_by_time
 from bandit_envs.logged.log import check_log
 from bandit_envs.nests import flatten
+
+Change: TypeAlias = Callable[[BanditLog], BanditLog]
+"""What is done to every batch of a log."""
 
 
 class Source(abc.ABC):
@@ -29,6 +34,14 @@ class Source(abc.ABC):
 
     features: Sequence[str] = ()
     """The columns of its features, in their order; () if they have no names."""
+
+    @abc.abstractmethod
+    def change(self, change: Change) -> Source:
+        """Returns a log whose batches are what a change makes of those of this one."""
+
+    def add_actions(self, names: Collection[str]) -> Source:
+        """Returns the same log with more names of actions, if its actions have names."""
+        return self.change(functools.partial(_add_actions, names)) if names else self
 
     @abc.abstractmethod
     def limit(self, rows: int, numbers: int) -> Source:
@@ -68,14 +81,17 @@ class FileBatches:
     Args:
         scan: of the log.
         part: the file.
+        changes: of the batches, one after the other.
     """
 
     scan: WrittenScan | TableScan
     part: Part
+    changes: Sequence[Change] = ()
 
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
-        return self.scan.scan_part(self.part)
+        for batch in self.scan.scan_part(self.part):
+            yield _apply(self.changes, batch)
 
 
 class FileSource(Source):
@@ -83,27 +99,35 @@ class FileSource(Source):
 
     Args:
         scan: reads them.
+        changes: of the batches, one after the other.
     """
 
-    def __init__(self, scan: WrittenScan | TableScan) -> None:
+    def __init__(self, scan: WrittenScan | TableScan, changes: Sequence[Change] = ()) -> None:
         self._scan = scan
+        self._changes = changes
         self.name = os.path.commonpath([part.file for part in scan.parts.found])
         if isinstance(scan, TableScan):
             self.features = list(scan.columns.features)
             if scan.drop_missing:
                 self.condition = " without missing values"
 
+    def change(self, change: Change) -> FileSource:
+        return FileSource(self._scan, [*self._changes, change])
+
     def limit(self, rows: int, numbers: int) -> FileSource:
-        first = next(iter(self._scan), None)
-        if first is not None:
-            rows = _limit_rows(rows, numbers, first)
-        return FileSource(
-            dataclasses.replace(self._scan, batch_rows=min(self._scan.batch_rows, rows))
-        )
+        if isinstance(self._scan, TableScan):  # so that no batch of too many features is read
+            width = max(self._scan.num_actions or 0, len(self._scan.encoding.labels()))
+            rows = min(rows, max(1, numbers // max(1, width)))
+        else:
+            first = next(iter(self._scan), None)
+            if first is not None:
+                rows = _limit_rows(rows, numbers, first)
+        size = min(self._scan.batch_rows, rows)
+        return FileSource(dataclasses.replace(self._scan, batch_rows=size), self._changes)
 
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         files = self._scan.parts.found
-        parts = [LogPart(FileBatches(self._scan, file)) for file in files]
+        parts = [LogPart(FileBatches(self._scan, file, self._changes)) for file in files]
         is_small = sum(file.version.size for file in files) <= in_memory
         return _read_if_small(parts, in_memory) if is_small and not by_workers else parts
 
@@ -134,15 +158,18 @@ class CutBatches:
     Args:
         batches: of any size, which can be passed over more than once.
         rows: at most so many.
+        changes: of the batches, one after the other.
     """
 
     batches: Iterable[BanditLog]
     rows: int
+    changes: Sequence[Change] = ()
 
     def __iter__(self) -> Iterator[BanditLog]:
         """Yields the batches."""
-        for batch in self.batches:
-            if len(check_log(batch)) <= self.rows:
+        for whole in self.batches:
+            batch = _apply(self.changes, check_log(whole))
+            if len(batch) <= self.rows:
                 yield batch
                 continue
             for start in range(0, len(batch), self.rows):
@@ -157,19 +184,29 @@ class BatchSource(Source):
     Args:
         batches: of the log.
         rows: the most of a batch; larger ones are cut.
+        changes: of the batches, one after the other.
     """
 
     name = "the log"
 
-    def __init__(self, batches: Iterable[BanditLog], rows: int = sys.maxsize) -> None:
+    def __init__(
+        self,
+        batches: Iterable[BanditLog],
+        rows: int = sys.maxsize,
+        changes: Sequence[Change] = (),
+    ) -> None:
         self._batches = batches
-        self._cut = CutBatches(batches, rows)
+        self._changes = changes
+        self._cut = CutBatches(batches, rows, changes)
+
+    def change(self, change: Change) -> BatchSource:
+        return BatchSource(self._batches, changes=[*self._changes, change])
 
     def limit(self, rows: int, numbers: int) -> BatchSource:
         first = next(iter(self._batches), None)
         if first is not None:
             rows = _limit_rows(rows, numbers, check_log(first))
-        return BatchSource(self._batches, rows)
+        return BatchSource(self._batches, rows, self._changes)
 
     def make_parts(self, by_workers: bool, in_memory: int) -> list[LogPart]:
         if by_workers and isinstance(self._batches, Sequence):
@@ -187,6 +224,18 @@ class BatchSource(Source):
         return []
 
 
+def _apply(changes: Sequence[Change], batch: BanditLog) -> BanditLog:
+    """Returns what changes make of a batch, one after the other."""
+    for change in changes:
+        batch = change(batch)
+    return batch
+
+
+def _add_actions(names: Collection[str], batch: BanditLog) -> BanditLog:
+    """Returns a batch with more names of actions, if its actions have names."""
+    return batch.add_actions(names) if batch.action_names else batch
+
+
 def count_bytes(batch: BanditLog) -> int:
     """Returns how much memory the columns of a batch take."""
     columns = [*flatten(batch.observation), *batch.columns().values()]
@@ -195,7 +244,9 @@ def count_bytes(batch: BanditLog) -> int:
 
 def _limit_rows(rows: int, numbers: int, batch: BanditLog) -> int:
     """Returns how many rows a batch like another may have."""
-    return max(1, min(rows, numbers // max(1, batch.num_actions)))
+    observation = batch.observation
+    width = observation.shape[1] if getattr(observation, "ndim", 0) == 2 else 0
+    return max(1, min(rows, numbers // max(1, batch.num_actions, width)))
 
 
 def _read_if_small(parts: list[LogPart], in_memory: int) -> list[LogPart]:

@@ -54,6 +54,7 @@ from bandit_envs.logged.learners import (
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.loggers import balance_loggers, combine_estimates
 from bandit_envs.logged.probabilities import probabilities_of
+from bandit_envs.logged.propensities import estimate_propensities
 from bandit_envs.logged.recorder import LogRecorder
 from bandit_envs.logged.replay import (
     ReplayEnvironment,
@@ -107,6 +108,7 @@ __all__ = [
     "combine_estimates",
     "concatenate",
     "estimate_batches",
+    "estimate_propensities",
     "evaluate_by_replay",
     "from_frame",
     "from_obp",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import re
 from typing import Any
 
 import numpy as np
@@ -13,12 +11,6 @@ from bandit_envs.arrays import NUMBERS, Array, Floats, Mask, as_numbers
 from bandit_envs.base.checks import MAX_REWARD
 
 TOLERANCE = 1e-5  # of a sum of probabilities, which may be stored in single precision
-
-
-NUMBER = re.compile(
-    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", re.IGNORECASE
-)
-TRUTHS = {"true": 1, "false": 0}
 
 
 class BadValueError(ValueError):
@@ -52,26 +44,6 @@ def as_column(
         raise ValueError(f"{name} has shape {array.shape}; expected {ndim} dimensions")
     array.setflags(write=False)
     return array
-
-
-def parse_number(value: Any) -> int | float | None:
-    """Returns the number of a cell of a table, or the one that its text says; None if it has none.
-
-    Booleans are 1 and 0, as pandas reads a column of them. Texts are as pandas reads columns of
-    numbers: 1_000 and digits other than 0 to 9 are none.
-
-    >>> [parse_number(cell) for cell in (True, " 2.5", "1_0", "red")]
-    [1, 2.5, None, None]
-    """
-    if isinstance(value, str):
-        text = value.strip()
-        if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-            return int(text)
-        return float(text) if NUMBER.fullmatch(text) else TRUTHS.get(text.lower())
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    is_number = isinstance(value, numbers.Number) and not isinstance(value, numbers.Complex)
-    return float(value) if is_number or isinstance(value, numbers.Real) else None
 
 
 def check_each(name: str, values: Array, is_good: Mask, expected: str, start: int = 0) -> Array:

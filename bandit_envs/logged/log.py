@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from bandit_envs.arrays import Array, Floats, Mask, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import check_integer, short_repr
+from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.columns import (
     as_column,
     check_distributions,
@@ -23,6 +24,9 @@ from bandit_envs.nests import Nest, flatten, map_structure
 
 MIN_PROPENSITY = 1e-40
 """The smallest propensity, so that no square of a weighted reward overflows."""
+
+UNKNOWN = "propensities are not known"
+"""What `estimated` says then."""
 
 
 class ColumnKind(NamedTuple):
@@ -60,7 +64,8 @@ class BanditLog:
         action: [n], integers from 0 to K - 1, or real numbers if `num_actions` is 0.
         reward: [n], the reward of the action, at most 1e100 in size.
         propensity: [n], the probability with which the action was chosen, from 1e-40 to 1; of real
-            numbers the density, of at least 1e-40.
+            numbers the density, of at least 1e-40. None if it is not known; it is NaN then, and
+            `estimate_propensities` estimates it.
         num_actions: K; by default what a column [n, K] says, or else the largest action plus 1. It
             is 0 if actions are real numbers, such as prices or doses.
         action_probabilities: [n, K], the probability of every action; rows sum to 1.
@@ -70,6 +75,10 @@ class BanditLog:
         row: [n], the row of the batch.
         embedding: [n, D], categories of the action taken, integers from 0: its embedding, which
             `MarginalizedIPS` uses.
+        encoding: the names of the actions, and what the observation [n, d] is made of, if the log
+            comes from a table.
+        estimated: how the propensities were estimated, which tables of estimates say; "" if they
+            were logged.
 
     Source: the record formats of the Open Bandit Pipeline and of Vowpal Wabbit.
 
@@ -81,7 +90,7 @@ class BanditLog:
     observation: Nest
     action: NDArray[Any]
     reward: Floats
-    propensity: Floats
+    propensity: Floats = None  # type: ignore[assignment]  # __post_init__ makes it NaN
     num_actions: int = None  # type: ignore[assignment]  # __post_init__ finds it in the columns
     _: dataclasses.KW_ONLY
     action_probabilities: Floats | None = None
@@ -90,9 +99,16 @@ class BanditLog:
     step: NDArray[np.int64] | None = None
     row: NDArray[np.int64] | None = None
     embedding: NDArray[np.int64] | None = None
+    encoding: TableEncoding | None = None
+    estimated: str = ""
 
     def __post_init__(self) -> None:
         """Checks the columns, and stores copies of them."""
+        if self.propensity is None:
+            self._store("propensity", np.full(np.shape(self.action), np.nan))
+            self._store("estimated", UNKNOWN)
+        elif not self.has_propensities and np.isfinite(self.propensity[:1]).any():
+            self._store("estimated", "")
         for name, (kinds, dtype, ndim) in COLUMNS.items():
             value = getattr(self, name)
             if name == "action" and self.is_continuous:
@@ -101,21 +117,58 @@ class BanditLog:
                 self._store(name, as_column(name, value, kinds, dtype, ndim))
         columns = self.columns()
         if self.num_actions is None:
-            self._store("num_actions", _count_actions(columns))
+            names = () if self.encoding is None else self.encoding.actions
+            self._store("num_actions", len(names) or _count_actions(columns))
         check_integer("num_actions", self.num_actions, minimum=0)
         shape = (len(self), self.num_actions)
         for name, array in columns.items():
             if name == "embedding":
                 check_array("embedding has", array, (len(self), array.shape[1]))
+            elif name == "propensity" and not self.has_propensities:
+                check_array("propensity has", np.isnan(array), shape[:1])
             else:
                 check_array(f"{name} has", array, shape[: array.ndim])
         self._check_values()
         self._store("observation", _as_features(self.observation, len(self)))
+        self._check_encoding()
 
     @property
     def is_continuous(self) -> bool:
         """Whether actions are real numbers."""
         return self.num_actions == 0
+
+    @property
+    def action_names(self) -> Sequence[str]:
+        """The names of the actions, in the order of their numbers; () if they have none."""
+        return () if self.encoding is None else self.encoding.actions
+
+    def add_actions(self, names: Iterable[str]) -> BanditLog:
+        """Returns the log with more names of actions, which no row has, behind its own.
+
+        Raises:
+            ValueError: the actions of the log have no names.
+        """
+        if self.encoding is None or not self.encoding.actions:
+            raise ValueError("the actions of log have no names; expected a log of named actions")
+        encoding = self.encoding.add_actions(names)
+        more = len(encoding.actions) - self.num_actions
+        if not more:
+            return self
+        if self.expected_rewards is not None:
+            raise ValueError("expected_rewards has no columns for more actions; drop it before")
+        padding = ((0, 0), (0, more))
+        columns: dict[str, Any] = {
+            name: np.pad(table, padding)  # with zeros, or False
+            for name, table in self.columns().items()
+            if name in ("action_probabilities", "available")
+        }
+        size = len(encoding.actions)
+        return dataclasses.replace(self, num_actions=size, encoding=encoding, **columns)
+
+    @property
+    def has_propensities(self) -> bool:
+        """Whether the propensities are known, or were estimated."""
+        return self.estimated != UNKNOWN
 
     def columns(self) -> dict[str, Array]:
         """Returns the columns other than the observation that there are, by name."""
@@ -149,6 +202,8 @@ class BanditLog:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BanditLog) or self.num_actions != other.num_actions:
             return False
+        if self.encoding and other.encoding and self.encoding != other.encoding:
+            return False
         try:
             equal = map_structure(_are_equal, self._nest(), other._nest())
         except (TypeError, ValueError):  # their structures differ
@@ -161,7 +216,9 @@ class BanditLog:
         if len(self):
             low = self.propensity.min()
             high = self.propensity.max()
-            known += f", mean reward {self.reward.mean():.4g}, propensities {low:.4g} to {high:.4g}"
+            known += f", mean reward {self.reward.mean():.4g}, "
+            is_known = self.has_propensities
+            known += f"propensities {low:.4g} to {high:.4g}" if is_known else "no propensities"
         return f"BanditLog({known})"
 
     def _nest(self) -> Nest:
@@ -183,7 +240,8 @@ class BanditLog:
         check_each("action", self.action, is_action, f"0 to {self.num_actions - 1}")
         is_propensity = (self.propensity >= MIN_PROPENSITY) & (self.propensity <= 1.0)
         expected = f"above 0 (at least {MIN_PROPENSITY:g}) and at most 1"
-        check_each("propensity", self.propensity, is_propensity, expected)
+        if self.has_propensities:
+            check_each("propensity", self.propensity, is_propensity, expected)
         if self.available is not None:
             is_available = self.available[np.arange(len(self)), self.action]
             check_each("action", self.action, is_available, "an available action")
@@ -195,6 +253,20 @@ class BanditLog:
                 means = np.where(self.available, means, 0.0)  # others may be unknown
             check_reward_range("expected_rewards", means)
 
+    def _check_encoding(self) -> None:
+        """Raises ValueError if the encoding does not fit the columns."""
+        if self.encoding is None:
+            return
+        if self.encoding.actions and len(self.encoding.actions) != self.num_actions:
+            problem = f"encoding names {len(self.encoding.actions)} actions"
+            raise ValueError(f"{problem}; expected {self.num_actions}")
+        if self.encoding.features:
+            width = len(self.encoding.labels())
+            found = getattr(self.observation, "shape", None)
+            if found != (len(self), width):
+                expected = f"an observation of shape {(len(self), width)}"
+                raise ValueError(f"encoding has {width} features; expected {expected}")
+
     def _check_numbers(self) -> None:
         """Raises ValueError if actions that are real numbers cannot be those of a decision."""
         for name in ("action_probabilities", "available", "expected_rewards"):
@@ -205,7 +277,8 @@ class BanditLog:
         check_each("action", self.action, np.isfinite(self.action), "a finite number")
         is_density = (self.propensity >= MIN_PROPENSITY) & np.isfinite(self.propensity)
         expected = f"a density of at least {MIN_PROPENSITY:g}"
-        check_each("propensity", self.propensity, is_density, expected)
+        if self.has_propensities:
+            check_each("propensity", self.propensity, is_density, expected)
 
 
 def check_log(log: BanditLog) -> BanditLog:
@@ -231,6 +304,13 @@ def require_numbered_actions(log: BanditLog) -> BanditLog:
     return log
 
 
+def require_propensities(log: BanditLog) -> BanditLog:
+    """Returns a log; ValueError if its propensities are not known."""
+    if not check_log(log).has_propensities:
+        raise ValueError("log has no propensities; estimate_propensities(log) estimates them")
+    return log
+
+
 def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     """Returns one log with the rows of several, in order; they must have the same columns."""
     if not logs:
@@ -238,11 +318,28 @@ def concatenate(logs: Sequence[BanditLog]) -> BanditLog:
     counts = sorted({log.num_actions for log in logs})
     if len(counts) > 1:
         raise ValueError(f"logs differ in their number of actions: {counts}")
+    encoding = _join_encodings([log.encoding for log in logs])
     try:
         observation, columns = join_nests([log._nest() for log in logs])
     except (TypeError, ValueError) as error:
         raise ValueError(f"logs differ in their columns: {_find_difference(logs)}") from error
-    return dataclasses.replace(logs[0], observation=observation, **columns)
+    notes = dict.fromkeys(log.estimated for log in logs if log.estimated)
+    return dataclasses.replace(
+        logs[0], observation=observation, encoding=encoding, estimated="; ".join(notes), **columns
+    )
+
+
+def _join_encodings(encodings: Sequence[TableEncoding | None]) -> TableEncoding | None:
+    """Returns the encoding of all of some logs; ValueError if they give numbers other meanings."""
+    first = encodings[0]
+    for encoding in encodings[1:]:
+        if encoding == first:
+            continue
+        if (encoding and encoding.has_names) or (first and first.has_names):
+            found = "their actions or their features have other names"
+            raise ValueError(f"logs differ in their encoding: {found}; read them as one table")
+        first = None
+    return first
 
 
 def _find_difference(logs: Sequence[BanditLog]) -> str:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.datasets.encoding import name_some
 from bandit_envs.logged.log import BanditLog, check_log
 from bandit_envs.logged.seen_rows import warn_if_seen
+from bandit_envs.logged.translation import (
+    find_actions,
+    find_new_names,
+    find_other_actions,
+    see_as,
+)
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed, generator
@@ -40,19 +48,40 @@ def probabilities_of(
         seed: of these choices.
         first_row: the number of the first row, if `log` is a part of a log.
 
+    A policy that has learned from a table finds actions, columns and texts by their names.
+
+    Raises:
+        ValueError: the policy has another number of actions; or it has learned from a table, and
+            the log lacks one of its actions or columns.
+
     Warns:
-        UserWarning: `learn_from_log` or a learner has made the policy from rows of this log.
+        UserWarning: `learn_from_log` or a learner has made the policy from rows of this log; or the
+            log has names that the policy does not know.
     """
-    if policy.num_actions != check_log(log).num_actions:
-        raise ValueError(f"policy has {policy.num_actions} actions; expected {log.num_actions}")
-    warn_if_seen(policy, [log])
+    warn_if_seen(policy, [check_log(log)])
+    for problem in find_new_names(policy.encoding, log.encoding):
+        warnings.warn(f"the policy {problem}", stacklevel=2)
+    return tabulate(policy, log, samples, seed, first_row)
+
+
+def tabulate(
+    policy: Policy, log: BanditLog, samples: int | None, seed: Seed, first_row: int
+) -> Floats:
+    """Returns what `probabilities_of` does, and does not warn."""
+    lacking = find_other_actions(policy.encoding, log.encoding)
+    if lacking:
+        problem = f"the policy has the actions {name_some(lacking)}, which log lacks"
+        raise ValueError(f"{problem}; log.add_actions(policy.encoding.actions) adds them")
+    numbers = find_actions(policy.encoding, log)
+    if policy.num_actions != len(numbers):
+        raise ValueError(f"policy has {policy.num_actions} actions; expected {len(numbers)}")
     rng = generator(seed)
     before = first_row % policy.batch_size  # the row of the policy to which the first is shown
     copies = math.ceil(min(ROWS, before + len(log)) / policy.batch_size)
     size = max(1, copies) * policy.batch_size
     wide = policy.replicate(size)
-    observations = log.seen()
-    table = np.empty((len(log), log.num_actions))
+    observations = see_as(policy.encoding, log)
+    table = np.empty((len(log), policy.num_actions))
     for start in range(-before, len(log), size):
         places = np.arange(start, start + size)
         rows = places % len(log)  # the first and the last rows are filled up
@@ -64,4 +93,9 @@ def probabilities_of(
         is_asked = (places >= 0) & (places < len(log))
         table[places[is_asked]] = found[is_asked]
     with np.errstate(divide="ignore"):
-        return np.asarray(np.exp(np.log(table)))  # logs keep the logarithm's exponential
+        found = np.asarray(np.exp(np.log(table)))  # logs keep the logarithm's exponential
+    if np.array_equal(numbers, np.arange(log.num_actions)):
+        return found
+    in_log = np.zeros((len(log), log.num_actions))
+    in_log[:, numbers] = found
+    return in_log

@@ -14,7 +14,7 @@ from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.features import spec_of_rows
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, require_propensities
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.policies.row_by_row import check_problems
@@ -71,7 +71,7 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
             raise ValueError(f"log is {short_repr(log)}; expected a BanditLog with rows")
         self._log = log
         self._observations = log.seen()
-        self._acceptance = log.propensity.min() / log.propensity
+        self._acceptance = require_propensities(log).propensity.min() / log.propensity
         super().__init__(
             spec_of_rows(self._observations),
             log.num_actions,

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.row_order import RowOrder
 from bandit_envs.metrics.statistics import Statistics
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose product with a number depends on all bits of it: 2^64 by the golden ratio."""
+
+SHOWN = 10  # names of actions in a title
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,8 +59,8 @@ class LogSummary:
         return cls(
             empty=batch[:0],
             rewards=Statistics.from_values(batch.reward),
-            lowest_propensity=float(batch.propensity.min(initial=math.inf)),
-            highest_propensity=float(batch.propensity.max(initial=0.0)),
+            lowest_propensity=float(np.fmin.reduce(batch.propensity, initial=math.inf)),
+            highest_propensity=float(np.fmax.reduce(batch.propensity, initial=0.0)),
             order=RowOrder.from_rows(batch.row),
             fingerprint=_fingerprint(batch),
         )
@@ -102,22 +106,59 @@ class LogSummary:
 
         It has no mean, which batches of other sizes may round otherwise.
         """
-        return f"{self.size} rows, {self.num_actions} actions, fingerprint {self.fingerprint:016x}"
+        # Names stay when others come, unlike the number of actions.
+        actions = "named" if self._names else f"{self.num_actions}"
+        return f"{self.size} rows, {actions} actions, fingerprint {self.fingerprint:016x}"
+
+    @property
+    def has_propensities(self) -> bool:
+        """Whether the propensities are known, or were estimated."""
+        return self.empty is None or self.empty.has_propensities
+
+    @property
+    def estimated(self) -> str:
+        """How the propensities were estimated; "" if they were logged."""
+        return self.empty.estimated if self.empty is not None and self.has_propensities else ""
+
+    @property
+    def encoding(self) -> TableEncoding | None:
+        """How a table became the log; None if it comes from none."""
+        return None if self.empty is None else self.empty.encoding
+
+    @property
+    def _names(self) -> Sequence[str]:
+        return () if self.empty is None else self.empty.action_names
 
     def __str__(self) -> str:
-        propensities = f"{self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
+        propensities = f"propensities {self.lowest_propensity:.4g} to {self.highest_propensity:.4g}"
+        if not self.has_propensities:
+            propensities = "no propensities"
         mean = f"mean reward {float(self.rewards.mean):.4g}"
-        actions = self.num_actions or "real"
-        return f"{self.size} rows, {actions} actions, {mean}, propensities {propensities}"
+        actions = f"{self.num_actions or 'real'} actions"
+        if self._names:
+            shown = ", ".join(self._names[:SHOWN])
+            actions += f" ({shown}{', ...' if len(self._names) > SHOWN else ''})"
+        return f"{self.size} rows, {actions}, {mean}, {propensities}"
 
 
 def _fingerprint(batch: BanditLog) -> int:
     """Returns the sum of a hash of the action, the reward and the propensity of each row."""
     hashes = np.zeros(len(batch), np.uint64)
-    for column in (batch.action, batch.reward, batch.propensity):
+    action = batch.action
+    if batch.action_names:
+        action = np.array([_hash_name(name) for name in batch.action_names], np.uint64)[action]
+    columns = [action, batch.reward, batch.propensity]
+    if batch.estimated:
+        columns.pop()  # more rows would change what is estimated
+    for column in columns:
         hashes = (hashes ^ column.view(np.uint64)) * FACTOR
         hashes ^= hashes >> np.uint64(32)
     return int(hashes.sum())
+
+
+def _hash_name(name: str) -> int:
+    """Returns a number that other names hardly have."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 @dataclasses.dataclass(frozen=True)

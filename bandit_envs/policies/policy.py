@@ -20,6 +20,7 @@ from bandit_envs.base.checks import (
 )
 from bandit_envs.base.made_with import made_with
 from bandit_envs.base.state import Memo, Stateful, decode_models
+from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.nests import Nest
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import available_only, draw_indices, row_sums
@@ -93,6 +94,11 @@ class Policy(Stateful, abc.ABC):
 
     reward_range: tuple[float, float] = (-MAX_REWARD, MAX_REWARD)
     """The smallest and the largest reward that it takes; subclasses inherit it, and may set it."""
+
+    encoding: TableEncoding | None = None
+    """How the table that it has learned from names actions and features; None if it is not known.
+
+    It is set where a policy learns from a log, and shows other logs to it in the same way."""
 
     can_learn: bool = False
     """Whether it learns from trajectories. Of a class: whether it defines `_learn`, or inherits it;

@@ -552,3 +552,24 @@ def test_estimates_without_a_folder_of_theirs_get_a_new_one(table, tmp_path, mon
         assert run(*command).code == 0
     folders = sorted(path.name for path in (tmp_path / "results").iterdir())
     assert folders == ["log-estimates", "log-estimates-2"]
+
+
+def test_propensities_are_estimated_for_a_table_that_lacks_them(table, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(table.observation, columns=["age", "visits"])
+    frame["day"] = np.arange(len(table)) // 20
+    frame["item"] = np.array(["hats", "shoes", "boots"])[table.action]
+    frame["paid"] = table.reward
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    roles = ("--action", "item", "--reward", "paid", "--output", tmp_path / "out", "--overwrite")
+    command = ("evaluate", tmp_path / "a.csv", *roles, "--policy", "random", "--policy", "ucb:c=1")
+    limit = ("--train-until", "day=5", "--features", "age,visits")
+    code, out, _ = run(*command, "--estimate-propensities", *limit)
+    assert code == 0
+    assert "mean of 1/p (expected 1)" in out
+    assert "\nshoes" in out
+    assert "[1] propensities were estimated by a logistic regression" in out
+    pytest.importorskip("sklearn")
+    code, out, _ = run(*command, "--estimate-propensities", "LogisticRegression(C=10)")
+    assert code == 0
+    assert "propensities were estimated by LogisticRegression, cross-fitted in 3 folds" in out

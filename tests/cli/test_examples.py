@@ -104,6 +104,9 @@ def folder(tmp_path_factory):
     }
     table = pandas.DataFrame(columns)
     table.to_csv(folder / "clicks.csv", index=False)
+    price = rng.uniform(0.0, 2.0, 400)
+    prices = pandas.DataFrame({"price": price, "reward": clicks * price, "propensity": 0.5})
+    prices.to_csv(folder / "prices.csv", index=False)
     (folder / "clicks").mkdir()
     table[:200].to_csv(folder / "clicks" / "a.csv", index=False)
     table[200:].to_csv(folder / "clicks" / "b.csv", index=False)

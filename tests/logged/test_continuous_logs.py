@@ -15,6 +15,7 @@ from bandit_envs.logged import (
     RewardRegression,
     actions_of,
     concatenate,
+    from_frame,
     read_log,
     scan_log,
     write_log,
@@ -120,3 +121,45 @@ def test_what_needs_numbered_actions_says_so():
         DirectMethodLearner().fit(log)
     with pytest.raises(ValueError, match="no table of expected rewards"):
         LogRecorder(0, ContinuousBandit())
+
+
+def priced(size=3000, seed=0):
+    """A table of prices, drawn uniformly from 0 to 2, and of what they earned."""
+    rng = np.random.default_rng(seed)
+    price = rng.uniform(0.0, 2.0, size)
+    country = rng.choice(["DE", "FR"], size)
+    paid = 1.0 - (price - np.where(country == "DE", 1.5, 0.5)) ** 2
+    return {"country": country, "price": price, "paid": paid, "density": np.full(size, 0.5)}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_table_of_prices_is_read_by_all_readers(suffix, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(priced())
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(tmp_path / "a.parquet", index=False)
+    else:
+        frame.to_csv(tmp_path / "a.csv", index=False)
+    names = {"action": "price", "reward": "paid", "propensity": "density", "num_actions": 0}
+    log = from_frame(frame, **names)
+    assert log.is_continuous
+    assert log.encoding.labels() == ["country=DE", "country=FR"]
+    assert read_log(tmp_path / f"a{suffix}", **names) == log
+    assert concatenate(list(scan_log(tmp_path / f"a{suffix}", 700, **names))) == log
+    policy = np.where(log.observation[:, 0] == 1.0, 1.5, 0.5)
+    estimate = KernelIPS(0.1).estimate(log.reward, log.propensity, log.action, policy)
+    assert abs(estimate.value - 1.0) < 0.1
+
+
+def test_a_price_that_is_none_is_named(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(priced(50))
+    names = {"reward": "paid", "propensity": "density"}
+    with pytest.raises(ValueError, match="expected an integer; num_actions=0, or --continuous"):
+        from_frame(frame, "price", **names)
+    frame.loc[7, "price"] = np.inf
+    with pytest.raises(
+        ValueError, match="column 'price' is inf in row 7; expected a finite number"
+    ):
+        from_frame(frame, "price", num_actions=0, **names)

@@ -54,11 +54,9 @@ def test_features_are_numbers_of_any_dtypes():
     [
         ({"p": [0.5, 0.0]}, ValueError, r"column 'p' is 0.0 in row 1; expected"),
         ({"age": ["1", "Bern"]}, ValueError, "'age' is 'Bern' in row 1; expected a number"),
-        ({"age": pandas.to_datetime(["2024-01-01"] * 2)}, ValueError, "'age' is Timestamp"),
         ({"age": [0.0, np.inf]}, ValueError, "'age' is inf in row 1; expected a finite number"),
         ({"paid": ["yes", "no"]}, ValueError, "'paid' is 'yes' in row 0; expected a number"),
         ({"arm": [1, 2]}, ValueError, "'arm' counts actions from 1"),
-        ({"arm": ["red", "blue"]}, ValueError, "'arm' is 'red' in row 0"),
         ({"arm": [0, "blue"]}, ValueError, "'arm' is 'blue' in row 1"),
         ({"arm": [0.0, 0.5]}, ValueError, "'arm' is 0.5 in row 1"),
         ({"arm": [0, np.inf]}, ValueError, "'arm' is inf in row 1"),
@@ -85,10 +83,10 @@ def test_a_column_has_one_role():
         from_frame(users_frame(), "arm", "p", "p", features="age")
 
 
-def test_a_frame_without_a_column_or_names_of_features_is_refused():
+def test_a_frame_without_a_column_is_refused():
     with pytest.raises(ValueError, match="no column 'old'"):
         read_users_frame(users_frame(), ["old"])
-    with pytest.raises(ValueError, match="features is None"):
+    with pytest.raises(ValueError, match="no column 'action'"):
         from_frame(users_frame())
 
 

@@ -282,9 +282,9 @@ def test_a_log_needs_a_row_for_every_fold_of_its_models():
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("read", [read_log, lambda file: list(scan_log(file))])
-def test_a_table_of_another_origin_needs_names_of_features(suffix, read, tmp_path):
+def test_a_table_of_another_origin_needs_names_of_its_columns(suffix, read, tmp_path):
     write_frame(users_frame(), tmp_path / f"a{suffix}")
-    with pytest.raises(ValueError, match=r"write_log did not write it; .* features are named"):
+    with pytest.raises(ValueError, match=r"has no column 'action'; it has \['note', 'age'"):
         read(tmp_path / f"a{suffix}")
 
 

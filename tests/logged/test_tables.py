@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.datasets import read_dataset, read_outcomes
-from bandit_envs.logged import concatenate, from_frame, read_log, scan_log, write_log
+from bandit_envs.logged import concatenate, read_log, scan_log, write_log
 from tests.logged.logs import small_log
 
 pandas = pytest.importorskip("pandas")
@@ -77,31 +77,6 @@ def test_a_bad_cell_of_a_written_log_has_its_line(tmp_path):
     for read in (read_log, lambda path: list(scan_log(path, 2))):
         with pytest.raises(ValueError, match="propensity is 'half' in line 6; expected float64"):
             read(tmp_path / "a.csv")
-
-
-def test_texts_and_times_say_what_makes_numbers_of_them(tmp_path):
-    frame = pandas.DataFrame(
-        {
-            "item": ["hats", "shoes", "7"],
-            "country": ["DE", "FR", "DE"],
-            "when": pandas.to_datetime(["2024-01-01"] * 3),
-            "arm": [0, 1, 0],
-            "paid": [1.0, 0.0, 1.0],
-            "p": [0.5] * 3,
-        }
-    )
-    names = {"reward": "paid", "propensity": "p"}
-    with pytest.raises(ValueError, match=r"'hats' .*astype\('category'\)\.cat\.codes"):
-        from_frame(frame, "item", features=[], **names)
-    with pytest.raises(ValueError, match=r"'DE' .*get_dummies\(frame, columns=\['country'\]\)"):
-        from_frame(frame, "arm", features="country", **names)
-    with pytest.raises(ValueError, match=r"'when' is Timestamp.*frame\['when'\]\.dt has"):
-        from_frame(frame, "arm", features="when", **names)
-    numbered = frame.assign(item=frame["item"].astype("category").cat.codes)
-    made = pandas.get_dummies(numbered, columns=["country"])
-    log = from_frame(made, "item", features=["country_DE", "country_FR"], **names)
-    assert log.action.tolist() == [1, 2, 0]
-    assert log.observation.tolist() == [[1, 0], [0, 1], [1, 0]]
 
 
 def test_booleans_are_one_and_zero_in_any_column(tmp_path):

@@ -24,7 +24,7 @@ from bandit_envs.base.checks import check_number
 from bandit_envs.logged.columns import check_distributions, check_reward_range
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms
 from bandit_envs.logged.estimators.sums import ActionSums
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
 
 ROWS_IN_CACHE = 8192  # whose tables stay in the processor's cache
 SMALLEST = 1e-200  # replaces a shrinkage of 0, to avoid a division by zero
@@ -330,7 +330,9 @@ def weigh_rows(
             direct[rows] = np.einsum("nk,nk->n", chances, means)
             check_reward_range("the mean of predicted_rewards", direct[rows], start)
             residual[rows] -= means[logged]
-    return WeighedRows(probability, probability / log.propensity, direct, residual)
+    return WeighedRows(
+        probability, probability / require_propensities(log).propensity, direct, residual
+    )
 
 
 def _find_actions(log: BanditLog, table: Array) -> ActionSums:
@@ -339,7 +341,7 @@ def _find_actions(log: BanditLog, table: Array) -> ActionSums:
     others = np.flatnonzero(~logged)
     taken = np.zeros(log.num_actions, np.bool_)
     taken[others] = table[:, others].any(axis=0)
-    return ActionSums(logged, taken)
+    return ActionSums(logged, taken, log.action_names)
 
 
 def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:

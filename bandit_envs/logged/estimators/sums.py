@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -213,19 +214,21 @@ class ActionSums:
     Args:
         logged: [K], whether a row has the action.
         taken: [K], whether the policy takes it in some row; of actions that `logged` lacks.
+        names: of the actions; () if they are numbers.
     """
 
     logged: Mask
     taken: Mask
+    names: Sequence[str] = ()
 
     def merge(self, other: ActionSums) -> ActionSums:
         """Returns the sums of the rows of both; ValueError if their numbers of actions differ."""
         if len(self.logged) != len(other.logged):
             counts = [len(self.logged), len(other.logged)]
             raise ValueError(f"logs differ in their number of actions: {counts}")
-        return ActionSums(self.logged | other.logged, self.taken | other.taken)
+        return ActionSums(self.logged | other.logged, self.taken | other.taken, self.names)
 
-    def find_unlogged(self) -> list[int]:
+    def find_unlogged(self) -> list[int] | list[str]:
         """Returns the actions that the policy takes and the log does not have."""
         places: list[int] = np.flatnonzero(self.taken & ~self.logged).tolist()
-        return places
+        return [self.names[place] for place in places] if self.names else places

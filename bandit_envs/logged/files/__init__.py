@@ -2,9 +2,9 @@
 
 from bandit_envs.logged.files.dsjson import read_dsjson, write_dsjson
 from bandit_envs.logged.files.frames import from_frame, to_frame
-from bandit_envs.logged.files.log_files import read_log, write_log
+from bandit_envs.logged.files.log_files import write_log
 from bandit_envs.logged.files.obp import from_obp, to_obp
-from bandit_envs.logged.files.scan import scan_log
+from bandit_envs.logged.files.scan import read_log, scan_log
 
 __all__ = [
     "from_frame",

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from bandit_envs.base.extras import import_extra
-from bandit_envs.datasets.folders import Part, compression_of, is_parquet
-from bandit_envs.datasets.tables import count_lines, read_names, refuse_keys
+from bandit_envs.datasets.folders import Part, compression_of, is_parquet, refuse_changes
+from bandit_envs.datasets.tables import count_lines, errors_that_name, read_names, refuse_keys
 from bandit_envs.logged.files.frames import check_column_names
 
 BUFFER = 2**16  # bytes of a column that are read at a time
 
 
-def scan_frames(part: Part, batch_rows: int, names: Sequence[str]) -> Iterator[Any]:
+def scan_frames(
+    part: Part, batch_rows: int, names: Sequence[str], texts: Sequence[str] = ()
+) -> Iterator[Any]:
     """Yields the rows of a table as pandas DataFrames.
 
     The index has the lines of a CSV file, and is named "line"; or the rows of a Parquet file, and
@@ -26,18 +28,22 @@ def scan_frames(part: Part, batch_rows: int, names: Sequence[str]) -> Iterator[A
         part: a Parquet file, or else CSV, which may be compressed.
         batch_rows: the most rows of a frame.
         names: of the columns to read. Those that are keys of its folders have their values.
+        texts: columns whose cells are texts, even where they look like numbers.
 
     Raises:
         ModuleNotFoundError: pandas or pyarrow is not installed.
         ValueError: a column is missing, or is both in the file and a key.
     """
-    scan = scan_parquet if is_parquet(part.name) else scan_csv
     own = [name for name in names if name not in part.keys]
     keys = {name: part.keys[name] for name in names if name in part.keys}
     if keys:
-        found = _names_in_parquet(part.file) if is_parquet(part.name) else read_names(part.file)
-        refuse_keys(part, [name for name in found if name in keys])
-    for frame in scan(part.file, batch_rows, own):
+        refuse_keys(part, [name for name in _names_in_file(part) if name in keys])
+    if is_parquet(part.name):
+        frames = scan_parquet(part.file, batch_rows, own)
+    else:
+        kinds = {name: str for name in texts if name in own}
+        frames = scan_csv(part.file, batch_rows, own, dtype=kinds)
+    for frame in frames:
         yield frame.assign(**keys)[list(names)] if keys else frame
 
 
@@ -108,9 +114,23 @@ def scan_parquet(file: Path, batch_rows: int, names: Sequence[str] | None = None
             yield frame[wanted]
 
 
-def _names_in_parquet(file: Path) -> list[str]:
-    """Returns the names of the columns of a Parquet file."""
+def names_in_table(part: Part) -> list[str]:
+    """Returns the names of the columns of a table: of a file, and of the keys of its folders."""
+    with errors_that_name(part.name), refuse_changes(part):
+        own = _names_in_file(part)
+    return [*own, *(key for key in part.keys if key not in own)]
+
+
+def _names_in_file(part: Part) -> list[str]:
+    """Returns the names of the columns of a file."""
+    if not is_parquet(part.name):
+        return read_names(part.file)
+    return list(parquet_schema(part).names)
+
+
+def parquet_schema(part: Part) -> Any:
+    """Returns the schema of a Parquet file."""
     import_extra("pyarrow", "logged")
     from pyarrow import parquet  # noqa: PLC0415
 
-    return list(parquet.read_schema(file).names)
+    return parquet.read_schema(part.file)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from bandit_envs.arrays import Array, Floats, Mask
 from bandit_envs.base.checks import as_list, check_integer
 from bandit_envs.base.extras import import_extra
-from bandit_envs.datasets.tables import name_row
-from bandit_envs.logged.columns import BadValueError, parse_number
+from bandit_envs.datasets.encoding import TableEncoding
+from bandit_envs.logged.columns import BadValueError
+from bandit_envs.logged.files.cells import (
+    bad_value,
+    read_embedding,
+    read_features,
+    read_integers,
+    read_names,
+    read_numbers,
+    read_reals,
+)
+from bandit_envs.logged.files.encoding_search import (
+    TableColumns,
+    check_smallest_action,
+    search_cells,
+)
 from bandit_envs.logged.files.missing import MissingValues
 from bandit_envs.logged.files.tables import TableLayout, check_layout, join_frame, split_log
 from bandit_envs.logged.log import BanditLog
-
-LARGEST = 2.0**63
-"""What integers of 64 bits are below."""
 
 KEY = "bandit_envs.log"
 """Where frames and files keep the layout of a log."""
@@ -37,60 +44,107 @@ def from_frame(
     frame: Any,
     action: str = "action",
     reward: str = "reward",
-    propensity: str = "propensity",
+    propensity: str | None = "propensity",
     *,
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
     embedding: str | Sequence[str] = (),
+    drop_missing: bool = False,
 ) -> BanditLog:
     """Returns the log in a pandas DataFrame, which has one row a decision.
 
+    Columns of numbers are features as they are. Those of texts become a feature for each text, and
+    those of dates and times become five. `log.encoding` says what became of which column.
+
     Args:
-        frame: the table.
-        action: the column of the actions, integers from 0.
+        frame: the table; `to_frame` may have made it.
+        action: the column of the actions: integers from 0, or names, which are numbered in sorted
+            order.
         reward: the column of the rewards.
-        propensity: the column of the probabilities with which the actions were chosen.
-        features: the columns of the observation [n, d], all numbers; or None if `to_frame` made
-            the frame.
-        num_actions: by default, the largest action plus 1.
+        propensity: the column of the probabilities with which the actions were chosen; None if they
+            are not known.
+        features: the columns of the observation [n, d]; None for all that have no other role.
+        num_actions: by default, the largest action plus 1, or the number of names; 0 if actions are
+            real numbers, such as prices or doses, and propensities their densities.
         embedding: the columns of the categories of the action, integers from 0, if there are any.
+        drop_missing: whether to drop rows with missing values. By default, they raise a ValueError
+            that counts them.
 
     Raises:
         ValueError: a column is missing, or has a value that cannot be; missing values are counted
             by column.
     """
-    if features is None:
-        if KEY not in frame.attrs:
-            raise ValueError("features is None, and frame was not made by to_frame()")
+    if features is None and KEY in frame.attrs:
         layout: TableLayout = check_layout(frame.attrs[KEY]).copy()
         layout["rows"] = len(frame)  # some may have been filtered
         return join_frame(layout, frame)
-    feature_names = as_list(features)
-    embedding_names = as_list(embedding)
-    used = [action, reward, propensity, *feature_names, *embedding_names]
-    check_column_names("frame", used, list(frame))
-    check_roles([action, reward, propensity], feature_names)
+    decision = [action, reward, propensity]
+    named = [name for name in decision if name is not None]
+    named += [*as_list(features or []), *as_list(embedding)]
+    check_column_names("frame", named, list(frame))
+    columns = TableColumns.of_roles(decision, features, list(frame), embedding=embedding)
+    check_column_names("frame", columns.used(), list(frame))
     if num_actions is not None:
-        check_integer("num_actions", num_actions, minimum=1)
-    MissingValues.from_frame(frame, used).check_none()
-    actions = read_integers(frame, action)
-    rewards = _read_numbers(frame, reward)
-    propensities = _read_numbers(frame, propensity)
-    observation = _read_features(frame, feature_names)
-    if num_actions is None and len(actions):
-        check_smallest_action(action, int(actions.min()))
+        check_integer("num_actions", num_actions, minimum=0)
+    if not drop_missing:
+        MissingValues.from_frame(frame, columns.used()).check_none()
+    encoded = columns.encoded(num_actions)
+    found = search_cells(frame, columns, encoded, texts=())
+    half_read = found.find_half_read(columns)
+    if half_read:
+        found = search_cells(frame, columns, encoded, half_read)
+    encoding = found.encoding(columns)
+    check_named_actions(num_actions, encoding)
+    if num_actions is None and not encoding.actions:
+        check_smallest_action(action, found.smallest)
+    complete = frame.dropna(subset=columns.used()) if drop_missing else frame
+    return encode_frame(complete, columns, encoding, num_actions)
+
+
+def encode_frame(
+    frame: Any, columns: TableColumns, encoding: TableEncoding, num_actions: int | None
+) -> BanditLog:
+    """Returns the log in a data frame that misses no value.
+
+    Args:
+        frame: the table, or a part of it.
+        columns: which of its columns are those of a log.
+        encoding: of the whole table.
+        num_actions: of actions that are integers; None for the largest plus 1; 0 of real numbers.
+
+    Raises:
+        ValueError: a value cannot be.
+    """
+    if encoding.actions:
+        actions = read_names(frame, columns.action, encoding.actions)
+        num_actions = len(encoding.actions)
+    elif num_actions == 0:
+        actions = read_reals(frame, columns.action)
+    else:
+        actions = read_integers(frame, columns.action)
+    propensity = None
+    if columns.propensity is not None:
+        propensity = read_numbers(frame, columns.propensity)
     try:
         return BanditLog(
-            observation=observation,
+            observation=read_features(frame, encoding),
             action=actions,
-            reward=rewards,
-            propensity=propensities,
+            reward=read_numbers(frame, columns.reward),
+            propensity=propensity,  # type: ignore[arg-type]  # None if it is not known
             num_actions=num_actions,  # type: ignore[arg-type]  # None is the default
-            embedding=_read_embedding(frame, embedding_names),
+            embedding=read_embedding(frame, columns.embedding),
+            encoding=encoding,
         )
     except BadValueError as error:
-        column = {"action": action, "reward": reward, "propensity": propensity}[error.name]
-        raise _bad_value(frame, column, error.row, error.expected) from error
+        column = getattr(columns, error.name)
+        raise bad_value(frame, column, error.row, error.expected) from error
+
+
+def check_named_actions(num_actions: int | None, encoding: TableEncoding) -> None:
+    """Raises ValueError if another number of actions is given than there are names of them."""
+    if encoding.actions and num_actions not in (None, len(encoding.actions)):
+        found = f"num_actions is {num_actions}, and the table names {len(encoding.actions)}"
+        raise ValueError(f"{found}; log.add_actions(names) adds those that no row has")
 
 
 def check_column_names(table: str, names: Sequence[str], found: Sequence[str]) -> None:
@@ -101,109 +155,3 @@ def check_column_names(table: str, names: Sequence[str], found: Sequence[str]) -
             raise ValueError(f"{table} has no column {name!r}; it has {list(found)[:20]}")
         if count > 1:
             raise ValueError(f"{table} has {count} columns {name!r}; expected one")
-
-
-def check_roles(decision: Sequence[str], features: Sequence[str]) -> None:
-    """Raises ValueError if a column has two roles.
-
-    Args:
-        decision: the columns of the action, the reward and the propensity.
-        features: those of the observation, which is known before the decision.
-    """
-    if len(set(decision)) < len(decision):
-        found = ", ".join(map(repr, decision))
-        raise ValueError(f"action, reward and propensity are {found}; expected three columns")
-    for name in features:
-        if list(features).count(name) > 1:
-            raise ValueError(f"features has {name!r} twice; expected each column once")
-        if name in decision:
-            expected = "what is known before the action: not it, its reward or its propensity"
-            raise ValueError(f"features has {name!r}; expected {expected}")
-
-
-def read_integers(frame: Any, name: str) -> Array:
-    """Returns the actions or categories in a column, which must be whole numbers.
-
-    Booleans are 1 and 0; texts may have numbers.
-    """
-    cells = frame[name].to_numpy()
-    if cells.dtype.kind in "iu":
-        return np.asarray(cells)
-    parsed = cells if cells.dtype.kind in "bf" else _parse_cells(cells)
-    numbers = np.asarray(parsed, np.float64)
-    is_whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST)
-    if _has_mostly_texts(cells, numbers):
-        advice = f"frame[{name!r}].astype('category').cat.codes numbers texts in pandas"
-        _check_column(frame, name, is_whole, f"an integer; {advice}")
-    _check_column(frame, name, is_whole, "an integer")
-    return numbers.astype(np.int64)
-
-
-def check_smallest_action(name: str, smallest: int) -> None:
-    """Raises ValueError if the smallest action in a column is 1."""
-    if smallest == 1:
-        problem = f"column {name!r} counts actions from 1, or has no action 0"
-        raise ValueError(f"{problem}; subtract 1, or give num_actions")
-
-
-def _read_numbers(frame: Any, name: str) -> Floats:
-    """Returns the numbers in a column; ValueError names the first value that is not a number.
-
-    Booleans are 1 and 0; texts may have numbers.
-    """
-    cells = frame[name].to_numpy()
-    if cells.dtype.kind in "biuf":
-        return np.asarray(cells, np.float64)
-    numbers = _parse_cells(cells)
-    expected = "a number"
-    if _has_mostly_texts(cells, numbers):
-        expected += f"; pandas.get_dummies(frame, columns=[{name!r}]) makes numbers of texts"
-    elif cells.dtype.kind == "M":
-        expected += f"; frame[{name!r}].dt has numbers, such as .dt.hour and .dt.dayofweek"
-    _check_column(frame, name, ~np.isnan(numbers), expected)
-    return numbers
-
-
-def _parse_cells(cells: Array) -> Floats:
-    """Returns the numbers of cells, or of their texts; NaN where a cell has no number."""
-    parsed = [parse_number(cell) for cell in cells.tolist()]
-    return np.array([math.nan if number is None else number for number in parsed], np.float64)
-
-
-def _has_mostly_texts(cells: Array, numbers: Floats) -> bool:
-    """Whether most cells are texts without a number: names rather than mistakes."""
-    is_text = [isinstance(cell, str) for cell in cells[np.isnan(numbers)].tolist()]
-    return 2 * sum(is_text) > len(cells)
-
-
-def _check_column(frame: Any, name: str, is_good: Mask, expected: str) -> None:
-    """Raises ValueError for the first value of a column that is not good, with its row or line."""
-    if not is_good.all():
-        raise _bad_value(frame, name, int(is_good.argmin()), expected)
-
-
-def _bad_value(frame: Any, name: str, position: int, expected: str) -> ValueError:
-    """Returns the error of a value of a column, with its row or its line in a file."""
-    found = f"column {name!r} is {frame[name].tolist()[position]!r}"
-    return ValueError(f"{found} in {name_row(frame, position)}; expected {expected}")
-
-
-def _read_embedding(frame: Any, names: Sequence[str]) -> Array | None:
-    """Returns the categories [n, D] in some columns, integers from 0; None without columns."""
-    if not names:
-        return None
-    columns = []
-    for name in names:
-        categories = read_integers(frame, name)
-        _check_column(frame, name, categories >= 0, "an integer from 0")
-        columns.append(categories)
-    return np.stack(columns, axis=1)
-
-
-def _read_features(frame: Any, names: Sequence[str]) -> Floats:
-    """Returns the observation [n, d] in some columns, whose numbers must be finite."""
-    observation = np.empty((len(frame), len(names)))
-    for place, name in enumerate(names):
-        observation[:, place] = _read_numbers(frame, name)
-        _check_column(frame, name, np.isfinite(observation[:, place]), "a finite number")
-    return observation

@@ -12,10 +12,11 @@ from typing import Any
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write, check_format, load_state, save_state
+from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.datasets.folders import (
     TABLE_SUFFIXES,
+    Part,
     ends_with,
-    find_parts,
     is_parquet,
     refuse_changes,
 )
@@ -34,7 +35,7 @@ from bandit_envs.logged.files.tables import (
     join_frame,
     split_log,
 )
-from bandit_envs.logged.log import COLUMNS, BanditLog, concatenate
+from bandit_envs.logged.log import COLUMNS, BanditLog
 
 ARCHIVE = ".npz"
 LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
@@ -43,9 +44,10 @@ LOG_SUFFIXES = (ARCHIVE, *TABLE_SUFFIXES)
 WRITTEN_SUFFIXES = (ARCHIVE, ".csv", ".parquet")
 """How the names of logs end that `write_log` writes."""
 
-NOT_WRITTEN = (
-    "write_log did not write it; scan_log and from_frame read tables whose features are named"
-)
+LAYOUT = "# {"
+"""How the first line of a CSV file begins that `write_log` wrote."""
+
+NOT_WRITTEN = "write_log did not write it, unlike the first file"
 
 
 def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
@@ -68,32 +70,6 @@ def write_log(path: str | os.PathLike[str], log: BanditLog) -> None:
         _write_parquet(file, log)
 
 
-def read_log(path: str | os.PathLike[str], only: str | None = None) -> BanditLog:
-    """Reads what `write_log` wrote, or all such files in a folder, in the order of their names.
-
-    Nothing is unpickled. CSV may be compressed.
-
-    Args:
-        path: of the file or folder; files may be in folders inside it.
-        only: a pattern, such as `*.npz`, of the files of a folder that are read. By default, a file
-            that is no log is an error, unless its name begins with "." or "_".
-
-    Raises:
-        ValueError: a file is damaged, or changes while it is read; the message names it and the
-            column.
-    """
-    file = Path(path)
-    if not file.is_dir():
-        check_suffix(file)
-    parts = find_parts(file, LOG_SUFFIXES, only).found
-    logs: list[BanditLog] = []
-    for part in parts:
-        with errors_that_name(part.name), refuse_changes(part):
-            logs.append(read_file(part.file))
-            concatenate([logs[0][:0], logs[-1][:0]])  # an error if their columns differ
-    return logs[0] if len(logs) == 1 else concatenate(logs)  # which is of native byte order
-
-
 def read_file(file: Path) -> BanditLog:
     """Reads a file that `write_log` wrote; its errors do not name it."""
     if is_archive(file.name):
@@ -111,9 +87,12 @@ def _make_log(columns: dict[str, Any]) -> BanditLog:
         if name not in columns:
             raise ValueError(f"it has no column {name!r}")
     for name in columns:
-        if name not in ("observation", "num_actions", *COLUMNS):
+        if name not in ("observation", "num_actions", "encoding", "estimated", *COLUMNS):
             raise ValueError(f"it has a column {name!r}, which logs do not have")
-    return BanditLog(**columns)
+    encoding = None
+    if "encoding" in columns:
+        encoding = TableEncoding.from_plain(columns.pop("encoding"))
+    return BanditLog(encoding=encoding, **columns)
 
 
 def is_archive(name: str) -> bool:
@@ -128,10 +107,20 @@ def check_suffix(file: Path, suffixes: Sequence[str] = LOG_SUFFIXES) -> Path:
     return file
 
 
+def is_written(part: Part) -> bool:
+    """Whether `write_log` wrote a file, rather than that it is a user's table."""
+    if is_archive(part.name):
+        return True
+    with errors_that_name(part.name), refuse_changes(part):
+        if is_parquet(part.name):
+            return KEY.encode() in _read_metadata(part.file)
+        return read_first_line(part.file).startswith(LAYOUT)
+
+
 def read_csv_layout(file: Path) -> TableLayout:
     """Returns the layout in the first line of a CSV file that `write_log` wrote."""
     first = read_first_line(file)
-    if not first.startswith("# {"):
+    if not first.startswith(LAYOUT):
         raise ValueError(NOT_WRITTEN)
     return check_layout(json.loads(first[2:]))
 
@@ -144,17 +133,26 @@ def csv_options(layout: TableLayout) -> dict[str, Any]:
 
 def read_parquet_layout(file: Path) -> TableLayout:
     """Returns the layout in the metadata of a Parquet file that `write_log` wrote."""
-    import_extra("pyarrow", "logged")
-    from pyarrow import parquet  # noqa: PLC0415
-
-    metadata = parquet.read_metadata(file).metadata or {}
+    metadata = _read_metadata(file)
     if KEY.encode() not in metadata:
         raise ValueError(NOT_WRITTEN)
     return check_layout(json.loads(metadata[KEY.encode()]))
 
 
+def _read_metadata(file: Path) -> dict[bytes, bytes]:
+    """Returns what the writer of a Parquet file says of it."""
+    import_extra("pyarrow", "logged")
+    from pyarrow import parquet  # noqa: PLC0415
+
+    return parquet.read_metadata(file).metadata or {}
+
+
 def _write_npz(file: Path, log: BanditLog) -> None:
     content = {"num_actions": log.num_actions, "observation": log.observation, **log.columns()}
+    if log.encoding is not None:
+        content["encoding"] = log.encoding.plain()
+    if log.estimated:
+        content["estimated"] = log.estimated
     save_state(file, {KEY: {"format": FORMAT, **content}})
 
 

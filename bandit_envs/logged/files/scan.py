@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.checks import as_list, check_integer
+from bandit_envs.datasets.encoding import TableEncoding, TextColumn
 from bandit_envs.datasets.folders import (
-    NAMED,
     TABLE_SUFFIXES,
     Key,
     Part,
@@ -24,49 +24,32 @@ from bandit_envs.datasets.folders import (
     refuse_changes,
 )
 from bandit_envs.datasets.tables import errors_that_name
-from bandit_envs.logged.files.frame_batches import scan_csv, scan_frames, scan_parquet
-from bandit_envs.logged.files.frames import (
-    check_roles,
-    check_smallest_action,
-    from_frame,
-    read_integers,
+from bandit_envs.logged.files.encoding_search import TableColumns, check_roles
+from bandit_envs.logged.files.frame_batches import (
+    names_in_table,
+    scan_csv,
+    scan_frames,
+    scan_parquet,
 )
+from bandit_envs.logged.files.frames import encode_frame
 from bandit_envs.logged.files.log_files import (
     LOG_SUFFIXES,
     check_suffix,
     csv_options,
     is_archive,
+    is_written,
     read_csv_layout,
     read_file,
     read_parquet_layout,
 )
 from bandit_envs.logged.files.missing import MissingValues
+from bandit_envs.logged.files.scan_encoding import find_encoding
 from bandit_envs.logged.files.tables import join_frame, split_log
 from bandit_envs.logged.files.times import TimesOfRows, count_rows_by_time
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.summary import LogRows
 
 BATCH_ROWS = 65_536
-MANY_ACTIONS = 1000
-"""The most actions that a log can have of which it has no row."""
-
-
-@dataclasses.dataclass(frozen=True)
-class TableColumns:
-    """Which columns of a user's table are those of a log, as for `from_frame`."""
-
-    action: str
-    reward: str
-    propensity: str
-    features: Sequence[str]
-    time: str | None = None
-    embedding: Sequence[str] = ()
-
-    def names(self) -> list[str]:
-        """Returns the names of all columns, each once."""
-        times = [] if self.time is None else [self.time]
-        names = [self.action, self.reward, self.propensity, *self.features, *self.embedding]
-        return list(dict.fromkeys(names + times))
 
 
 def scan_log(
@@ -75,7 +58,7 @@ def scan_log(
     *,
     action: str = "action",
     reward: str = "reward",
-    propensity: str = "propensity",
+    propensity: str | None = "propensity",
     features: str | Sequence[str] | None = None,
     num_actions: int | None = None,
     drop_missing: bool = False,
@@ -85,21 +68,24 @@ def scan_log(
 ) -> WrittenScan | TableScan:
     """Returns an iterable over the batches of a log.
 
-    CSV and Parquet files are read one batch at a time; each npz file is read whole.
+    CSV and Parquet files are read one batch at a time; each npz file is read whole. Names, texts,
+    dates and times become numbers as in `from_frame`: an extra pass over a table finds the names of
+    its actions and the levels of its texts, which all batches have as their `encoding`.
 
     Args:
-        path: a file that `write_log` wrote; or, with `features`, any CSV or Parquet file; or a
-            folder of such files, also in folders inside it, which are taken in the order of their
-            names. Names of folders such as day=2, as pandas and Hive write them, are columns of a
-            table; where they are numbers, these say the order.
+        path: a file that `write_log` wrote; or any CSV or Parquet file; or a folder of such files,
+            also in folders inside it, which are taken in the order of their names. Names of folders
+            such as day=2, as pandas and Hive write them, are columns of a table; where they are
+            numbers, these say the order.
         batch_rows: the most rows of a batch. The last batch of a file may have fewer.
         action: the column of the actions, as for `from_frame`.
         reward: the column of the rewards.
-        propensity: the column of the propensities.
-        features: the columns of the observation; None for what `write_log` wrote. Of Parquet files,
-            no other columns are read.
-        num_actions: the number of actions of a table. By default, an extra pass over the table
-            finds the largest action.
+        propensity: the column of the propensities; None if they are not known.
+        features: the columns of the observation; None for all that have no other role. Of Parquet
+            files, no other columns are read.
+        num_actions: the number of actions of a table. By default, the extra pass finds the largest
+            action. If it is given, and the first batch has numbers alone, there is no such pass.
+            0 if actions are real numbers, such as prices, and propensities their densities.
         drop_missing: whether to drop rows of a table with missing values. By default, they raise a
             ValueError that counts them.
         time: a column that no batch has. `earlier, later = scan.split("2024-12-31")` cuts the log
@@ -123,16 +109,62 @@ def scan_log(
     [2, 2, 1]
     """
     check_integer("batch_rows", batch_rows, minimum=1)
+    if num_actions is not None:
+        check_integer("num_actions", num_actions, minimum=0)
+    decision = [action, reward, propensity]
+    check_roles(decision, as_list(features or []))
     if features is None:
         if not Path(path).is_dir() and Path(path).exists():
             check_suffix(Path(path))
-        return WrittenScan(find_parts(Path(path), LOG_SUFFIXES, only), batch_rows, time)
-    check_roles([action, reward, propensity], as_list(features))
-    if num_actions is not None:
-        check_integer("num_actions", num_actions, minimum=1)
+        parts = find_parts(Path(path), LOG_SUFFIXES, only)
+        if is_written(parts.found[0]):
+            return WrittenScan(parts, batch_rows, time)
     parts = find_parts(Path(path), TABLE_SUFFIXES, only)
-    columns = TableColumns(action, reward, propensity, as_list(features), time, as_list(embedding))
+    found = names_in_table(parts.found[0]) if features is None else ()
+    columns = TableColumns.of_roles(decision, features, found, time, embedding)
     return TableScan(parts, columns, batch_rows, num_actions, drop_missing)
+
+
+def read_log(
+    path: str | os.PathLike[str],
+    only: str | None = None,
+    *,
+    action: str = "action",
+    reward: str = "reward",
+    propensity: str | None = "propensity",
+    features: str | Sequence[str] | None = None,
+    num_actions: int | None = None,
+    drop_missing: bool = False,
+    embedding: str | Sequence[str] = (),
+) -> BanditLog:
+    """Reads what `write_log` wrote, a table, or all such files in a folder, by their names' order.
+
+    Nothing is unpickled. CSV may be compressed. The arguments are those of `scan_log`, whose
+    batches it joins: those after `only` say what the columns of a table are.
+
+    Raises:
+        ValueError: a file is damaged, or changes while it is read; the message names it and the
+            column.
+    """
+    scan = scan_log(
+        path,
+        action=action,
+        reward=reward,
+        propensity=propensity,
+        features=features,
+        num_actions=num_actions,
+        drop_missing=drop_missing,
+        embedding=embedding,
+        only=only,
+    )
+    if isinstance(scan, TableScan):
+        return concatenate(list(scan))
+    logs: list[BanditLog] = []
+    for part in scan.parts.found:
+        with errors_that_name(part.name), refuse_changes(part):
+            logs.append(read_file(part.file))
+            concatenate([logs[0][:0], logs[-1][:0]])  # an error if their columns differ
+    return logs[0] if len(logs) == 1 else concatenate(logs)  # which is of native byte order
 
 
 class Scan(abc.ABC):
@@ -225,6 +257,7 @@ class TableScan(Scan):
         batch_rows: the most rows of a batch.
         num_actions: by default, the files are read once to find the largest action.
         drop_missing: whether rows that miss values are left out; by default, they are an error.
+        encoding: how columns become numbers; by default, the files are read once to find it.
     """
 
     parts: Parts
@@ -232,11 +265,16 @@ class TableScan(Scan):
     batch_rows: int = BATCH_ROWS
     num_actions: int | None = None
     drop_missing: bool = False
+    encoding: TableEncoding = None  # type: ignore[assignment]  # __post_init__ finds it
 
     def __post_init__(self) -> None:
-        """Finds the number of actions."""
-        if self.num_actions is None:
-            object.__setattr__(self, "num_actions", self._count_actions())
+        """Finds the encoding, and the number of actions."""
+        if self.encoding is None:
+            encoding, num_actions = find_encoding(
+                self.parts, self.columns, self.batch_rows, self.num_actions
+            )
+            object.__setattr__(self, "encoding", encoding)
+            object.__setattr__(self, "num_actions", num_actions)
 
     def __iter__(self) -> Iterator[BanditLog]:
         for part in self.parts.found:
@@ -250,15 +288,7 @@ class TableScan(Scan):
         """Returns the log of some rows of a file; ValueError if values are missing or wrong."""
         complete = self._drop_missing(frame)
         with errors_that_name(part.name):
-            return from_frame(
-                complete,
-                action=self.columns.action,
-                reward=self.columns.reward,
-                propensity=self.columns.propensity,
-                features=self.columns.features,
-                num_actions=self.num_actions,
-                embedding=self.columns.embedding,
-            )
+            return encode_frame(complete, self.columns, self.encoding, self.num_actions)
 
     def _drop_missing(self, frame: Any) -> Any:
         """Returns the rows that miss no value; ValueError if others may not be left out."""
@@ -277,7 +307,11 @@ class TableScan(Scan):
         return found
 
     def with_time(self, name: str) -> TableScan:
-        return dataclasses.replace(self, columns=dataclasses.replace(self.columns, time=name))
+        columns = self.columns.with_time(name)
+        encoding = self.encoding
+        if name not in columns.features:
+            encoding = encoding.without(name)
+        return dataclasses.replace(self, columns=columns, encoding=encoding)
 
     def _time_column(self) -> str | None:
         return self.columns.time
@@ -291,38 +325,15 @@ class TableScan(Scan):
                 place = functools.partial(_place_in_frame, part.name, complete.index)
                 yield TimesOfRows(complete[name].to_numpy(), place)
 
-    def _count_actions(self) -> int:
-        """Returns the largest action plus 1.
-
-        Raises ValueError if there are no rows; if the smallest action is 1: actions then probably
-        count from 1; or if the largest exceeds the number of rows: it is then not the number
-        of an action.
-        """
-        name = self.columns.action
-        smallest = []
-        largest = [-1]
-        rows = 0
-        for part in self.parts.found:
-            for frame in self._scan_frames(part, [name]):
-                with errors_that_name(part.name):
-                    actions = read_integers(frame.dropna(), name)
-                rows += len(actions)
-                if actions.size:
-                    smallest.append(int(actions.min()))
-                    largest.append(int(actions.max()))
-        if not rows:
-            names = ", ".join(part.name for part in self.parts.found[:NAMED])
-            raise ValueError(f"the log has no rows in {names}, or none with an action")
-        check_smallest_action(name, min(smallest))
-        if max(largest) > max(rows, MANY_ACTIONS):
-            problem = f"column {name!r} has the action {max(largest)}, and {rows} rows"
-            raise ValueError(f"{problem}; number the actions from 0, or give num_actions")
-        return max(largest) + 1
-
     def _scan_frames(self, part: Part, names: Sequence[str]) -> Iterator[Any]:
         """Yields some columns of a file as data frames."""
         with errors_that_name(part.name), refuse_changes(part):
-            yield from scan_frames(part, self.batch_rows, names)
+            yield from scan_frames(part, self.batch_rows, names, self._texts())
+
+    def _texts(self) -> list[str]:
+        """Returns the columns of names and texts, whose cells are not to be read as numbers."""
+        texts = [each.name for each in self.encoding.features if isinstance(each, TextColumn)]
+        return [*texts, self.columns.action] if self.encoding.actions else texts
 
 
 def times_of_batches(

@@ -15,8 +15,9 @@ import numpy as np
 from bandit_envs.arrays import Array
 from bandit_envs.base.notation import parse_literal
 from bandit_envs.base.saving import check_format
+from bandit_envs.datasets.encoding import TableEncoding, parse_number
 from bandit_envs.datasets.tables import name_row
-from bandit_envs.logged.columns import BadValueError, parse_number
+from bandit_envs.logged.columns import BadValueError
 from bandit_envs.logged.log import COLUMNS, BanditLog
 from bandit_envs.nests import Nest, flatten, map_structure
 
@@ -27,7 +28,14 @@ MAX_COLUMNS = 2**20
 """A table has at most so many columns of an array."""
 
 
-class TableLayout(TypedDict):
+class NamedLayout(TypedDict, total=False):
+    """What the layout of a table may have."""
+
+    encoding: dict[str, Any]  # plain values of the encoding of the log; left out if it has none
+    estimated: str  # how propensities were estimated; left out if they were logged
+
+
+class TableLayout(NamedLayout):
     """What the columns of a table form."""
 
     format: int  # files without one are in the first
@@ -63,6 +71,10 @@ def split_log(log: BanditLog) -> tuple[TableLayout, dict[str, Array]]:
         observation=repr(tree),
         arrays=arrays,
     )
+    if log.encoding is not None:
+        layout["encoding"] = log.encoding.plain()
+    if log.estimated:
+        layout["estimated"] = log.estimated
     return layout, columns
 
 
@@ -88,7 +100,16 @@ def join_columns(layout: TableLayout, columns: Mapping[str, Array]) -> BanditLog
         arrays[name] = table.reshape(rows, *shape)
     observation = map_structure(arrays.__getitem__, parse_literal(layout["observation"]))
     known = {name: arrays[name] for name in COLUMNS if name in arrays}
-    return BanditLog(observation, num_actions=layout["num_actions"], **known)
+    encoding = None
+    if "encoding" in layout:
+        encoding = TableEncoding.from_plain(layout["encoding"])
+    return BanditLog(
+        observation,
+        num_actions=layout["num_actions"],
+        encoding=encoding,
+        estimated=layout.get("estimated", ""),
+        **known,
+    )
 
 
 def join_frame(layout: TableLayout, frame: Any) -> BanditLog:

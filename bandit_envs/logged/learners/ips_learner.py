@@ -9,7 +9,7 @@ import numpy as np
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.features import context_of
 from bandit_envs.logged.learners.learners import Learner, greedy_policy
-from bandit_envs.logged.log import BanditLog, require_rows
+from bandit_envs.logged.log import BanditLog, require_propensities, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import FittedClassifier, LinearScores
 from bandit_envs.policies.models.fitted_estimators import NEVER
@@ -77,7 +77,7 @@ class IPSLearner(Learner):
         if smallest < self._baseline:
             problem = f"baseline is {self._baseline:g}, and the smallest reward {smallest:g}"
             raise ValueError(f"{problem}; expected a baseline of at most {smallest:g}")
-        weights = (log.reward - self._baseline) / log.propensity
+        weights = (log.reward - self._baseline) / require_propensities(log).propensity
         if not weights.any():
             expected = "rewards above the baseline"
             raise ValueError(f"log has the reward {smallest:g} in all rows; expected {expected}")

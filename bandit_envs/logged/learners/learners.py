@@ -27,6 +27,7 @@ from bandit_envs.logged.log import (
     check_log,
     check_repeatable,
     concatenate,
+    require_propensities,
     require_rows,
 )
 from bandit_envs.logged.reward_models.regression import RewardRegression
@@ -412,7 +413,7 @@ def _correct_rewards(predicted: Floats, log: BanditLog) -> Floats:
     """Makes predicted rewards [n, K] doubly robust, in their place, and returns them."""
     rows = np.arange(len(log))
     error = log.reward - predicted[rows, log.action]
-    predicted[rows, log.action] += error / log.propensity
+    predicted[rows, log.action] += error / require_propensities(log).propensity
     return predicted
 
 
@@ -530,7 +531,7 @@ def _policy_of(
     model: ValueModel, rule: Rule, log: BanditLog, batch_size: int, seed: Seed
 ) -> ContextualPolicy:
     """Returns a policy for the contexts and actions of a log."""
-    return ContextualPolicy(
+    policy = ContextualPolicy(
         model,
         rule,
         observation_spec=spec_of_rows(log.observation),
@@ -538,3 +539,5 @@ def _policy_of(
         batch_size=batch_size,
         seed=seed,
     )
+    policy.encoding = log.encoding
+    return policy

@@ -10,6 +10,7 @@ import numpy as np
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.log import BanditLog, concatenate
 from bandit_envs.logged.seen_rows import RememberedBatches, SeenRows, remember
+from bandit_envs.logged.translation import translate_log
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.trajectories import Trajectory, restart, termination
@@ -41,7 +42,8 @@ def learn_from_log(
     seen = SeenRows()
     batches = RememberedBatches([log] if isinstance(log, BanditLog) else log, seen)
     for batch in align_batches(batches, learner.batch_size):
-        learn_batch(learner, batch)
+        learner.encoding = learner.encoding or batch.encoding
+        learn_batch(learner, translate_log(batch, learner.encoding))
     return remember(learner.replicate(policy.batch_size), seen)
 
 

@@ -17,6 +17,7 @@ from bandit_envs.base.saving import (
     load_state,
     save_state,
 )
+from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.nests import Nest
@@ -46,6 +47,7 @@ TYPES: dict[str, tuple[type[Any], ...]] = {
     "rows_learned": (int,),
     "log": (str,),
     "features": (list,),
+    "encoding": (dict, type(None)),
 }
 """What a file says of a policy: the fields of `SavedPolicy`."""
 
@@ -72,6 +74,7 @@ class SavedPolicy:
         rows_learned: from how many rows, the first of a log, it has learned; 0 if it is not known.
         log: identifies these rows; "" if they are not known.
         features: the columns of its features, in their order; () if they have no names.
+        encoding: of the table that it has learned from; None if it is not known.
     """
 
     model: ValueModel
@@ -82,6 +85,7 @@ class SavedPolicy:
     rows_learned: int = 0
     log: str = ""
     features: Sequence[str] = ()
+    encoding: TableEncoding | None = None
 
     def make(self, observation_spec: Nest, batch_size: int = 1, seed: Seed = None) -> Policy:
         """Returns the policy for an environment or a log. It goes on learning if it can.
@@ -106,6 +110,7 @@ class SavedPolicy:
             state = policy.get_state()
             content = state.content._replace(learned=self.learned, is_trained=self.is_trained)
             policy.set_state(state._replace(content=content))
+        policy.encoding = self.encoding
         return policy.replicate(batch_size) if policy.batch_size != batch_size else policy
 
     def _check_spec(self, observation_spec: Nest) -> None:
@@ -134,7 +139,8 @@ def write_policy(
         learned_from: the log that it has learned from, or its batches in order, or what a
             `LogSummary` says of them. If a longer log begins with these rows, `evaluate` and
             `bandit-envs evaluate` leave them out.
-        features: the columns of its features, in their order.
+        features: the columns of its features, in their order; by default, those of the table that
+            it has learned from, whose names the file keeps.
 
     Raises:
         TypeError: the policy is of another class, or a part of it cannot be written.
@@ -156,6 +162,7 @@ def write_policy(
         raise TypeError(f"policy is a {type(policy).__name__}; expected a ContextualPolicy")
     assert isinstance(policy, ContextualPolicy)
     summary = _summarize(learned_from)
+    encoding = policy.encoding
     state = policy.get_state()
     learned = None
     if not policy.is_as_made:
@@ -169,7 +176,8 @@ def write_policy(
         "is_trained": state.content.is_trained,
         "rows_learned": summary.size,
         "log": summary.identify() if summary.size else "",
-        "features": list(features),
+        "features": list(features) or ([] if encoding is None else encoding.names),
+        "encoding": None if encoding is None else encoding.plain(),
     }
     save_state(_check_suffix(Path(path)), {KEY: content})
 
@@ -211,7 +219,23 @@ def read_policy(
     learned = content["learned"]
     if learned is not None:  # after the modules of the parts have been imported
         learned = decode_state(learned.tobytes(), str(path), trusted)
-    return SavedPolicy(**{**content, "model": model, "rule": rule, "learned": learned})
+    known = {"model": model, "rule": rule, "learned": learned}
+    return SavedPolicy(**{**content, **known, "encoding": _read_encoding(path, content)})
+
+
+def _read_encoding(path: str | os.PathLike[str], content: dict[str, Any]) -> TableEncoding | None:
+    """Returns the encoding of the table of a policy; ValueError if it is none of such a policy."""
+    if content["encoding"] is None:
+        return None
+    try:
+        encoding = TableEncoding.from_plain(content["encoding"])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    size = content["sizes"]["num_actions"]
+    if encoding.actions and len(encoding.actions) != size:
+        found = f"{path} holds names of {len(encoding.actions)} actions"
+        raise ValueError(f"{found}; expected {size}")
+    return encoding
 
 
 def _check_content(path: str | os.PathLike[str], state: Any) -> dict[str, Any]:

@@ -1,0 +1,222 @@
+"""How the columns of a user's table become numbers, found in one pass over its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bandit_envs.base.checks import as_list
+from bandit_envs.datasets.encoding import MAX_LEVELS, MAX_NAMES, CellCounts, TableEncoding
+from bandit_envs.logged.files.cells import read_integers
+
+MANY_ACTIONS = 1000
+"""The most actions that a log can have of which it has no row."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableColumns:
+    """Which columns of a user's table are those of a log, as for `from_frame`.
+
+    Args:
+        action: the actions.
+        reward: the rewards.
+        propensity: the propensities; None if they are not known.
+        features: the observation.
+        time: a time, by which the log is cut; None without one.
+        embedding: the categories of the action.
+        are_all: whether `features` are all columns that have no other role.
+    """
+
+    action: str
+    reward: str
+    propensity: str | None
+    features: Sequence[str]
+    time: str | None = None
+    embedding: Sequence[str] = ()
+    are_all: bool = False
+
+    @classmethod
+    def of_roles(
+        cls,
+        decision: Sequence[str | None],
+        features: str | Sequence[str] | None,
+        found: Sequence[str],
+        time: str | None = None,
+        embedding: str | Sequence[str] = (),
+    ) -> TableColumns:
+        """Returns the columns of a table by what they are; ValueError if one has two roles.
+
+        Args:
+            decision: the columns of the action, the reward and the propensity.
+            features: those of the observation; None for all columns that have no other role.
+            found: all columns of the table.
+            time: of the time, if there is one.
+            embedding: of the categories of the action, if there are some.
+        """
+        action, reward, propensity = decision
+        assert action is not None
+        assert reward is not None
+        others = [*decision, *as_list(embedding), time]
+        rest = [name for name in found if name not in others]
+        names = rest if features is None else as_list(features)
+        check_roles(decision, names)
+        return cls(
+            action=action,
+            reward=reward,
+            propensity=propensity,
+            features=tuple(names),
+            time=time,
+            embedding=tuple(as_list(embedding)),
+            are_all=features is None,
+        )
+
+    def used(self) -> list[str]:
+        """Returns the names of the columns of a log, each once."""
+        known = [] if self.propensity is None else [self.propensity]
+        names = [self.action, self.reward, *known, *self.features, *self.embedding]
+        return list(dict.fromkeys(names))
+
+    def names(self) -> list[str]:
+        """Returns the names of all columns, each once."""
+        times = [] if self.time is None else [self.time]
+        return list(dict.fromkeys(self.used() + times))
+
+    def encoded(self, num_actions: int | None) -> list[str]:
+        """Returns the names of the columns that an encoding is of: features, and actions.
+
+        Args:
+            num_actions: 0 if actions are real numbers, which have no names.
+        """
+        return [*self.features] if num_actions == 0 else [self.action, *self.features]
+
+    def with_time(self, name: str) -> TableColumns:
+        """Returns the same columns with another time. It is no feature unless it was named one."""
+        features = [each for each in self.features if not self.are_all or each != name]
+        return dataclasses.replace(self, time=name, features=tuple(features))
+
+
+def check_roles(decision: Sequence[str | None], features: Sequence[str]) -> None:
+    """Raises ValueError if a column has two roles.
+
+    Args:
+        decision: the columns of the action, the reward and the propensity.
+        features: those of the observation, which is known before the decision.
+    """
+    if len(set(decision)) < len(decision):
+        found = ", ".join(map(repr, decision))
+        raise ValueError(f"action, reward and propensity are {found}; expected three columns")
+    for name in features:
+        if list(features).count(name) > 1:
+            raise ValueError(f"features has {name!r} twice; expected each column once")
+        if name in decision:
+            expected = "what is known before the action: not it, its reward or its propensity"
+            raise ValueError(f"features has {name!r}; expected {expected}")
+
+
+@dataclasses.dataclass(frozen=True)
+class FoundCells:
+    """What cells of actions and features a part of a table has. Those of parts merge.
+
+    Args:
+        counts: the kinds of cells, by column.
+        smallest: action, if they are numbers; None without rows.
+        largest: action.
+        problem: why actions are no numbers; "" if they are.
+    """
+
+    counts: Mapping[str, CellCounts] = dataclasses.field(default_factory=dict)
+    smallest: int | None = None
+    largest: int | None = None
+    problem: str = ""
+
+    def merge(self, other: FoundCells) -> FoundCells:
+        """Returns what the rows of both have."""
+        counts = dict(self.counts)
+        for name, more in other.counts.items():
+            counts[name] = counts[name].merge(more) if name in counts else more
+        known = [each for each in (self.smallest, other.smallest) if each is not None]
+        high = [each for each in (self.largest, other.largest) if each is not None]
+        return FoundCells(
+            counts=counts,
+            smallest=min(known, default=None),
+            largest=max(high, default=None),
+            problem=self.problem or other.problem,
+        )
+
+    def find_half_read(self, columns: TableColumns) -> list[str]:
+        """Returns the columns of texts of which some cells were read as numbers or times."""
+        return [
+            name
+            for name, each in self.counts.items()
+            if not each.is_whole and (each.is_named if name == columns.action else each.is_text)
+        ]
+
+    def encoding(self, columns: TableColumns) -> TableEncoding:
+        """Returns the encoding of the columns.
+
+        A column that is mostly numbers or times counts as one of these; an error tells later which
+        cell is none.
+        """
+        names: tuple[str, ...] = ()
+        of_actions = self.counts.get(columns.action)
+        if of_actions is not None and of_actions.is_named:
+            advice = "expected names of actions, of which each has many rows"
+            names = of_actions.levels(columns.action, advice)
+        features = tuple(self.counts[name].likely_column(name) for name in columns.features)
+        return TableEncoding(names, features)
+
+    def count_actions(self, name: str) -> int:
+        """Returns the largest action plus 1, of actions that are numbers.
+
+        Args:
+            name: of the column.
+
+        Raises:
+            ValueError: an action is no integer; the smallest is 1: actions then probably count
+                from 1; or the largest exceeds the number of rows: it is then not the number of an
+                action.
+        """
+        if self.problem:
+            raise ValueError(self.problem)
+        rows = self.counts[name].numbers
+        largest = -1 if self.largest is None else self.largest
+        check_smallest_action(name, self.smallest)
+        if largest > max(rows, MANY_ACTIONS):
+            problem = f"column {name!r} has the action {largest}, and {rows} rows"
+            raise ValueError(f"{problem}; number the actions from 0, or give num_actions")
+        return largest + 1
+
+
+def check_smallest_action(name: str, smallest: int | None) -> None:
+    """Raises ValueError if the smallest action in a column is 1."""
+    if smallest == 1:
+        problem = f"column {name!r} counts actions from 1, or has no action 0"
+        raise ValueError(f"{problem}; subtract 1, or give num_actions")
+
+
+def search_cells(
+    frame: Any, columns: TableColumns, names: Sequence[str], texts: Sequence[str]
+) -> FoundCells:
+    """Returns what cells some columns of a data frame have; missing ones do not count.
+
+    Args:
+        frame: a part of the table.
+        columns: says which of them has the actions.
+        names: of these columns.
+        texts: those that are known to be texts.
+    """
+    counts = {}
+    for name in names:
+        limit = MAX_NAMES if name == columns.action else MAX_LEVELS
+        cells = frame[name].dropna().to_numpy()
+        counts[name] = CellCounts.from_cells(cells, limit, as_texts=name in texts)
+    if columns.action not in names or columns.action in texts:
+        return FoundCells(counts)
+    try:
+        actions = read_integers(frame[[columns.action]].dropna(), columns.action)
+    except ValueError as error:  # unless they are names, as other parts may tell
+        return FoundCells(counts, problem=str(error))
+    if not len(actions):
+        return FoundCells(counts)
+    return FoundCells(counts, smallest=int(actions.min()), largest=int(actions.max()))

@@ -1,0 +1,102 @@
+"""The encoding of tables in files, found in one pass over them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from bandit_envs.base.extras import import_extra
+from bandit_envs.datasets.encoding import CellCounts, TableEncoding
+from bandit_envs.datasets.folders import NAMED, Part, Parts, is_parquet, refuse_changes
+from bandit_envs.datasets.tables import errors_that_name
+from bandit_envs.logged.files.encoding_search import FoundCells, TableColumns, search_cells
+from bandit_envs.logged.files.frame_batches import parquet_schema, scan_frames
+from bandit_envs.logged.files.frames import check_named_actions
+
+
+def find_encoding(
+    parts: Parts, columns: TableColumns, batch_rows: int, num_actions: int | None
+) -> tuple[TableEncoding, int]:
+    """Returns how columns become numbers, and the number of actions.
+
+    Args:
+        parts: the files, in order.
+        columns: which columns are those of a log.
+        batch_rows: how many rows are read at a time.
+        num_actions: if it is given, and the first rows have numbers alone, no others are read; 0 if
+            actions are real numbers.
+
+    Raises:
+        ValueError: there are no rows; actions are neither names nor numbers that can be; or a
+            column has too many different texts.
+    """
+    encoded = columns.encoded(num_actions)
+    empty = FoundCells(dict.fromkeys(encoded, CellCounts()))
+    if num_actions is not None:
+        first = empty
+        for found in _search(parts, encoded, columns, batch_rows, ()):
+            first = first.merge(found)
+            if any(counts.size for counts in found.counts.values()):
+                break
+        if all(counts.is_number for counts in first.counts.values()):
+            return first.encoding(columns), num_actions
+    found = _merge(empty, _search(parts, encoded, columns, batch_rows, ()))
+    half_read = found.find_half_read(columns)
+    if half_read:  # such as 007 in a batch of numbers, which would be 7
+        found = _merge(empty, _search(parts, encoded, columns, batch_rows, half_read))
+    if num_actions == 0:
+        return found.encoding(columns), 0
+    if not found.counts[columns.action].size:
+        names = ", ".join(part.name for part in parts.found[:NAMED])
+        raise ValueError(f"the log has no rows in {names}, or none with an action")
+    encoding = found.encoding(columns)
+    check_named_actions(num_actions, encoding)
+    if encoding.actions:
+        return encoding, len(encoding.actions)
+    return encoding, num_actions or found.count_actions(columns.action)
+
+
+def _merge(found: FoundCells, batches: Iterator[FoundCells]) -> FoundCells:
+    for each in batches:
+        found = found.merge(each)
+    return found
+
+
+def _search(
+    parts: Parts,
+    encoded: Sequence[str],
+    columns: TableColumns,
+    batch_rows: int,
+    texts: Sequence[str],
+) -> Iterator[FoundCells]:
+    """Yields what cells the batches of a table have.
+
+    Of Parquet files, features are not read whose type says that they are numbers.
+    """
+    for part in parts.found:
+        with errors_that_name(part.name), refuse_changes(part):
+            others = [name for name in columns.features if name not in texts]
+            known = _find_numbers(part, others) if is_parquet(part.name) else {}
+            names = [name for name in encoded if name not in known]
+            yield FoundCells(known)
+            for frame in scan_frames(part, batch_rows, names, texts):
+                found = search_cells(frame, columns, names, texts)
+                if found.problem:
+                    problem = f"{part.name} cannot be read: {found.problem}"
+                    found = dataclasses.replace(found, problem=problem)
+                yield found
+
+
+def _find_numbers(part: Part, names: Sequence[str]) -> dict[str, CellCounts]:
+    """Returns the columns of a Parquet file whose type says that they are numbers."""
+    import_extra("pyarrow", "logged")
+    from pyarrow import types  # noqa: PLC0415
+
+    schema = parquet_schema(part)
+    found = {}
+    for name in names:
+        if schema.names.count(name) == 1:
+            kind = schema.field(name).type
+            if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+                found[name] = CellCounts(is_whole=False)
+    return found

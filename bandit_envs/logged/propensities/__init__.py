@@ -1,0 +1,15 @@
+"""Estimated propensities, for logs that lack them."""
+
+from bandit_envs.logged.propensities.calibration import Calibration
+from bandit_envs.logged.propensities.estimation import (
+    EstimatedBatches,
+    EstimatedPropensities,
+    estimate_propensities,
+)
+
+__all__ = [
+    "Calibration",
+    "EstimatedBatches",
+    "EstimatedPropensities",
+    "estimate_propensities",
+]

@@ -1,0 +1,222 @@
+"""Propensities that are estimated from the actions of a log."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.arrays import Floats, Indices
+from bandit_envs.base.checks import check_integer, check_number
+from bandit_envs.logged.features import flat_features_of
+from bandit_envs.logged.log import (
+    BanditLog,
+    check_repeatable,
+    require_numbered_actions,
+    require_rows,
+)
+from bandit_envs.logged.propensities.calibration import Calibration
+from bandit_envs.logged.propensities.multinomial import MultinomialRegression, fit_multinomial
+from bandit_envs.logged.reward_models.reward_sums import folds_of
+from bandit_envs.policies.scikit_learn.model import (
+    check_estimator,
+    copy_estimator,
+    name_failing_estimator,
+)
+
+MIN_PROPENSITY = 1e-3
+
+
+@dataclasses.dataclass(frozen=True)
+class PropensityModel:
+    """What gives the rows of a log their propensities.
+
+    Args:
+        regression: of the actions.
+        min_propensity: lower ones are raised to it.
+        note: what the log says of its propensities.
+    """
+
+    regression: MultinomialRegression
+    min_propensity: float
+    note: str
+
+    def __call__(self, batch: BanditLog) -> BanditLog:
+        """Returns some rows with their propensities."""
+        if not len(batch):
+            return dataclasses.replace(batch, estimated=self.note)
+        return _with_table(batch, self._table(batch), self.min_propensity, self.note)
+
+    def calibrate(self, batch: BanditLog) -> Calibration:
+        """Returns the calibration of some rows."""
+        return _calibrate(batch, self._table(batch), self.min_propensity)
+
+    def _table(self, batch: BanditLog) -> Floats:
+        found = self.regression.probabilities(batch)
+        missing = batch.num_actions - found.shape[1]  # of actions that were named since
+        return np.pad(found, ((0, 0), (0, max(0, missing))))
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimatedBatches:
+    """The batches of a log, with estimated propensities. Every loop over them estimates anew.
+
+    Args:
+        batches: of the log.
+        model: of the propensities.
+    """
+
+    batches: Iterable[BanditLog]
+    model: PropensityModel
+
+    def __iter__(self) -> Iterator[BanditLog]:
+        """Yields the batches."""
+        return map(self.model, self.batches)
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimatedPropensities:
+    """A log with estimated propensities; `print` shows how well they fit.
+
+    Args:
+        log: a `BanditLog`, or batches that can be passed over more than once.
+        calibration: the mean of 1/p for each action, which is 1 on average if p is right.
+    """
+
+    log: Any
+    calibration: Calibration
+
+    def __str__(self) -> str:
+        return str(self.calibration)
+
+
+def estimate_propensities(
+    log: BanditLog | Iterable[BanditLog],
+    model: Any = None,
+    *,
+    penalty: float = 1.0,
+    min_propensity: float = MIN_PROPENSITY,
+    folds: int = 3,
+) -> EstimatedPropensities:
+    """Estimates the propensities of a log that lacks them, from its observations and actions.
+
+    By default, a multinomial logistic regression of the actions is fitted to all rows. If it is
+    right, estimates by inverse propensities vary less than with the true ones, and their intervals
+    are a little too wide. A classifier is cross-fitted, for `DoublyRobust`: the model of each fold
+    learns from the other folds.
+
+    Nothing tells whether all was observed that the actions depended on. If not, estimates are
+    biased.
+
+    Args:
+        log: a `BanditLog`; or, for the default model, batches that can be passed over more than
+            once, such as `scan_log` returns.
+        model: a classifier of scikit-learn with `predict_proba`.
+        penalty: of the squared weights of the regression but those of intercepts, at least 0.
+        min_propensity: lower propensities are raised to it, which biases what these rows tell.
+        folds: of the classifier, at least 2.
+
+    Returns:
+        The log with its propensities. It says in later tables that they were estimated.
+
+    Raises:
+        ValueError: actions are real numbers, an action is missing in a fold, or the regression has
+            too many weights.
+
+    >>> rng = np.random.default_rng(0)
+    >>> action = rng.integers(0, 2, 1000)
+    >>> log = BanditLog(rng.normal(size=(1000, 1)), action, 1.0 * action, None)
+    >>> found = estimate_propensities(log)
+    >>> bool(abs(found.log.propensity - 0.5).max() < 0.2), found.calibration.raised
+    (True, 0)
+    """
+    check_number("penalty", penalty, 0.0)
+    check_number("min_propensity", min_propensity, 1e-40, 1.0)
+    check_integer("folds", folds, minimum=2)
+    if model is not None:
+        return _cross_fit(log, check_estimator("model", model), min_propensity, folds)
+    batches = [log] if isinstance(log, BanditLog) else check_repeatable(log)
+    first = next(iter(batches), None)
+    if first is not None:
+        require_numbered_actions(first)
+    regression = fit_multinomial(batches, penalty)
+    found = PropensityModel(regression, min_propensity, note="")
+    calibration = functools.reduce(Calibration.merge, map(found.calibrate, batches))
+    how = "by a logistic regression of the actions on the features"
+    made = dataclasses.replace(found, note=_note(how, calibration))
+    if isinstance(log, BanditLog):
+        return EstimatedPropensities(made(log), calibration)
+    return EstimatedPropensities(EstimatedBatches(batches, made), calibration)
+
+
+def _cross_fit(log: Any, model: Any, min_propensity: float, folds: int) -> EstimatedPropensities:
+    """Returns the log with the propensities of a cross-fitted classifier."""
+    if not isinstance(log, BanditLog):
+        found = f"log is of type {type(log).__name__}"
+        expected = "a BanditLog, as a classifier needs all rows in memory"
+        raise TypeError(f"{found}; expected {expected}")
+    require_rows(require_numbered_actions(log))
+    table = cross_fitted_table(log, model, folds_of(0, len(log), folds))
+    calibration = _calibrate(log, table, min_propensity)
+    note = _note(f"by {type(model).__name__}, cross-fitted in {folds} folds", calibration)
+    return EstimatedPropensities(_with_table(log, table, min_propensity, note), calibration)
+
+
+def cross_fitted_table(log: BanditLog, model: Any, fold: Indices) -> Floats:
+    """Returns the probabilities [n, K] of actions by classifiers that have not seen the row.
+
+    Args:
+        log: n decisions.
+        model: a classifier, of which each fold gets a copy.
+        fold: [n], of the rows.
+
+    Raises:
+        ValueError: the rows outside of a fold lack an action that it has.
+    """
+    features = flat_features_of(log)
+    table = np.zeros((len(log), log.num_actions))
+    for index in np.unique(fold):
+        test = np.flatnonzero(fold == index)
+        train = np.flatnonzero(fold != index)
+        new = np.setdiff1d(log.action[test], log.action[train])
+        if len(new):
+            name = log.action_names[new[0]] if log.action_names else new[0]
+            problem = f"action {name} is in one fold alone, so its propensity there would be 0"
+            raise ValueError(f"{problem}; expected more rows of it, or no model")
+        made = copy_estimator(model, np.random.default_rng(index))
+        with name_failing_estimator(made, "learn from", len(train)):
+            made.fit(features[train], log.action[train])
+            found = made.predict_proba(features[test])
+        table[np.ix_(test, made.classes_)] = found
+    return table
+
+
+def _with_table(log: BanditLog, table: Floats, min_propensity: float, note: str) -> BanditLog:
+    """Returns a log with the probabilities of all actions, and the propensities that they say."""
+    taken = table[np.arange(len(log)), log.action]
+    return dataclasses.replace(
+        log,
+        propensity=np.clip(taken, min_propensity, 1.0),
+        action_probabilities=table,
+        estimated=note,
+    )
+
+
+def _calibrate(log: BanditLog, table: Floats, min_propensity: float) -> Calibration:
+    """Returns the calibration of some rows by the probabilities of all actions."""
+    taken = table[np.arange(len(log)), log.action]
+    raised = int(np.count_nonzero(taken < min_propensity))
+    made = _with_table(log, table, min_propensity, note="")
+    return Calibration.from_log(made, raised, min_propensity)
+
+
+def _note(how: str, calibration: Calibration) -> str:
+    """Returns what a log says of its propensities."""
+    text = f"propensities were estimated {how}"
+    if calibration.raised:
+        count = f"{calibration.raised} of {calibration.rows}"
+        text += f"; {count} were below {calibration.min_propensity:g}, and raised to it"
+    return text

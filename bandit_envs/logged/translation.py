@@ -1,0 +1,119 @@
+"""Logs as a policy sees them that has learned from another table.
+
+Each table has an encoding of its own: names of actions and levels of texts. A policy keeps that of
+the table that it has learned from. Columns, levels and actions are found in another log by their
+names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandit_envs.arrays import Mask
+from bandit_envs.base.bandit_py_environment import available_actions
+from bandit_envs.datasets.encoding import TableEncoding, name_some
+from bandit_envs.logged.log import BanditLog
+from bandit_envs.nests import Nest
+
+
+def see_as(encoding: TableEncoding | None, log: BanditLog) -> Nest:
+    """Returns the observation of a log for a policy: with `available` as its mask.
+
+    Args:
+        encoding: of the policy; None if it has learned from no table.
+        log: is shown.
+
+    Raises:
+        ValueError: a column is missing, or is of another kind.
+    """
+    own = log.encoding
+    if encoding is None or own is None or encoding == own:
+        return log.seen()
+    observation = log.observation
+    if encoding.features != own.features:
+        observation = encoding.translate(log.observation, own)
+    if log.available is None or available_actions(log.observation, 1) is not None:
+        return observation
+    places = find_actions(encoding, log)
+    mask: Mask = np.zeros((len(log), places.size), np.bool_)
+    mask[:, places >= 0] = log.available[:, places[places >= 0]]
+    return {"observation": observation, "mask": mask}
+
+
+def find_actions(encoding: TableEncoding | None, log: BanditLog) -> NDArray[np.int64]:
+    """Returns the numbers that the actions of a policy have in a log: [K]; -1 if it lacks them.
+
+    Raises:
+        ValueError: the one names its actions, and the other does not.
+    """
+    names = log.action_names
+    if encoding is None or log.encoding is None or encoding.actions == names:
+        return np.arange(log.num_actions)
+    if not encoding.actions or not names:
+        known = name_some(encoding.actions or names)
+        which = "the policy has learned from" if encoding.actions else "the log has"
+        raise ValueError(f"{which} the actions {known}, and the other has numbers of actions")
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places.get(name, -1) for name in encoding.actions])
+
+
+def translate_log(log: BanditLog, encoding: TableEncoding | None) -> BanditLog:
+    """Returns a log in the encoding of a policy that is to learn from it.
+
+    Raises:
+        ValueError: a row has an action that the policy does not know.
+    """
+    if encoding is None or log.encoding is None or encoding == log.encoding:
+        return log
+    places = find_actions(encoding, log)
+    numbers = np.full(log.num_actions, -1)
+    numbers[places[places >= 0]] = np.flatnonzero(places >= 0)
+    actions = numbers[log.action]
+    if (actions < 0).any():
+        name = log.action_names[log.action[int(actions.argmin())]]
+        raise ValueError(f"the log has the action {name!r}, which the policy does not know")
+    seen = see_as(encoding, log)
+    has_mask = log.available is not None and isinstance(seen, dict)
+    return dataclasses.replace(
+        log.drop("action_probabilities", "expected_rewards"),
+        observation=seen["observation"] if has_mask else seen,
+        action=actions,
+        num_actions=len(places),
+        available=seen["mask"] if has_mask else None,
+        encoding=encoding,
+    )
+
+
+def find_new_names(encoding: TableEncoding | None, log: TableEncoding | None) -> list[str]:
+    """Returns what names a log has that a policy does not know, and what becomes of them.
+
+    Args:
+        encoding: of the policy.
+        log: the encoding of the log.
+    """
+    if encoding is None or log is None:
+        return []
+    found = []
+    levels = encoding.find_new(log)
+    if levels:
+        found.append(f"has not learned from {'; '.join(levels)}: to it, they are none of its texts")
+    actions = _missing(log.actions, encoding.actions)
+    if actions:
+        found.append(f"does not know the actions {name_some(actions)}, and never takes them")
+    return found
+
+
+def find_other_actions(encoding: TableEncoding | None, log: TableEncoding | None) -> list[str]:
+    """Returns the names of the actions that a policy knows, and a log lacks."""
+    if encoding is None or log is None or not log.actions:
+        return []
+    return _missing(encoding.actions, log.actions)
+
+
+def _missing(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Returns the names that are not known."""
+    return [name for name in names if name not in {*known}]

@@ -1,0 +1,95 @@
+"""Evaluations of policies that choose numbers, on logs of numbers."""
+
+import numpy as np
+import pytest
+
+from bandit_envs.evaluations import evaluate, evaluate_numbers
+from bandit_envs.logged import BanditLog, KernelIPS, actions_of
+from bandit_envs.policies import GaussianPolicy
+from bandit_envs.specs import ArraySpec, BoundedArraySpec
+
+WIDE = "gaussian:std=0.01,coefficients=[1.5]"
+
+
+def priced(size=20_000, seed=0, peak=40.0):
+    """A log of prices from 0 to 2, which earn most at 1.5."""
+    rng = np.random.default_rng(seed)
+    price = rng.uniform(0.0, 2.0, size)
+    reward = np.exp(-peak * (price - 1.5) ** 2) + rng.normal(0.0, 0.1, size)
+    return BanditLog(rng.normal(size=(size, 1)), price, reward, np.full(size, 0.5), 0)
+
+
+def test_batches_and_the_whole_log_have_the_same_estimates():
+    log = priced(3000)
+    policy = GaussianPolicy(
+        1e-9,
+        [1.5],
+        observation_spec=ArraySpec((1,), np.float64),
+        action_spec=BoundedArraySpec((), np.float64, 0.0, 2.0),
+        seed=0,
+    )
+    whole = evaluate_numbers(log, {"it": policy}, bandwidth=0.1).rows
+    parts = evaluate_numbers([log[:700], log[700:]], {"it": policy}, bandwidth=0.1).rows
+    assert [row.estimator for row in whole] == [
+        "kernel_ips:bandwidth=0.1",
+        "kernel_ips:bandwidth=0.05",
+        "kernel_snips:bandwidth=0.1",
+        "kernel_snips:bandwidth=0.05",
+    ]
+    for one, other in zip(whole, parts):
+        assert one.value == pytest.approx(other.value, abs=1e-9)
+        assert one.standard_error == pytest.approx(other.standard_error, abs=1e-9)
+    targets = actions_of(policy, log)
+    expected = KernelIPS(0.1).estimate(log.reward, log.propensity, log.action, targets)
+    assert whole[0].value == pytest.approx(expected.value, abs=1e-12)
+    assert whole[0].standard_error == pytest.approx(expected.standard_error, abs=1e-12)
+
+
+def test_a_bandwidth_with_which_the_estimate_moves_is_told():
+    large = evaluate_numbers(priced(), WIDE, bandwidth=0.4).rows
+    assert large[0].value < 0.7
+    for row in (large[0], large[2]):
+        assert "the estimate moves with the bandwidth" in row.warnings
+    small = evaluate_numbers(priced(), WIDE, bandwidth=0.03).rows
+    assert abs(small[0].value - 1.0) < 0.1
+    assert small[0].warnings == small[2].warnings == ""
+
+
+def test_the_rule_of_the_bandwidth_follows_the_spread_of_the_actions():
+    (row, *_) = evaluate_numbers(priced(peak=0.5), WIDE).rows
+    bandwidth = float(row.estimator.partition("=")[2])
+    assert bandwidth == pytest.approx(2.34 * 2 / np.sqrt(12) * 20_000**-0.2, rel=0.02)
+    assert abs(row.value - 1.0) < 0.05
+
+
+def test_numbers_and_numbered_actions_do_not_meet():
+    numbered = BanditLog(np.ones((40, 1)), [0, 1] * 20, [1.0] * 40, [0.5] * 40)
+    with pytest.raises(ValueError, match="have numbers; expected num_actions=0"):
+        evaluate_numbers(numbered, WIDE)
+    with pytest.raises(ValueError, match="real numbers; evaluate_numbers, or evaluate --continu"):
+        evaluate(priced(100), "random")
+    with pytest.raises(ValueError, match="all actions of the log are the same"):
+        evaluate_numbers(BanditLog(np.ones((9, 1)), [1.5] * 9, [1.0] * 9, [1.0] * 9, 0), WIDE)
+
+
+def test_the_command_evaluates_a_table_of_prices(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for package in ("joblib", "filelock", "matplotlib", "rich"):
+        pytest.importorskip(package)
+    from tests.command_line import run  # noqa: PLC0415 - needs packages of the command
+
+    log = priced(2000)
+    frame = pandas.DataFrame({"x": log.observation[:, 0], "price": log.action})
+    frame.assign(paid=log.reward, density=0.5).to_csv(tmp_path / "a.csv", index=False)
+    roles = ("--action", "price", "--reward", "paid", "--propensity", "density")
+    command = ("evaluate", tmp_path / "a.csv", *roles, "--output", tmp_path / "out")
+    options = ("--continuous", "--policy", WIDE, "--bandwidth", 0.4)
+    code, out, err = run(*command, *options)
+    assert code == 0, err
+    assert "actions from 0.0" in out
+    assert "the estimate moves with the bandwidth" in out
+    code, _, err = run(*command, "--continuous", "--policy", "random", "--overwrite")
+    assert code == 2
+    assert "policy random" in err
+    code, _, err = run(*command, "--policy", "random", "--bandwidth", 0.4, "--overwrite")
+    assert (code, "expected --continuous" in err) == (2, True)

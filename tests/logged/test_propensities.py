@@ -1,0 +1,236 @@
+"""Estimated propensities, beside those of scikit-learn's regression of the same rows."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from bandit_envs.evaluations import evaluate, learn
+from bandit_envs.logged import (
+    BanditLog,
+    DirectMethodLearner,
+    DoublyRobust,
+    DoublyRobustLearner,
+    InversePropensityScoring,
+    ReplayEnvironment,
+    SelfNormalizedIPS,
+    estimate_propensities,
+    read_log,
+    write_log,
+)
+from bandit_envs.logged.propensities import Calibration
+from bandit_envs.logged.propensities.estimation import cross_fitted_table
+from bandit_envs.logged.propensities.multinomial import fit_multinomial
+
+X = np.array(
+    [
+        [-0.4, 1.2],
+        [1.4, 0.3],
+        [0.4, -0.5],
+        [-0.9, -0.9],
+        [-1.0, 0.9],
+        [-0.1, 0.1],
+        [-0.6, -1.1],
+        [-1.2, -0.8],
+    ]
+)
+ACTION = np.array([1, 2, 0, 2, 1, 0, 0, 1])
+REWARD = np.array([0.7, 0.2, 0.5, 0.5, 0.2, 0.2, 0.5, 0.1])
+POLICY = np.array(
+    [
+        [0.32, 0.49, 0.19],
+        [0.48, 0.39, 0.13],
+        [0.06, 0.68, 0.26],
+        [0.24, 0.53, 0.23],
+        [0.15, 0.41, 0.44],
+        [0.28, 0.31, 0.41],
+        [0.43, 0.19, 0.38],
+        [0.33, 0.55, 0.12],
+    ]
+)
+PREDICTED = np.array(
+    [
+        [0.25, 0.8, 0.87],
+        [0.15, 0.94, 0.94],
+        [0.93, 0.43, 0.43],
+        [0.37, 0.9, 0.05],
+        [0.42, 0.94, 0.74],
+        [0.81, 0.84, 0.28],
+        [0.58, 0.26, 0.45],
+        [0.38, 0.02, 0.92],
+    ]
+)
+IN_SAMPLE = [
+    0.688724959,
+    0.453860491,
+    0.508371532,
+    0.224186693,
+    0.767711645,
+    0.380900155,
+    0.522741341,
+    0.426311990,
+]
+NEAR = {"abs": 1e-9}
+
+
+def lacking(x=X, action=ACTION, reward=REWARD):
+    """A log without propensities."""
+    return BanditLog(x, action, reward, None, 3)
+
+
+def sixteen():
+    """Rows, and the same with other contexts and actions."""
+    action = np.concatenate([ACTION, (ACTION + 1) % 3])
+    return lacking(np.concatenate([X, -X]), action, np.tile(REWARD, 2))
+
+
+def drawn(size, seed=0, law=1.0):
+    """A log of three actions, chosen by a logistic regression, and its probabilities."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(size, 2))
+    scores = law * x @ np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
+    table = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    action = (rng.random((size, 1)) > table.cumsum(axis=1)).sum(axis=1)
+    return BanditLog(x, action, (action == 0) + x[:, 0], None, 3), table
+
+
+@pytest.mark.filterwarnings("ignore:the effective")
+@pytest.mark.filterwarnings("ignore:the mean weight")
+def test_a_regression_of_all_rows_has_the_values_of_another_implementation():
+    log = estimate_propensities(lacking()).log
+    assert log.propensity == pytest.approx(IN_SAMPLE, **NEAR)
+    ips = InversePropensityScoring().estimate(log, POLICY)
+    assert ips.value == pytest.approx(0.240177902, **NEAR)
+    assert ips.standard_error == pytest.approx(0.070110876, **NEAR)
+    snips = SelfNormalizedIPS().estimate(log, POLICY)
+    assert snips.value == pytest.approx(0.347849319, **NEAR)
+    robust = DoublyRobust().estimate(log, POLICY, PREDICTED)
+    assert robust.value == pytest.approx(0.456200634, **NEAR)
+    twice = estimate_propensities(sixteen()).log
+    value = InversePropensityScoring().estimate(twice, np.tile(POLICY, (2, 1))).value
+    assert value == pytest.approx(0.248419400, **NEAR)
+
+
+@pytest.mark.filterwarnings("ignore:the effective")
+@pytest.mark.filterwarnings("ignore:the mean weight")
+def test_cross_fitted_regressions_have_the_values_of_another_implementation():
+    log = sixteen()
+    fold = np.arange(16) % 2
+    table = np.empty((16, 3))
+    for index in (0, 1):
+        model = fit_multinomial([log[fold != index]], penalty=1.0)
+        table[fold == index] = model.probabilities(log[fold == index])
+    p = table[np.arange(16), log.action]
+    assert p[:4] == pytest.approx([0.125329591, 0.401361336, 0.235374036, 0.204603938], **NEAR)
+    for propensity, expected in ((p, 0.609138207), (np.maximum(p, 0.3), 0.354554486)):
+        made = dataclasses.replace(log, propensity=propensity)
+        value = InversePropensityScoring().estimate(made, np.tile(POLICY, (2, 1))).value
+        assert value == pytest.approx(expected, abs=2e-9)  # of a solver that stops earlier
+
+
+def test_a_classifier_is_cross_fitted():
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    model = linear_model.LogisticRegression(C=1.0, tol=1e-12, max_iter=10_000)
+    table = cross_fitted_table(sixteen(), model, np.arange(16) % 2)
+    found = table[np.arange(4), ACTION[:4]]
+    assert found == pytest.approx([0.125329591, 0.401361336, 0.235374036, 0.204603938], abs=1e-6)
+    found = estimate_propensities(drawn(600)[0], model, folds=2)
+    assert "by LogisticRegression, cross-fitted in 2 folds" in found.log.estimated
+    assert found.calibration.means == pytest.approx(1.0, abs=0.2)
+
+
+def test_an_action_of_one_fold_alone_is_refused():
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    log = lacking(action=np.array([0, 1, 0, 1, 0, 1, 0, 2]))
+    with pytest.raises(ValueError, match="action 2 is in one fold alone"):
+        estimate_propensities(log, linear_model.LogisticRegression(), folds=2)
+    with pytest.raises(TypeError, match="log is of type list; expected a BanditLog"):
+        estimate_propensities([log], linear_model.LogisticRegression())
+
+
+@pytest.mark.parametrize("size", [1, 100, 3000])
+def test_batches_give_what_the_whole_log_gives(size):
+    log, _ = drawn(500)
+    whole = estimate_propensities(log)
+    found = estimate_propensities([log[start : start + size] for start in range(0, 500, size)])
+    batches = list(found.log)
+    assert np.concatenate([each.propensity for each in batches]) == pytest.approx(
+        whole.log.propensity, abs=1e-12
+    )
+    assert found.calibration.means == pytest.approx(whole.calibration.means, abs=1e-12)
+    assert str(found) == str(whole)
+
+
+def test_a_right_model_finds_the_propensities():
+    log, table = drawn(20_000)
+    found = estimate_propensities(log)
+    assert np.abs(found.log.action_probabilities - table).max() < 0.05
+    assert found.calibration.find_problems() == []
+    assert found.calibration.rows == 20_000
+
+
+def test_a_wrong_model_is_told_by_the_action():
+    log, table = drawn(20_000)
+    wrong = np.full_like(table, 1 / 3)
+    wrong[:, 0] = 0.5
+    propensity = wrong[np.arange(20_000), log.action]
+    calibration = Calibration.from_log(dataclasses.replace(log, propensity=propensity), 0, 1e-3)
+    (text,) = [each for each in calibration.find_problems() if "of action 0 is" in each]
+    assert "more than 4 standard errors from 1" in text
+
+
+def test_low_propensities_are_raised_and_counted():
+    log, _ = drawn(2000, law=3.0)
+    found = estimate_propensities(log, min_propensity=0.2)
+    assert found.log.propensity.min() == 0.2
+    raised = int((found.log.propensity == 0.2).sum())
+    assert found.calibration.raised == raised > 0
+    assert f"{raised} of 2000 were below 0.2, and raised to it" in found.log.estimated
+    assert f"{raised} of 2000 propensities were below 0.2" in str(found)
+
+
+def test_a_log_without_propensities_is_refused_by_all_that_weigh():
+    log, table = drawn(300)
+    assert "no propensities" in repr(log)
+    for use in (
+        lambda: InversePropensityScoring().estimate(log, table),
+        lambda: DoublyRobustLearner().fit(log),
+        lambda: ReplayEnvironment(log),
+    ):
+        with pytest.raises(ValueError, match=r"no propensities; estimate_propensities\(log\)"):
+            use()
+    with pytest.raises(ValueError, match="the log has no propensities; estimate_propensities"):
+        evaluate(log, "random")
+    assert DirectMethodLearner().fit(log).num_actions == 3
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])
+def test_tables_and_files_say_that_propensities_were_estimated(suffix, tmp_path):
+    if suffix != ".npz":
+        pytest.importorskip("pandas")
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    log = estimate_propensities(drawn(600)[0]).log
+    write_log(tmp_path / f"log{suffix}", log)
+    assert read_log(tmp_path / f"log{suffix}") == log
+    found = evaluate(tmp_path / f"log{suffix}", "random", "snips")
+    note = "propensities were estimated by a logistic regression"
+    assert note in found.title
+    assert note in found.rows[0].warnings
+
+
+def test_rows_that_a_policy_has_seen_are_known_with_other_estimates(tmp_path):
+    log, _ = drawn(900)
+    found = learn(estimate_propensities(log[:600]), "doubly_robust", train=1)
+    found.write(tmp_path / "policy.npz")
+    (row,) = evaluate(estimate_propensities(log), tmp_path / "policy.npz", "ips").rows
+    assert row.rows == 300
+
+
+def test_too_many_weights_are_refused():
+    x = np.random.default_rng(0).normal(size=(1100, 100))
+    log = BanditLog(x, np.arange(1100) % 50, np.ones(1100), None)
+    with pytest.raises(
+        ValueError, match="50 actions and 100 features need 5050 weights, more than"
+    ):
+        estimate_propensities(log)
