@@ -60,7 +60,7 @@ class LinearDynamics:
         def largest(contexts: Array) -> Array:
             return np.asarray(self._means_of_last_step(contexts).max(axis=1))
 
-        return self.clock.run_in_numpy(largest, observation, np.float32)
+        return self.clock.run_for_rows(largest, observation, tf.float32)
 
     def compute_optimal_action(self, observation: tf.Tensor) -> tf.Tensor:
         """Returns the action with the largest expected reward, as `compute_optimal_reward`: [B]."""
@@ -68,7 +68,7 @@ class LinearDynamics:
         def best(contexts: Array) -> Array:
             return np.asarray(self._means_of_last_step(contexts).argmax(axis=1))
 
-        return self.clock.run_in_numpy(best, observation, np.int32)
+        return self.clock.run_for_rows(best, observation, tf.int32)
 
     def _means_of_last_step(self, contexts: Array) -> Array:
         """Returns the expected rewards of contexts [B, d] at the last step, or now: [B, K]."""

@@ -163,7 +163,7 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
         def largest() -> Array:
             return np.asarray(self._means_of_last_step().max(axis=1))
 
-        return self._clock.run_in_numpy(largest, [], np.float32)
+        return self._clock.run_for_rows(largest, [], tf.float32)
 
     def compute_optimal_action(self) -> tf.Tensor:
         """Returns the action with the largest mean at the last step, or now before it: [B]."""
@@ -171,7 +171,7 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
         def best() -> Array:
             return np.asarray(self._means_of_last_step().argmax(axis=1))
 
-        return self._clock.run_in_numpy(best, [], np.int32)
+        return self._clock.run_for_rows(best, [], tf.int32)
 
     def _means_of_last_step(self) -> Floats:
         now = self._streamed._bandit_state()
