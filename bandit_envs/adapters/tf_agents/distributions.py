@@ -15,6 +15,14 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.sampling import ContextSampler
 
+__all__ = [
+    "Distribution",
+    "DistributionRewards",
+    "DistributionSampler",
+    "check_distribution",
+    "sampler_of",
+]
+
 
 def check_distribution(name: str, distribution: Distribution) -> Distribution:
     """Returns `distribution`; TypeError if it is not one of TensorFlow Probability."""
@@ -65,11 +73,12 @@ class DistributionSampler(ContextSampler):
             shape[-1] if shape else 1,
             dtype=distribution.dtype.as_numpy_dtype if dtype is None else dtype,
         )
+        self._rows_shape = (self.num_rows, *self.spec.shape)
         self._draw = sampler_of(distribution)
 
     def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
-        drawn = self._draw(rng, ()).reshape(self.num_rows, self.spec.shape[0])
-        return drawn[: size[0]].astype(self.spec.dtype)
+        drawn = self._draw(rng, ()).reshape(self._rows_shape)
+        return drawn[: size[0]].astype(self.spec.dtype, copy=False)
 
 
 class DistributionRewards(RewardDistribution):

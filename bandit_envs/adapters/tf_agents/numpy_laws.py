@@ -40,7 +40,14 @@ def _normal(distribution: Distribution) -> Draw:
     mean = distribution.mean().numpy()
     std = distribution.stddev().numpy()
     noise = _standard_normal(distribution)
-    return lambda rng, size: noise(rng, size) * std + mean
+
+    def draw(rng: Rng, size: Size) -> Array:
+        values = noise(rng, size)
+        values *= std
+        values += mean
+        return values
+
+    return draw
 
 
 def _multivariate_normal(distribution: Distribution) -> Draw:
@@ -81,7 +88,8 @@ def _categorical(distribution: Distribution) -> Draw:
     ends = sums[..., :-1] / sums[..., -1:]
 
     def draw(rng: Rng, shape: Size) -> Array:
-        return np.sum(rng.random(shape)[..., np.newaxis] >= ends, axis=-1)
+        above = rng.random(shape)[..., np.newaxis] >= ends
+        return np.asarray(above.sum(axis=-1))
 
     return _converted(distribution, draw)
 
@@ -107,10 +115,10 @@ def _laplace(distribution: Distribution) -> Draw:
 
 
 def _gamma(distribution: Distribution) -> Draw:
-    shape_parameter = distribution.concentration.numpy()
-    rate = distribution.rate_parameter().numpy()
+    concentration = distribution.concentration.numpy()
+    scale = distribution.mean().numpy() / concentration
     return _converted(
-        distribution, lambda rng, shape: rng.standard_gamma(shape_parameter, shape) / rate
+        distribution, lambda rng, shape: rng.standard_gamma(concentration, shape) * scale
     )
 
 

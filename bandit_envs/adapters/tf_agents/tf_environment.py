@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -21,6 +21,17 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.wrappers import Wrapper
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def as_it_is(function: Function) -> Function:
+    """Decorates a function that a `tf.function` shall not rewrite.
+
+    It would rewrite the functions of NumPy in it, too, which makes them slow.
+    """
+    decorated: Function = tf.autograph.experimental.do_not_convert(function)
+    return decorated
+
 
 class Clock:
     """Counts samples, and calls functions of NumPy from TensorFlow in the order of the program.
@@ -30,11 +41,16 @@ class Clock:
     before it, such as the step of an environment, and before what stands behind it. In eager mode,
     a function is called where it stands, without operations of TensorFlow around it, each of which
     takes longer than a step.
+
+    Attributes:
+        time: the number of samples so far.
     """
 
     def __init__(self) -> None:
-        self.time = tf.Variable(0, trainable=False, dtype=tf.int64, name="env_time")
+        self.time = 0
+        self._turn = tf.Variable(0, trainable=False, dtype=tf.int64, name="turn")
 
+    @as_it_is
     def run(
         self,
         function: Callable[..., Sequence[Array]],
@@ -53,22 +69,23 @@ class Clock:
 
         def call(*arrays: Array) -> Sequence[Array]:
             with STEPPING:
-                return function(*arrays)
+                results = function(*arrays)
+                self.time += samples
+            return results
 
         flat = tf.nest.flatten(tensors)
         if tf.executing_eagerly():
             arrays = call(*map(np.asarray, flat))
-            if samples:
-                self.time.assign_add(samples)
             return [tf.constant(array, spec.dtype) for array, spec in zip(arrays, specs)]
-        with tf.control_dependencies([self.time.read_value()]):
+        with tf.control_dependencies([self._turn.read_value()]):
             results = tf.numpy_function(call, flat, [spec.dtype for spec in specs])
         for result, spec in zip(results, specs):
             result.set_shape(spec.shape)
         with tf.control_dependencies(results):
-            self.time.assign_add(samples)
+            self._turn.assign_add(1)
         return list(results)
 
+    @as_it_is
     def run_for_rows(
         self, function: Callable[..., Array], tensors: Nest, dtype: tf.DType
     ) -> tf.Tensor:
@@ -99,21 +116,24 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
         self._leaf_specs = tf.nest.flatten(specs)
 
     @property
-    def _env_time(self) -> tf.Variable:
+    def _env_time(self) -> tf.Tensor:
         """The number of samples so far, under the name that TF-Agents' tests read."""
-        return self._clock.time
+        return tf.constant(self._clock.time, tf.int64)
 
     def set_state(self, state: Any) -> None:
         """Returns to a `state` of `get_state`, and to its time step."""
         self.pyenv.set_state(state)
         self._time_step = self.pyenv._current_time_step
 
+    @as_it_is
     def _current_time_step(self) -> ts.TimeStep:
         return self._time_step_of(self._time_step_in_numpy, [])
 
+    @as_it_is
     def _reset(self) -> ts.TimeStep:
         return self._time_step_of(self.pyenv.reset, [])
 
+    @as_it_is
     def _step(self, actions: Nest) -> ts.TimeStep:
         # As in TF-Agents, actions may have another dtype.
         taken = tf.nest.map_structure(self._taken, self.action_spec(), actions)

@@ -18,13 +18,12 @@ from bandit_envs.adapters.tf_agents.distributions import (
     check_distribution,
 )
 from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
+from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment, as_it_is
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
-
 
 BYTES_AHEAD = 2**20
 """The bytes of contexts that are read ahead, at most, unless one batch has more."""
@@ -188,8 +187,12 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
         super().__init__(self._streamed)
 
     def _taken(self, spec: tf.TensorSpec, action: tf.Tensor) -> tf.Tensor:
-        return super()._taken(spec, tf.reshape(action, [self.batch_size]))
+        given = tf.convert_to_tensor(action)
+        if given.shape.rank != 1:
+            given = tf.reshape(given, [self.batch_size])
+        return super()._taken(spec, given)
 
+    @as_it_is
     def compute_optimal_reward(self) -> tf.Tensor:
         """Returns the largest mean of the rewards at the last step, or now before it: [B]."""
 
@@ -198,6 +201,7 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
 
         return self._clock.run_for_rows(largest, [], tf.float32)
 
+    @as_it_is
     def compute_optimal_action(self) -> tf.Tensor:
         """Returns the action with the largest mean at the last step, or now before it: [B]."""
 
