@@ -5,23 +5,19 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from bandit_envs.adapters.tf_agents.numpy_laws import Distribution, Draw, Size, numpy_law
+from bandit_envs.adapters.tf_agents.numpy_laws import Draw, Size, numpy_law
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import short_repr
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.sampling import ContextSampler
 
-__all__ = [
-    "Distribution",
-    "DistributionRewards",
-    "DistributionSampler",
-    "check_distribution",
-    "sampler_of",
-]
+Distribution: TypeAlias = "tfp.distributions.Distribution"
 
 
 def check_distribution(name: str, distribution: Distribution) -> Distribution:

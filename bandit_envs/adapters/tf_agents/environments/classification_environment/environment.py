@@ -143,7 +143,8 @@ class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
 class ClassificationBanditEnvironment(BanditTFPyEnvironment):
     """The replacement of TF-Agents' `ClassificationBanditEnvironment`.
 
-    As there, actions may be [B, 1].
+    As there, actions may be [B, 1]. The data set is read up to `BATCHES_AHEAD` batches at once, if
+    they have up to `BYTES_AHEAD` bytes of contexts.
 
     Args:
         dataset: yields a context and a label.
