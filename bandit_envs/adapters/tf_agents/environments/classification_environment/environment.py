@@ -143,8 +143,8 @@ class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
 class ClassificationBanditEnvironment(BanditTFPyEnvironment):
     """The replacement of TF-Agents' `ClassificationBanditEnvironment`.
 
-    As there, actions may be [B, 1]. The data set is read up to `BATCHES_AHEAD` batches at once, if
-    they have up to `BYTES_AHEAD` bytes of contexts.
+    As there, actions may be [B, 1]. Up to 64 batches of the data set are read ahead, but at most
+    1 MiB of contexts unless one batch has more.
 
     Args:
         dataset: yields a context and a label.
