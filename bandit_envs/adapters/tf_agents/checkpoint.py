@@ -83,7 +83,7 @@ class TrackableEnvironment(tf.train.experimental.PythonState):
         time_step = self._environment._time_step
         num_samples = None
         if isinstance(self._environment, BanditTFPyEnvironment):
-            num_samples = self._environment._clock.time
+            num_samples = int(self._environment._env_time)
         return TrackedState(
             environment=self._environment.pyenv.get_state(),
             time_step=None if time_step is None else TimeStep(*time_step),
@@ -102,8 +102,8 @@ class TrackableEnvironment(tf.train.experimental.PythonState):
         self._environment.pyenv.set_state(state.environment)
         time_step = state.time_step
         self._environment._time_step = None if time_step is None else ts.TimeStep(*time_step)
-        if state.num_samples is not None:
-            self._environment._clock.time = state.num_samples
+        if isinstance(self._environment, BanditTFPyEnvironment):
+            self._environment._env_time.assign(state.num_samples)
         np.random.set_state(state.numpy_random)
 
     def serialize(self) -> bytes:

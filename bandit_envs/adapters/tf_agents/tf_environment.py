@@ -47,8 +47,7 @@ class Clock:
     """
 
     def __init__(self) -> None:
-        self.time = 0
-        self._turn = tf.Variable(0, trainable=False, dtype=tf.int64, name="turn")
+        self.time = tf.Variable(0, trainable=False, dtype=tf.int64, name="env_time")
 
     @as_it_is
     def run(
@@ -69,20 +68,20 @@ class Clock:
 
         def call(*arrays: Array) -> Sequence[Array]:
             with STEPPING:
-                results = function(*arrays)
-                self.time += samples
-            return results
+                return function(*arrays)
 
         flat = tf.nest.flatten(tensors)
         if tf.executing_eagerly():
             arrays = call(*map(np.asarray, flat))
+            if samples:
+                self.time.assign_add(samples)
             return [tf.constant(array, spec.dtype) for array, spec in zip(arrays, specs)]
-        with tf.control_dependencies([self._turn.read_value()]):
+        with tf.control_dependencies([self.time.read_value()]):
             results = tf.numpy_function(call, flat, [spec.dtype for spec in specs])
         for result, spec in zip(results, specs):
             result.set_shape(spec.shape)
         with tf.control_dependencies(results):
-            self._turn.assign_add(1)
+            self.time.assign_add(samples)
         return list(results)
 
     @as_it_is
@@ -116,9 +115,9 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
         self._leaf_specs = tf.nest.flatten(specs)
 
     @property
-    def _env_time(self) -> tf.Tensor:
+    def _env_time(self) -> tf.Variable:
         """The number of samples so far, under the name that TF-Agents' tests read."""
-        return tf.constant(self._clock.time, tf.int64)
+        return self._clock.time
 
     def set_state(self, state: Any) -> None:
         """Returns to a `state` of `get_state`, and to its time step."""
