@@ -130,6 +130,34 @@ class Counting(adapter.EnvironmentDynamics):
         return table - tf.cast(env_time, tf.float32)
 
 
+@pytest.mark.parametrize("make", [drifting, piecewise])
+def test_steps_in_a_graph_are_those_of_eager_mode(make):
+    eager = make(3, 4, 2)
+    compiled = make(3, 4, 2)
+    step = tf.function(compiled.step)
+    for action in itertools.islice(itertools.cycle([[0, 3], [2, 2], [1, 0]]), 8):
+        expected = eager.step(tf.constant(action))
+        found = step(tf.constant(action))
+        for leaf, expected_leaf in zip(tf.nest.flatten(found), tf.nest.flatten(expected)):
+            assert leaf.shape == expected_leaf.shape
+            np.testing.assert_array_equal(leaf, expected_leaf)
+        assert int(compiled._env_time) == int(eager._env_time)
+
+
+def test_a_graph_knows_the_shapes_of_a_time_step():
+    environment = drifting(3, 4, 2)
+
+    @tf.function
+    def step():
+        time_step = environment.step(tf.zeros([2], tf.int32))
+        assert time_step.reward.shape == (2,)
+        assert time_step.observation.shape == (2, 3)
+        assert environment.current_time_step().observation.shape == (2, 3)
+        assert environment.reset().observation.shape == (2, 3)
+
+    step()
+
+
 def test_users_own_dynamics_go_on_through_resets():
     environment = adapter.NonStationaryStochasticEnvironment(Counting())
     for step in range(10):
@@ -154,7 +182,23 @@ def test_the_variables_of_users_own_dynamics_are_in_a_saved_state():
     assert int(dynamics.calls) == 2
 
 
-@pytest.mark.parametrize("make", [drifting, piecewise])
+def drifting_by_tensorflow(dim, actions, batch_size):
+    def gumbel(*shape):
+        return tfd.Gumbel(tf.zeros(shape), tf.ones(shape))
+
+    return adapter.DriftingLinearEnvironment(
+        gumbel(batch_size, dim), gumbel(dim, actions), gumbel(), gumbel(actions), seed=0
+    )
+
+
+def labelled(dim, actions, batch_size):
+    contexts = tf.random.stateless_normal([7, dim], [0, 1])
+    examples = tf.data.Dataset.from_tensor_slices((contexts, tf.range(7) % 2))
+    rewards = tfd.Independent(normal(2, actions), 2)
+    return adapter.ClassificationBanditEnvironment(examples, rewards, batch_size, seed=0)
+
+
+@pytest.mark.parametrize("make", [drifting, piecewise, drifting_by_tensorflow, labelled])
 def test_a_saved_state_repeats_the_run(make):
     env = make(3, 4, 2).pyenv
     env.reset()
@@ -281,6 +325,42 @@ def test_examples_come_in_the_order_of_the_data_set_and_a_saved_state_repeats_it
     environment.pyenv.set_state(saved)
     again = environment.step(tf.zeros([4], tf.int32))
     np.testing.assert_array_equal(again.observation, step.observation)
+
+
+def test_batches_are_read_in_order_beyond_those_that_are_read_at_once():
+    environment = adapter.ClassificationBanditEnvironment(
+        remainders(1000), deterministic(tf.eye(3)), 3, repeat_dataset=False
+    )
+    found = [environment.reset().observation.numpy()[:, 0]]
+    env = environment.pyenv
+    action = np.zeros(3, np.int32)
+    for step in range(332):
+        if step in (63, 64, 200):
+            saved = env.get_state()
+            env.step(action)
+            env.step(action)
+            env.set_state(saved)
+        found.append(env.step(action).observation[:, 0])
+    assert np.concatenate(found).tolist() == list(range(999))
+    with pytest.raises(tf.errors.OutOfRangeError):
+        env.step(action)
+
+
+def test_batches_of_many_bytes_are_read_one_by_one():
+    read = []
+
+    def note(position):
+        read.append(int(position))
+        return np.zeros(2**20, np.float32)
+
+    def example(position):
+        context = tf.ensure_shape(tf.numpy_function(note, [position], tf.float32), [2**20])
+        return context, position % 3
+
+    examples = tf.data.Dataset.range(20).map(example)
+    environment = adapter.ClassificationBanditEnvironment(examples, deterministic(tf.eye(3)), 2)
+    environment.reset()
+    assert len(read) < 8
 
 
 def test_a_data_set_that_is_not_repeated_ends():

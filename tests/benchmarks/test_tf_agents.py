@@ -1,5 +1,6 @@
 """What environments and training loops cost beside TF-Agents' own."""
 
+import functools
 import importlib
 import itertools
 import time
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("tf_agents")
 
 import tensorflow as tf
+import tensorflow_probability as tfp
 from tf_agents.bandits.agents import lin_ucb_agent, neural_epsilon_greedy_agent
 from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.bandits.metrics import tf_metrics
@@ -33,6 +35,8 @@ from bandit_envs.rewards import (
 from bandit_envs.sampling import Integers, Normal
 from tests.benchmarks.test_environments import stepping
 
+tfd = tfp.distributions
+
 MEANS = np.linspace(0.1, 0.9, 9)
 PIECES = np.stack([MEANS, MEANS[::-1]])
 WHEEL = (0.5, [1.2, 1.0, 1.0, 1.0, 1.0], [0.01] * 5, 50.0, 0.01)
@@ -52,8 +56,12 @@ def upstream(name):
         ),
         "WheelPyEnvironment": "wheel_py_environment",
     }
-    module = importlib.import_module(f"tf_agents.bandits.environments.{modules[name]}")
-    return getattr(module, name)
+    return getattr(upstream_module(modules[name]), name)
+
+
+def upstream_module(name):
+    """Returns a module of TF-Agents' environments."""
+    return importlib.import_module(f"tf_agents.bandits.environments.{name}")
 
 
 def both(name, *arguments, **named):
@@ -300,6 +308,137 @@ def neural_loop(env):
         accepts_per_arm_features=True,
     )
     return training(environment, agent)
+
+
+TENSORFLOW_ROWS, CONTEXT_DIM, NUM_ACTIONS = 8, 15, 5
+"""The sizes of TF-Agents' `train_eval_drifting_linear`."""
+
+
+def tf_normal(*shape, scale=1.0):
+    return tfd.Normal(tf.zeros(shape), scale * tf.ones(shape))
+
+
+def linear_distributions(middle):
+    """Returns the distributions of a linear environment; `middle` is that of its changes."""
+    contexts = tf_normal(TENSORFLOW_ROWS, CONTEXT_DIM)
+    weights = tf_normal(CONTEXT_DIM, NUM_ACTIONS)
+    additive = tf_normal(NUM_ACTIONS, scale=0.01)
+    return contexts, weights, middle, additive
+
+
+def tf_drifting():
+    distributions = linear_distributions(tfd.Normal(0.01, 0.01))
+    theirs = upstream_module("drifting_linear_environment").DriftingLinearDynamics(*distributions)
+    return drop_ins.DriftingLinearEnvironment(*distributions), non_stationary(theirs)
+
+
+def tf_piecewise():
+    contexts, weights, interval, additive = linear_distributions(tfd.Deterministic(1000))
+    distributions = (contexts, interval, weights, additive)
+    module = upstream_module("piecewise_stochastic_environment")
+    theirs = module.PiecewiseStationaryDynamics(*distributions)
+    return drop_ins.PiecewiseStochasticEnvironment(*distributions), non_stationary(theirs)
+
+
+def non_stationary(dynamics):
+    module = upstream_module("non_stationary_stochastic_environment")
+    return module.NonStationaryStochasticEnvironment(dynamics)
+
+
+def tf_classification():
+    contexts = np.random.default_rng(0).normal(size=(1000, 20)).astype(np.float32)
+    labels = np.arange(1000, dtype=np.int32) % 2
+    examples = tf.data.Dataset.from_tensor_slices((contexts, labels))
+    rewards = drop_ins.mushroom_reward_distribution(0.0, 5.0, -35.0, 5.0, 0.5)
+    module = upstream_module("classification_environment")
+    arguments = (examples, rewards, TENSORFLOW_ROWS)
+    ours = drop_ins.ClassificationBanditEnvironment(*arguments)
+    return ours, module.ClassificationBanditEnvironment(*arguments)
+
+
+TENSORFLOW = {
+    "drifting linear": tf_drifting,
+    "piecewise stochastic": tf_piecewise,
+    "classification": tf_classification,
+}
+"""Our replacement of an environment of TensorFlow, and TF-Agents' own."""
+
+
+def tf_stepping(environment):
+    """Returns a function that takes a step of an environment of TensorFlow."""
+    environment.reset()
+    action = tf.ones([environment.batch_size], tf.int32)
+    return functools.partial(environment.step, action)
+
+
+def tf_looping(environment, num_steps):
+    """Returns a compiled function that takes steps, one after another."""
+    step = tf_stepping(environment)
+
+    @tf.function
+    def loop():
+        total = tf.constant(0.0)
+        for _ in tf.range(num_steps):
+            total += tf.reduce_sum(step().reward)
+        return total
+
+    return loop
+
+
+@pytest.mark.parametrize("name", TENSORFLOW)
+def test_a_step_in_tensorflow_beside_that_of_tf_agents(compare, name):
+    ours, theirs = TENSORFLOW[name]()
+    options = {"rounds": 31, "number": 20}
+    title = f"{name} in TensorFlow / TF-Agents'"
+    compare(f"{title}, eager", tf_stepping(ours), tf_stepping(theirs), goal=1.0, **options)
+    compiled = tf.function(tf_stepping(ours)), tf.function(tf_stepping(theirs))
+    compare(f"{title}, tf.function of a step", *compiled, goal=1.0, **options)
+    loops = tf_looping(ours, 50), tf_looping(theirs, 50)
+    compare(f"{title}, tf.function of 50 steps", *loops, rounds=15)
+
+
+def lin_ucb_under_drift(environment):
+    """Returns a function that drives two steps and trains on them, as TF-Agents' script does."""
+    agent = lin_ucb_agent.LinearUCBAgent(
+        environment.time_step_spec(), environment.action_spec(), alpha=10.0, gamma=0.95
+    )
+    dynamics = environment.environment_dynamics
+    metrics = [
+        tf_metrics.RegretMetric(dynamics.compute_optimal_reward),
+        tf_metrics.SuboptimalArmsMetric(dynamics.compute_optimal_action),
+    ]
+    size = environment.batch_size
+    buffer = bandit_replay_buffer.BanditReplayBuffer(
+        agent.policy.trajectory_spec, batch_size=size, max_length=2
+    )
+    driver = dynamic_step_driver.DynamicStepDriver(
+        environment, agent.collect_policy, [buffer.add_batch, *metrics], num_steps=2 * size
+    )
+
+    def drive_and_train():
+        driver.run()
+        agent.train(buffer.gather_all())
+        buffer.clear()
+
+    return drive_and_train
+
+
+def test_the_loop_of_lin_ucb_under_drift_beside_that_of_tf_agents(compare):
+    loops = map(lin_ucb_under_drift, tf_drifting())
+    compare("LinUCB loop, drifting linear in TensorFlow / TF-Agents'", *loops, rounds=31, goal=0.8)
+
+
+def test_what_a_wrapped_step_costs_beside_that_of_a_drop_in(compare):
+    bandit = bandit_envs.DriftingLinearBandit(
+        Normal(CONTEXT_DIM), Normal(NUM_ACTIONS), batch_size=TENSORFLOW_ROWS, shared_noise=True
+    )
+    wrapped = tf_py_environment.TFPyEnvironment(drop_ins.as_tf_agents(bandit))
+    theirs = tf_drifting()[1]
+    title = "TFPyEnvironment of a DriftingLinearBandit / TF-Agents' drifting linear"
+    options = {"rounds": 31, "number": 20}
+    compare(f"{title}, eager", tf_stepping(wrapped), tf_stepping(theirs), **options)
+    loops = tf_looping(wrapped, 50), tf_looping(theirs, 50)
+    compare(f"{title}, tf.function of 50 steps", *loops, rounds=15)
 
 
 class NothingDrawn(bandit_py_environment.BanditPyEnvironment):

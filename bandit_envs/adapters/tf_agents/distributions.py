@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from bandit_envs.adapters.tf_agents.numpy_laws import Draw, Size, numpy_law
 from bandit_envs.arrays import Array, Indices, Rng
 from bandit_envs.base.checks import short_repr
 from bandit_envs.rewards import RewardDistribution
@@ -27,10 +28,22 @@ def check_distribution(name: str, distribution: Distribution) -> Distribution:
     return distribution
 
 
-def draw(rng: Rng, distribution: Distribution, size: tuple[int, ...] = ()) -> Array:
-    """Draws an array [*size, *batch_shape, *event_shape], with a seed that `rng` draws."""
-    seed = tf.constant(rng.integers(2**31, size=2), tf.int32)
-    return np.asarray(distribution.sample(size, seed=seed))
+def sampler_of(distribution: Distribution) -> Draw:
+    """Returns a function that draws from a distribution.
+
+    NumPy draws where it knows the law. Else TensorFlow does, with seeds from the generator: in
+    eager operations, as a compiled function within a `numpy_function` waits forever if TensorFlow
+    has one thread.
+    """
+    law = numpy_law(distribution)
+    if law is not None:
+        return law
+
+    def draw(rng: Rng, size: Size) -> Array:
+        seed = tf.constant(rng.integers(2**31, size=2), tf.int32)
+        return np.asarray(distribution.sample(size, seed=seed))
+
+    return draw
 
 
 class DistributionSampler(ContextSampler):
@@ -56,11 +69,12 @@ class DistributionSampler(ContextSampler):
             shape[-1] if shape else 1,
             dtype=distribution.dtype.as_numpy_dtype if dtype is None else dtype,
         )
-        self._distribution = distribution
+        self._rows_shape = (self.num_rows, *self.spec.shape)
+        self._draw = sampler_of(distribution)
 
     def _sample(self, rng: Rng, size: tuple[int, ...]) -> Array:
-        drawn = draw(rng, self._distribution).reshape(self.num_rows, self.spec.shape[0])
-        return drawn[: size[0]].astype(self.spec.dtype)
+        drawn = self._draw(rng, ()).reshape(self._rows_shape)
+        return drawn[: size[0]].astype(self.spec.dtype, copy=False)
 
 
 class DistributionRewards(RewardDistribution):
@@ -73,9 +87,9 @@ class DistributionRewards(RewardDistribution):
     def __init__(self, distribution: Distribution) -> None:
         mean = np.asarray(distribution.mean(), np.float64)
         super().__init__(mean, np.full_like(mean, np.nan))
-        self._distribution = distribution
+        self._draw_tables = sampler_of(distribution)
 
     def draw(self, rng: Rng, action: Indices, row: Indices | None = None) -> Array:
-        tables = draw(rng, self._distribution, (len(action),))
+        tables = self._draw_tables(rng, (len(action),))
         labels = np.arange(len(action)) if row is None else row
         return np.asarray(tables[np.arange(len(action)), labels, action], np.float32)

@@ -14,7 +14,7 @@ from bandit_envs.adapters.tf_agents.distributions import (
     DistributionSampler,
     check_distribution,
 )
-from bandit_envs.adapters.tf_agents.tf_environment import Clock
+from bandit_envs.adapters.tf_agents.tf_environment import Clock, as_it_is
 from bandit_envs.arrays import Array
 from bandit_envs.environments.contexts.drifting_linear import DriftingLinearBandit
 from bandit_envs.environments.contexts.piecewise_linear import PiecewiseLinearBandit
@@ -50,6 +50,7 @@ class LinearDynamics:
         last = self.bandit.num_actions - 1
         return tensor_spec.BoundedTensorSpec((), tf.int32, 0, last, "action")
 
+    @as_it_is
     def compute_optimal_reward(self, observation: tf.Tensor) -> tf.Tensor:
         """Returns the largest expected reward of each row of an observation [B, d]: [B].
 
@@ -60,15 +61,16 @@ class LinearDynamics:
         def largest(contexts: Array) -> Array:
             return np.asarray(self._means_of_last_step(contexts).max(axis=1))
 
-        return self.clock.run_in_numpy(largest, observation, np.float32)
+        return self.clock.run_for_rows(largest, observation, tf.float32)
 
+    @as_it_is
     def compute_optimal_action(self, observation: tf.Tensor) -> tf.Tensor:
         """Returns the action with the largest expected reward, as `compute_optimal_reward`: [B]."""
 
         def best(contexts: Array) -> Array:
             return np.asarray(self._means_of_last_step(contexts).argmax(axis=1))
 
-        return self.clock.run_in_numpy(best, observation, np.int32)
+        return self.clock.run_for_rows(best, observation, tf.int32)
 
     def _means_of_last_step(self, contexts: Array) -> Array:
         """Returns the expected rewards of contexts [B, d] at the last step, or now: [B, K]."""

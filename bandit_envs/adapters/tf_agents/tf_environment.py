@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
-from numpy.typing import DTypeLike
 from tf_agents.environments import tf_py_environment
+from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import STEPPING, TFAgentsBanditEnvironment
@@ -21,40 +21,79 @@ from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.nests import Nest
 from bandit_envs.wrappers import Wrapper
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def as_it_is(function: Function) -> Function:
+    """Decorates a function that a `tf.function` shall not rewrite.
+
+    It would rewrite the functions of NumPy in it, too, which makes them slow.
+    """
+    decorated: Function = tf.autograph.experimental.do_not_convert(function)
+    return decorated
+
 
 class Clock:
-    """Counts samples, and orders what functions of NumPy do in a graph.
+    """Counts samples, and calls functions of NumPy from TensorFlow in the order of the program.
 
-    TensorFlow orders operations that use one variable as they stand in the program. So a function
-    that runs between a read and an assignment of the variable runs after what stands before it,
-    such as the step of an environment, and before what stands behind it.
+    In a graph, TensorFlow orders operations that use one variable as they stand in the program. So
+    a function that runs between a read and an assignment of the variable runs after what stands
+    before it, such as the step of an environment, and before what stands behind it. In eager mode,
+    a function is called where it stands, without operations of TensorFlow around it, each of which
+    takes longer than a step.
+
+    Attributes:
+        time: the number of samples so far.
     """
 
     def __init__(self) -> None:
         self.time = tf.Variable(0, trainable=False, dtype=tf.int64, name="env_time")
 
-    def run(self, function: Callable[[], Nest], samples: int = 0) -> Nest:
-        """Returns the tensors of `function()` and then adds `samples` to the time."""
-        with tf.control_dependencies([self.time.read_value()]):
-            tensors = function()
-        with tf.control_dependencies(tf.nest.flatten(tensors)):
-            self.time.assign_add(samples)
-        return tensors
+    @as_it_is
+    def run(
+        self,
+        function: Callable[..., Sequence[Array]],
+        tensors: Nest,
+        specs: Sequence[tf.TensorSpec],
+        samples: int = 0,
+    ) -> list[tf.Tensor]:
+        """Returns tensors of what `function` returns, and then adds `samples` to the time.
 
-    def run_in_numpy(
-        self, function: Callable[..., Array], tensors: Nest, dtype: DTypeLike
+        Args:
+            function: takes an array for each of `tensors`, and returns one for each of `specs`.
+            tensors: a nest.
+            specs: the shapes and dtypes of what `function` returns.
+            samples: how many samples the function takes.
+        """
+
+        def call(*arrays: Array) -> Sequence[Array]:
+            with STEPPING:
+                return function(*arrays)
+
+        flat = tf.nest.flatten(tensors)
+        if tf.executing_eagerly():
+            arrays = call(*map(np.asarray, flat))
+            if samples:
+                self.time.assign_add(samples)
+            return [tf.constant(array, spec.dtype) for array, spec in zip(arrays, specs)]
+        with tf.control_dependencies([self.time.read_value()]):
+            results = tf.numpy_function(call, flat, [spec.dtype for spec in specs])
+        for result, spec in zip(results, specs):
+            result.set_shape(spec.shape)
+        with tf.control_dependencies(results):
+            self.time.assign_add(samples)
+        return list(results)
+
+    @as_it_is
+    def run_for_rows(
+        self, function: Callable[..., Array], tensors: Nest, dtype: tf.DType
     ) -> tf.Tensor:
         """Returns what `function` makes of the arrays in `tensors`: a tensor [B] of `dtype`."""
 
-        def call(*arrays: Array) -> Array:
-            with STEPPING:
-                return np.asarray(function(*arrays), dtype)
+        def call(*arrays: Array) -> list[Array]:
+            return [function(*arrays).astype(dtype.as_numpy_dtype)]
 
-        def operation() -> tf.Tensor:
-            return tf.numpy_function(call, tf.nest.flatten(tensors), dtype)
-
-        found = self.run(operation)
-        found.set_shape([None])
+        (found,) = self.run(call, tensors, [tf.TensorSpec([None], dtype)])
         return found
 
 
@@ -72,6 +111,8 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
         super().__init__(TFAgentsBanditEnvironment(bandit))
         self._bandit = bandit
         self._clock = Clock() if clock is None else clock
+        specs = tensor_spec.add_outer_dim(self.time_step_spec(), self.batch_size)
+        self._leaf_specs = tf.nest.flatten(specs)
 
     @property
     def _env_time(self) -> tf.Variable:
@@ -83,14 +124,39 @@ class BanditTFPyEnvironment(tf_py_environment.TFPyEnvironment):
         self.pyenv.set_state(state)
         self._time_step = self.pyenv._current_time_step
 
+    @as_it_is
+    def _current_time_step(self) -> ts.TimeStep:
+        return self._time_step_of(self._time_step_in_numpy, [])
+
+    @as_it_is
+    def _reset(self) -> ts.TimeStep:
+        return self._time_step_of(self.pyenv.reset, [])
+
+    @as_it_is
     def _step(self, actions: Nest) -> ts.TimeStep:
         # As in TF-Agents, actions may have another dtype.
-        cast = tf.nest.map_structure(self._taken, self.action_spec(), actions)
+        taken = tf.nest.map_structure(self._taken, self.action_spec(), actions)
 
-        def step() -> ts.TimeStep:
-            return super(BanditTFPyEnvironment, self)._step(cast)
+        def step(*leaves: Array) -> ts.TimeStep:
+            return self.pyenv.step(tf.nest.pack_sequence_as(self.action_spec(), leaves))
 
-        return self._clock.run(step, self.batch_size)
+        return self._time_step_of(step, taken, self.batch_size)
+
+    def _time_step_in_numpy(self) -> ts.TimeStep:
+        return self.pyenv.reset() if self._time_step is None else self._time_step
+
+    def _time_step_of(
+        self, function: Callable[..., ts.TimeStep], tensors: Nest, samples: int = 0
+    ) -> ts.TimeStep:
+        """Returns the tensors of the time step that `function` returns, and keeps its arrays."""
+
+        def call(*arrays: Array) -> list[Array]:
+            self._time_step = function(*arrays)
+            leaves: list[Array] = tf.nest.flatten(self._time_step)
+            return leaves
+
+        leaves = self._clock.run(call, tensors, self._leaf_specs, samples)
+        return tf.nest.pack_sequence_as(self.time_step_spec(), leaves)
 
     def _taken(self, spec: tf.TensorSpec, action: tf.Tensor) -> tf.Tensor:
         """Returns an action as the bandit takes it."""

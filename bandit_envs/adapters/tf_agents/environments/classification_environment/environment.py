@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,12 +18,18 @@ from bandit_envs.adapters.tf_agents.distributions import (
     check_distribution,
 )
 from bandit_envs.adapters.tf_agents.gin_names import configurable
-from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
+from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment, as_it_is
 from bandit_envs.arrays import Array, Floats, Indices, Rng
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.rewards import RewardDistribution
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import ArraySpec
+
+BYTES_AHEAD = 2**20
+"""The bytes of contexts that are read ahead, at most, unless one batch has more."""
+
+BATCHES_AHEAD = 64
+"""The batches that are read ahead, at most."""
 
 
 class _StreamState(NamedTuple):
@@ -31,6 +38,45 @@ class _StreamState(NamedTuple):
     contexts: Array  # [B, ...]
     labels: Indices  # [B]
     position: int
+
+
+class _Batches:
+    """The batches of a data set by their positions: many are read at once, as a read takes long.
+
+    Args:
+        batches: yields contexts [B, ...] and labels, [B] or [B, 1].
+        num_ahead: how many are read at once.
+        name: of the environment, for messages.
+    """
+
+    def __init__(self, batches: tf.data.Dataset, num_ahead: int, name: str) -> None:
+        self._batches = batches
+        self._num_ahead = num_ahead
+        self._name = name
+        self._start = 0  # the position of the first batch that was read last
+        self._read: list[tuple[Array, Array]] = []
+        self._unread: Iterator[tuple[Array, Array]] = iter(())
+
+    def at(self, position: int) -> tuple[Array, Array]:
+        """Returns the batch at a position. Position 0, and one that has passed, reads anew.
+
+        Raises:
+            tf.errors.OutOfRangeError: the data set has ended.
+        """
+        if position == 0 or not self._start <= position < self._start + len(self._read):
+            self._read_from(position)
+        return self._read[position - self._start]
+
+    def _read_from(self, position: int) -> None:
+        if position == 0 or position != self._start + len(self._read):
+            blocks = self._batches.skip(position).batch(self._num_ahead)
+            self._unread = blocks.as_numpy_iterator()
+        block = next(self._unread, None)
+        if block is None:
+            message = f"the data set of {self._name} has ended; see repeat_dataset"
+            raise tf.errors.OutOfRangeError(None, None, message)
+        self._read = list(zip(*block))
+        self._start = position
 
 
 class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
@@ -64,9 +110,8 @@ class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
             seed=seed,
             name=name,
         )
-        self._batches = batches
+        self._batches = _Batches(batches, _num_ahead(seen, batch_size), self._name)
         self._rewards = rewards
-        self._open: tuple[int, Iterator[tuple[Array, Array]]] = (0, iter(()))
 
     def _state_owner(self) -> str:
         return "ClassificationBanditEnvironment"
@@ -90,20 +135,7 @@ class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
         return self._read(state.position)
 
     def _read(self, position: int) -> _StreamState:
-        """Returns the batch at a position. Where an earlier one is asked for, it reads anew.
-
-        Raises:
-            tf.errors.OutOfRangeError: the data set has ended.
-        """
-        reached, iterator = self._open
-        if position == 0 or reached != position:
-            iterator = self._batches.skip(position).as_numpy_iterator()
-        example = next(iterator, None)
-        if example is None:
-            message = f"the data set of {self._name} has ended; see repeat_dataset"
-            raise tf.errors.OutOfRangeError(None, None, message)
-        contexts, labels = example
-        self._open = (position + 1, iterator)
+        contexts, labels = self._batches.at(position)
         return _StreamState(contexts, labels.reshape(self.batch_size).astype(np.intp), position + 1)
 
 
@@ -111,7 +143,8 @@ class _StreamedClassificationBandit(BanditPyEnvironment[_StreamState]):
 class ClassificationBanditEnvironment(BanditTFPyEnvironment):
     """The replacement of TF-Agents' `ClassificationBanditEnvironment`.
 
-    As there, actions may be [B, 1].
+    As there, actions may be [B, 1]. Up to 64 batches of the data set are read ahead, but at most
+    1 MiB of contexts unless one batch has more.
 
     Args:
         dataset: yields a context and a label.
@@ -155,28 +188,39 @@ class ClassificationBanditEnvironment(BanditTFPyEnvironment):
         super().__init__(self._streamed)
 
     def _taken(self, spec: tf.TensorSpec, action: tf.Tensor) -> tf.Tensor:
-        return super()._taken(spec, tf.reshape(action, [self.batch_size]))
+        given = tf.convert_to_tensor(action)
+        if given.shape.rank != 1:
+            given = tf.reshape(given, [self.batch_size])
+        return super()._taken(spec, given)
 
+    @as_it_is
     def compute_optimal_reward(self) -> tf.Tensor:
         """Returns the largest mean of the rewards at the last step, or now before it: [B]."""
 
         def largest() -> Array:
             return np.asarray(self._means_of_last_step().max(axis=1))
 
-        return self._clock.run_in_numpy(largest, [], np.float32)
+        return self._clock.run_for_rows(largest, [], tf.float32)
 
+    @as_it_is
     def compute_optimal_action(self) -> tf.Tensor:
         """Returns the action with the largest mean at the last step, or now before it: [B]."""
 
         def best() -> Array:
             return np.asarray(self._means_of_last_step().argmax(axis=1))
 
-        return self._clock.run_in_numpy(best, [], np.int32)
+        return self._clock.run_for_rows(best, [], tf.int32)
 
     def _means_of_last_step(self) -> Floats:
         now = self._streamed._bandit_state()
         state = now.state if now.action is None else now.previous
         return np.asarray(self._streamed._expected_rewards(state), np.float64)
+
+
+def _num_ahead(context_spec: ArraySpec, batch_size: int) -> int:
+    """Returns how many batches of contexts are read at once."""
+    bytes_of_batch = batch_size * math.prod(context_spec.shape) * context_spec.dtype.itemsize
+    return max(1, min(BATCHES_AHEAD, BYTES_AHEAD // max(1, bytes_of_batch)))
 
 
 def _rewards_of(distribution: Distribution | RewardDistribution) -> RewardDistribution:

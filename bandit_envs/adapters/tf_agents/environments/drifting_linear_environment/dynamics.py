@@ -11,7 +11,7 @@ from bandit_envs.adapters.tf_agents.distributions import (
     Distribution,
     DistributionSampler,
     check_distribution,
-    draw,
+    sampler_of,
 )
 from bandit_envs.adapters.tf_agents.gin_names import configurable
 from bandit_envs.adapters.tf_agents.linear_dynamics import (
@@ -45,8 +45,8 @@ class _DriftingLinearOfDistributions(DriftingLinearBandit):
             shared_noise=True,
             seed=seed,
         )
-        self._drift = drift
-        self._additive_distribution = additive
+        self._draw_drift = sampler_of(drift)
+        self._draw_additive_rewards = sampler_of(additive)
 
     def _state_owner(self) -> str:
         return DriftingLinearBandit.__name__
@@ -56,10 +56,10 @@ class _DriftingLinearOfDistributions(DriftingLinearBandit):
         return state._replace(weights=self._rotate(rng, state.weights))
 
     def _draw_angle(self, rng: Rng) -> float:
-        return float(draw(rng, self._drift))
+        return float(self._draw_drift(rng, ()))
 
     def _draw_additive(self, rng: Rng, action: Indices) -> Array:
-        return draw(rng, self._additive_distribution).take(action)
+        return self._draw_additive_rewards(rng, ()).take(action)
 
 
 @configurable("drifting_linear_environment")

@@ -9,7 +9,11 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
-from bandit_envs.adapters.tf_agents.distributions import Distribution, check_distribution, draw
+from bandit_envs.adapters.tf_agents.distributions import (
+    Distribution,
+    check_distribution,
+    sampler_of,
+)
 from bandit_envs.adapters.tf_agents.gin_names import configurable
 from bandit_envs.adapters.tf_agents.tf_environment import BanditTFPyEnvironment
 from bandit_envs.adapters.tf_agents.users import from_tf_agents_spec
@@ -37,23 +41,23 @@ class _RandomBandit(BanditPyEnvironment[Array]):
         super().__init__(
             seen, action_spec=action_spec, batch_size=int(observations.batch_shape[0]), seed=seed
         )
-        self._observations = observations
-        self._rewards = rewards
+        self._draw_observation = sampler_of(observations)
+        self._draw_reward = sampler_of(rewards)
 
     def _state_owner(self) -> str:
         return "RandomBanditEnvironment"
 
     def _initial_state(self, rng: Rng) -> Array:
-        return draw(rng, self._observations)
+        return self._draw_observation(rng, ())
 
     def _observe(self, state: Array) -> Array:
         return state
 
     def _draw_rewards(self, rng: Rng, state: Array, action: Nest) -> Array:
-        return draw(rng, self._rewards)
+        return self._draw_reward(rng, ())
 
     def _next_state(self, rng: Rng, state: Array, action: Nest) -> Array:
-        return draw(rng, self._observations)
+        return self._draw_observation(rng, ())
 
 
 @configurable("random_bandit_environment")
