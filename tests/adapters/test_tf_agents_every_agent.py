@@ -139,11 +139,10 @@ def test_a_mixture_trains_the_agent_that_can_have_chosen_an_action():
     assert np.allclose(table.sum(axis=1), 1.0)
     assert (table > 0.0).all()  # a part explores
     responsible = policy._model._responsible_agents
-    seen = tf.convert_to_tensor(time_step.observation)
     frequencies = np.zeros((B, 4))
     for action in range(4):
         for _ in range(25):
-            infos = responsible(seen, np.full(B, action))
+            infos = responsible(time_step.observation, np.full(B, action))
             frequencies[:, action] += infos["mixture_agent_id"] == 0
     greedy = as_policy(agent._agents[0].collect_policy, B).action(time_step)
     is_greedy = np.eye(4, dtype=bool)[greedy]

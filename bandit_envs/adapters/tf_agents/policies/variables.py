@@ -66,9 +66,13 @@ class AgentVariables:
             finally:
                 self._global_step.assign(outside)
 
-    def read(self) -> Values:
-        """Returns copies of the values, which are in use from now on."""
-        values = tuple(np.array(variable) for variable in self._variables)
+    def tensors(self) -> list[tf.Tensor]:
+        """Returns tensors of the values: in a graph, of those after all that it does before."""
+        return [tf.identity(variable) for variable in self._variables]
+
+    def note(self, tensors: Sequence[tf.Tensor]) -> Values:
+        """Returns copies of the values that the variables have now, given tensors of them."""
+        values = tuple(np.array(tensor) for tensor in tensors)
         AgentVariables._in_use = values
         return values
 
