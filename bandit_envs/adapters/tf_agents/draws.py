@@ -148,11 +148,6 @@ def _truncated_normal(output: tf.Tensor, seed: tf.Tensor, inputs: Tensors) -> tf
     return tf.random.stateless_truncated_normal(inputs[0], seed, dtype=output.dtype)
 
 
-def _bounded_normal(output: tf.Tensor, seed: tf.Tensor, inputs: Tensors) -> tf.Tensor:
-    shape, *parameters = inputs
-    return tf.random.stateless_parameterized_truncated_normal(shape, seed, *parameters)
-
-
 def _categories(output: tf.Tensor, seed: tf.Tensor, inputs: Tensors) -> tf.Tensor:
     logits, count = inputs
     return tf.random.stateless_categorical(logits, count, seed, output.dtype)
@@ -182,7 +177,6 @@ DRAWS: dict[str, Draw] = {
     "RandomUniformInt": _uniform_integers,
     "RandomStandardNormal": _normal,
     "TruncatedNormal": _truncated_normal,
-    "ParameterizedTruncatedNormal": _bounded_normal,
     "Multinomial": _categories,
     "RandomGamma": _gamma,
     "RandomPoissonV2": _poisson,
@@ -193,11 +187,12 @@ DRAWS: dict[str, Draw] = {
 
 def _check_is_no_draw(outputs: Tensors) -> None:
     """Raises NotImplementedError if an operation of a graph draws from a generator of its own."""
-    for output in outputs[:1]:
-        kind = output.op.op_def
-        if kind.is_stateful and any(attribute.name == "seed2" for attribute in kind.attr):
-            found = f"the operation {kind.name} draws from a generator that nobody can save"
-            raise NotImplementedError(f"{found}; expected one of {sorted(DRAWS)}")
+    if not outputs:
+        return
+    kind = outputs[0].op.op_def
+    if kind.is_stateful and any(attribute.name == "seed2" for attribute in kind.attr):
+        found = f"the operation {kind.name} draws from a generator that nobody can save"
+        raise NotImplementedError(f"{found}; expected one of {sorted(DRAWS)}")
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
@@ -38,7 +37,7 @@ class SeededChooser:
                 which draw what is allowed, then choose the action -1.
         """
         self._draws.restart(rng)
-        action = np.asarray(self._compiled(observation))
+        action = self._compiled(observation).numpy()
         is_missing = (action < 0).reshape(len(action), -1).any(axis=1)
         if is_missing.any():
             name = type(self._policy).__name__

@@ -118,7 +118,7 @@ class AgentModel(TFPolicyModel):
             self._told_spec = tf.TensorSpec([], tf.float32)
 
         super().__init__(agent.collect_policy, agent, self._train_on_nothing, self._draws)
-        self._compiled: CompiledFunction | None = None  # by the first training
+        self._training: CompiledFunction | None = None  # before it is first used
 
     def initial(self, key: int) -> Values:
         """Returns what is known before the first training, whose draws come from a key."""
@@ -127,17 +127,17 @@ class AgentModel(TFPolicyModel):
 
     def train(self, learned: Values, trajectory: Trajectory) -> Values:
         """Returns what is known after a trajectory of n rows."""
-        told = self._told(learned, trajectory)
         spec = self._policy.action_spec
         action = tf.convert_to_tensor(trajectory.action, spec.dtype)
         reward = tf.nest.map_structure(_to_tensor, self.reward_spec, trajectory.reward)
-        if self._compiled is None:
-            self._compiled = self._compile()
+        if self._training is None:
+            self._training = self._compile_training()
         with self._variables.set_to(learned):
-            values = self._compiled(trajectory.observation, action, reward, told)
+            told = self._told(learned, trajectory)  # may draw from what training draws from
+            values = self._training(trajectory.observation, action, reward, told)
             return self._variables.note(values)
 
-    def _compile(self) -> CompiledFunction:
+    def _compile_training(self) -> CompiledFunction:
         """Returns what trains the agent, and returns the values of its variables."""
 
         def train(
@@ -151,13 +151,18 @@ class AgentModel(TFPolicyModel):
         return CompiledFunction(redirected, self._policy, *map(batched, specs))
 
     def _train_on_nothing(self) -> None:
-        """Trains the agent on two rows in which everything is 0."""
+        """Trains the agent on two rows in which everything is 0, as if it had never been trained.
+
+        Some agents train a network, and make variables for it, in their first steps only; the
+        counter of steps may be that of TensorFlow, which other agents count up.
+        """
 
         def zeros(spec: tf.TensorSpec) -> tf.Tensor:
             return tf.zeros([2, *spec.shape], spec.dtype)
 
         steps = self._agent.time_step_spec
         specs = (steps.observation, self._agent.action_spec, steps.reward, self._told_spec)
+        self._agent.train_step_counter.assign(0)
         self._agent.train(self._experience(*tf.nest.map_structure(zeros, specs)))
 
     def _check_infos(self) -> None:
@@ -176,9 +181,8 @@ class AgentModel(TFPolicyModel):
     def _told(self, learned: Values, trajectory: Trajectory) -> Nest:
         """Returns what the agent learns of its choices, beside the actions: [n, ...]."""
         if self._responsible_agents is not None:
-            with self._variables.set_to(learned):
-                told = self._responsible_agents(trajectory.observation, trajectory.action)
-                return tf.nest.map_structure(_to_tensor, self._told_spec, told)
+            told = self._responsible_agents(trajectory.observation, trajectory.action)
+            return tf.nest.map_structure(_to_tensor, self._told_spec, told)
         if self._told_spec == ():
             return ()
         told = getattr(trajectory.policy_info, "log_probability", None)
