@@ -71,13 +71,13 @@ class LoopRun:
 
     Args:
         make: makes the agent, with other weights for each seed.
-        seed: of the weights, the environment and the draws.
+        seed: of the weights and the draws.
     """
 
     def __init__(self, make, seed):
         self._actions = []
         tf.random.set_seed(seed)
-        environment = tf_py_environment.TFPyEnvironment(as_tf_agents(EVERY_AGENT[make](B, seed)))
+        environment = tf_py_environment.TFPyEnvironment(as_tf_agents(EVERY_AGENT[make](B, 0)))
         self._agent = make((environment.time_step_spec(), environment.action_spec()))
         spec = self._agent.collect_policy.trajectory_spec
         self._is_ranking = spec.action.shape.rank > 0

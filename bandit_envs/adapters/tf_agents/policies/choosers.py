@@ -37,7 +37,7 @@ class SeededChooser:
                 which draw what is allowed, then choose the action -1.
         """
         self._draws.restart(rng)
-        action = self._compiled(observation).numpy()
+        action: Array = self._compiled(observation).numpy()
         is_missing = (action < 0).reshape(len(action), -1).any(axis=1)
         if is_missing.any():
             name = type(self._policy).__name__
