@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 import random
 import tempfile
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bandit_envs.arrays import Indices
+from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import short_repr
 from bandit_envs.base.saving import load_state, save_state
 from bandit_envs.nests import Nest, map_structure
@@ -186,8 +187,7 @@ class PolicyContract(ChoiceContract):
         good = self._trajectory()
         low, high = policy.reward_range
         for reward in (np.nan, np.inf, low - 1.0 - abs(low), high + 1.0 + abs(high)):
-            rewards = np.array(good.reward, np.float64)
-            rewards.flat[-1] = reward
+            rewards = map_structure(functools.partial(_ending_with, reward), good.reward)
             bad = good._replace(reward=rewards)
             name = f"a reward of {reward} outside of reward_range {policy.reward_range}"
             require_refusal(policy, policy, bad, name)
@@ -252,6 +252,13 @@ def _constants(policy: Policy) -> dict[str, object]:
 
 def _rng_state(policy: Policy) -> object:
     return policy._state.rng.bit_generator.state
+
+
+def _ending_with(number: float, leaf: Array) -> Floats:
+    """Returns a copy of an array whose last number is another."""
+    copied = np.array(leaf, np.float64)
+    copied.flat[-1] = number
+    return copied
 
 
 def _rows_of_step(step: Nest, rows: Indices) -> Nest:

@@ -10,7 +10,6 @@ from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import tf_py_environment
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
-from tf_agents.utils import common
 
 from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.rewards import LinearReward
@@ -18,7 +17,7 @@ from bandit_envs.sampling import Normal
 
 BATCH_SIZE = 4
 SEED = 5
-"""Of TensorFlow's random numbers."""
+"""Of TensorFlow's random numbers in a loop that is not compiled."""
 
 
 def make_lin_ucb(environment):
@@ -49,7 +48,7 @@ class Run:
 
     Args:
         agent: a name of `AGENTS`.
-        in_graph: whether the driver and the agent run in a `tf.function`.
+        in_graph: whether the driver and the agent are compiled, with draws that are saved.
         env_seed: of the environment.
     """
 
@@ -77,20 +76,20 @@ class Run:
             num_steps=BATCH_SIZE,
         )
         self.in_graph = in_graph
-        self.drive = common.function(driver.run) if in_graph else driver.run
-        self.train = common.function(self.agent.train) if in_graph else self.agent.train
+        draws = adapter.TrackableDraws(env_seed)
+        self.drive = draws.compile(driver.run) if in_graph else driver.run
+        self.train = draws.compile(self.agent.train) if in_graph else self.agent.train
         self.iteration = tf.Variable(0)
         self.checkpoint = tf.train.Checkpoint(
             agent=self.agent,
             environment=adapter.TrackableEnvironment(environment),
             iteration=self.iteration,
+            draws=draws,
         )
 
     def regrets(self, num_iterations):
         """Trains; returns the regret of each iteration."""
         found = []
-        if self.in_graph:
-            tf.random.set_seed(SEED)
         for _ in range(num_iterations):
             if not self.in_graph:
                 tf.random.set_seed(SEED + int(self.iteration))

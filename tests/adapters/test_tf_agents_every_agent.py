@@ -1,25 +1,31 @@
 """Every agent of TF-Agents as a policy: its contract, its runs from files, its saved policies."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 pytest.importorskip("tf_agents")
 
 import tensorflow as tf
-from tf_agents.drivers import dynamic_step_driver
-from tf_agents.environments import tf_py_environment
-from tf_agents.policies import policy_saver
+from tf_agents.bandits.policies import constraints
+from tf_agents.bandits.policies import greedy_reward_prediction_policy as greedy_reward_policy
+from tf_agents.policies import policy_saver, tf_policy
+from tf_agents.trajectories import policy_step
 
 from bandit_envs import StepDriver, Trajectory, load_state, save_state
 from bandit_envs.adapters.tf_agents import (
     TrackableDraws,
-    TrackableEnvironment,
     as_policy,
-    as_tf_agents,
     tensor_specs,
     with_distribution,
 )
+from bandit_envs.adapters.tf_agents import draws as draws_module
 from bandit_envs.testing import PolicyContract
+from tests.adapters import resumed_agents
 from tests.adapters.every_agent import (
     EVERY_AGENT,
     KNOW_THEIR_PROBABILITIES,
@@ -30,19 +36,31 @@ from tests.adapters.every_agent import (
     epsilon_greedy_of_items,
     exp3,
     exp3_mixture,
-    linear_thompson_sampling,
-    linear_ucb_of_items,
+    greedy_with_constraint,
+    network_of_contexts,
+    neural_linucb,
     static_mixture,
 )
 
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 B = 5
 QUICK = [bernoulli_thompson_sampling, dropout_thompson_sampling, static_mixture, exp3_mixture]
 OTHERS = [make for make in EVERY_AGENT if make not in QUICK]
 AGENTS = [*QUICK, *(pytest.param(make, marks=pytest.mark.slow) for make in OTHERS)]
+NEED_IT = [epsilon_greedy, epsilon_greedy_of_items, static_mixture]
+"""Those whose probabilities TF-Agents does not save without `with_distribution`."""
 
 
 def name_of(make):
     return make.__name__
+
+
+def knowing(quick, without=()):
+    """Returns the agents that know their probabilities; all but the quick ones are slow."""
+    makes = [make for make in EVERY_AGENT if make in KNOW_THEIR_PROBABILITIES]
+    others = [make for make in makes if make not in [*quick, *without]]
+    return [*quick, *(pytest.param(make, marks=pytest.mark.slow) for make in others)]
 
 
 @pytest.mark.slow
@@ -139,11 +157,10 @@ def test_a_mixture_trains_the_agent_that_can_have_chosen_an_action():
     assert np.allclose(table.sum(axis=1), 1.0)
     assert (table > 0.0).all()  # a part explores
     responsible = policy._model._responsible_agents
-    seen = tf.convert_to_tensor(time_step.observation)
     frequencies = np.zeros((B, 4))
     for action in range(4):
         for _ in range(25):
-            infos = responsible(seen, np.full(B, action))
+            infos = responsible(time_step.observation, np.full(B, action))
             frequencies[:, action] += infos["mixture_agent_id"] == 0
     greedy = as_policy(agent._agents[0].collect_policy, B).action(time_step)
     is_greedy = np.eye(4, dtype=bool)[greedy]
@@ -152,17 +169,7 @@ def test_a_mixture_trains_the_agent_that_can_have_chosen_an_action():
     assert (abs(frequencies[is_greedy] / 25 - expected) < 0.3).all()
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        epsilon_greedy,
-        static_mixture,
-        pytest.param(boltzmann, marks=pytest.mark.slow),
-        pytest.param(epsilon_greedy_of_items, marks=pytest.mark.slow),
-        pytest.param(linear_ucb_of_items, marks=pytest.mark.slow),
-    ],
-    ids=name_of,
-)
+@pytest.mark.parametrize("make", knowing([epsilon_greedy, static_mixture]), ids=name_of)
 def test_a_policy_that_is_saved_with_its_distribution_knows_its_probabilities(make, tmp_path):
     env, policy = a_policy(make, 1)
     StepDriver(env, policy, [policy], 3).run()
@@ -178,7 +185,7 @@ def test_a_policy_that_is_saved_with_its_distribution_knows_its_probabilities(ma
         assert np.array_equal(loaded.action(time_step), again.action(time_step))
 
 
-@pytest.mark.parametrize("make", [boltzmann, exp3], ids=name_of)
+@pytest.mark.parametrize("make", knowing([boltzmann, exp3], NEED_IT), ids=name_of)
 def test_a_saved_policy_with_a_distribution_knows_its_probabilities(make, tmp_path):
     env, policy = a_policy(make, 1)
     policy_saver.PolicySaver(policy._model._agent.collect_policy).save(str(tmp_path))
@@ -195,46 +202,158 @@ def test_a_policy_that_draws_a_model_is_saved_without_a_distribution():
         with_distribution(policy._model._agent.collect_policy)
 
 
-class Loop:
-    """A loop of TF-Agents, compiled, whose draws are in its checkpoint."""
+def test_an_agent_has_the_same_variables_however_many_steps_others_have_trained():
+    env = EVERY_AGENT[neural_linucb](B, 0)
+    step = tf.compat.v1.train.get_or_create_global_step()
+    before = int(step)
+    sizes = []
+    for number in (0, 50):
+        step.assign(number)
+        policy = as_policy(neural_linucb(tensor_specs(env)), B)
+        sizes.append([np.shape(value) for value in policy._state.learned])
+        assert int(step) == number
+    step.assign(before)
+    assert sizes[0] == sizes[1]
 
-    def __init__(self, make, seed):
-        self.seen = []
-        adapted = as_tf_agents(EVERY_AGENT[make](B, seed))
-        environment = tf_py_environment.TFPyEnvironment(adapted)
-        specs = (environment.time_step_spec(), environment.action_spec())
-        agent = make(specs)
-        draws = TrackableDraws(seed)
-        driver = dynamic_step_driver.DynamicStepDriver(
-            environment, agent.collect_policy, [self._note], num_steps=3 * B
+
+def assert_goes_on_in_a_new_process(makes, root):
+    """Saves runs of agents, goes on with them here and in a new process, and compares."""
+    expected = {}
+    for kind, run in resumed_agents.KINDS.items():
+        for make in makes:
+            folder = resumed_agents.folder_of(root, kind, make)
+            folder.mkdir(parents=True)
+            uninterrupted = run(make, seed=1)
+            uninterrupted.go_on()
+            uninterrupted.save(folder)
+            expected[folder] = uninterrupted.go_on()
+    command = [sys.executable, "-m", "tests.adapters.resumed_agents", str(root)]
+    names = [make.__name__ for make in makes]
+    subprocess.run([*command, *names], cwd=ROOT, env=ENVIRONMENT, check=True)
+    for folder, arrays in expected.items():
+        found = list(np.load(folder / "found.npz").values())
+        assert len(found) == len(arrays), folder
+        assert all(map(np.array_equal, found, arrays)), folder
+
+
+def test_runs_of_an_agent_that_draws_go_on_in_a_new_process_without_seeds(tmp_path):
+    assert_goes_on_in_a_new_process([bernoulli_thompson_sampling], tmp_path)
+
+
+@pytest.mark.slow
+def test_runs_of_every_agent_go_on_in_a_new_process_without_seeds(tmp_path):
+    assert_goes_on_in_a_new_process(list(EVERY_AGENT), tmp_path)
+
+
+class NothingIsFeasible(constraints.BaseConstraint):
+    """A constraint that no action meets in a row with a negative feature."""
+
+    def __call__(self, observation, actions=None):
+        return tf.repeat(tf.cast(observation >= 0.0, tf.float32), 4, axis=1)
+
+
+def test_an_agent_whose_constraints_allow_no_action_says_so():
+    env = EVERY_AGENT[greedy_with_constraint](3, 0)
+    specs = tensor_specs(env)
+    network = network_of_contexts(specs)
+    never = NothingIsFeasible(*specs)
+    policy = greedy_reward_policy.GreedyRewardPredictionPolicy(
+        *specs, reward_network=network, constraints=[never]
+    )
+    chooser = as_policy(policy, 3, seed=0)
+    time_step = env.reset()
+    assert chooser.action(time_step).shape == (3,)
+    observation = np.array([[1.0], [-1.0], [1.0]], np.float32)
+    message = "GreedyRewardPredictionPolicy allows no action in row 1; expected constraints that"
+    with pytest.raises(ValueError, match=message):
+        chooser.action(time_step._replace(observation=observation))
+
+
+class PolicyOfItsOwnGenerator(tf_policy.TFPolicy):
+    """A user's policy that draws from a generator of its own."""
+
+    def __init__(self, specs):
+        super().__init__(*specs)
+        self._generator = tf.random.Generator.from_seed(0)
+
+    def _action(self, time_step, policy_state, seed):
+        size = tf.shape(time_step.step_type)
+        return policy_step.PolicyStep(self._generator.uniform(size, 0, 3, tf.int32))
+
+    def _distribution(self, time_step, policy_state):
+        raise NotImplementedError
+
+
+def test_a_policy_that_draws_from_its_own_generator_knows_no_probabilities():
+    env = EVERY_AGENT[exp3](B, 0)
+    policy = as_policy(PolicyOfItsOwnGenerator(tensor_specs(env)), B, seed=0)
+    assert not policy.knows_probabilities
+    time_step = env.reset()
+    assert len({tuple(policy.action(time_step)) for _ in range(10)}) > 1
+
+
+def every_draw():
+    """Draws by each operation that can be replaced."""
+    rates = tf.constant([0.5, 20.0])
+    return [
+        tf.random.uniform([7]),
+        tf.random.uniform([7], maxval=90, dtype=tf.int32),
+        tf.random.normal([7]),
+        tf.random.truncated_normal([7]),
+        tf.random.categorical(tf.zeros([2, 90]), 7),
+        tf.random.gamma([7], rates),
+        tf.random.poisson([7], rates),
+        tf.random.shuffle(tf.range(90)),
+    ]
+
+
+def test_each_operation_draws_anew_and_again_from_a_state():
+    draws = TrackableDraws(seed=0)
+    draw = draws.compile(every_draw)
+    before = tf.identity(draws.state)
+    first = draw()
+    second = draw()
+    draws.state.assign(before)
+    again = draw()
+    for one, two, other in zip(first, again, second, strict=True):
+        assert np.array_equal(one, two)
+        assert not np.array_equal(one, other)
+    for found, original in zip(first, every_draw(), strict=True):
+        assert found.dtype == original.dtype
+        assert found.shape == original.shape
+
+
+def test_draws_within_loops_and_branches_are_replaced_too():
+    def walk():
+        return tf.while_loop(
+            lambda place: tf.less(tf.size(place), 5),
+            lambda place: tf.cond(
+                tf.size(place) > 0,
+                lambda: tf.concat([place, tf.random.normal([1])], axis=0),
+                lambda: place,
+            ),
+            [tf.zeros([1])],
+            shape_invariants=[tf.TensorShape([None])],
         )
-        self.drive = draws.compile(driver.run)
-        self.checkpoint = tf.train.Checkpoint(
-            agent=agent, environment=TrackableEnvironment(environment), draws=draws
-        )
 
-    def _note(self, step):
-        return tf.numpy_function(self.seen.append, [step.action], [])
+    draws = TrackableDraws(seed=0)
+    walk_anew = draws.compile(walk)
+    before = tf.identity(draws.state)
+    first = np.array(walk_anew()).ravel()
+    draws.state.assign(before)
+    assert np.array_equal(first, np.array(walk_anew()).ravel())
+    assert len(set(first)) == 5
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        linear_thompson_sampling,
-        bernoulli_thompson_sampling,
-        pytest.param(epsilon_greedy, marks=pytest.mark.slow),
-        pytest.param(dropout_thompson_sampling, marks=pytest.mark.slow),
-        pytest.param(exp3_mixture, marks=pytest.mark.slow),
-    ],
-    ids=name_of,
-)
-def test_a_loop_of_tf_agents_goes_on_from_a_checkpoint_without_seeds(make, tmp_path):
-    loop = Loop(make, 1)
-    loop.drive()
-    path = loop.checkpoint.save(str(tmp_path / "run"))
-    loop.drive()
-    other = Loop(make, 2)
-    other.checkpoint.restore(path)
-    other.drive()
-    assert np.array_equal(loop.seen[3:], other.seen)
-    assert len({tuple(actions) for actions in loop.seen}) > 1
+def test_a_draw_that_nobody_can_save_is_refused():
+    sample = TrackableDraws(seed=0).compile(
+        lambda: tf.random.log_uniform_candidate_sampler([[0]], 1, 2, True, 9)
+    )
+    with pytest.raises(NotImplementedError, match="LogUniformCandidateSampler draws from"):
+        sample()
+
+
+def test_a_tensorflow_that_does_not_show_its_draws_is_named(monkeypatch):
+    monkeypatch.setattr(draws_module, "op_callbacks", None)
+    with pytest.raises(ImportError, match="has no op_callbacks, which show what it draws"):
+        TrackableDraws(seed=0)

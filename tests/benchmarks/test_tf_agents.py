@@ -254,11 +254,12 @@ def per_arm_of_tf_agents():
 
 def training(environment, agent, metrics=()):
     """Returns a function that drives a step and trains on it, compiled."""
+    size = environment.batch_size
     buffer = bandit_replay_buffer.BanditReplayBuffer(
-        agent.policy.trajectory_spec, batch_size=B, max_length=1
+        agent.policy.trajectory_spec, batch_size=size, max_length=1
     )
     driver = dynamic_step_driver.DynamicStepDriver(
-        environment, agent.collect_policy, [buffer.add_batch, *metrics], num_steps=B
+        environment, agent.collect_policy, [buffer.add_batch, *metrics], num_steps=size
     )
     run = tf.function(driver.run)
     train = tf.function(agent.train)
@@ -294,19 +295,23 @@ def test_the_loop_of_lin_ucb_beside_that_of_tf_agents(compare, clock):
     compare(title, driver.run, theirs, rounds=21, scale=1 / 10, clock=clock)
 
 
-def neural_loop(env):
-    environment = tf_py_environment.TFPyEnvironment(env)
+def neural_agent(time_step_spec, action_spec):
     network = global_and_arm_feature_network.create_feed_forward_common_tower_network(
-        environment.observation_spec(), (40, 30), (30, 40), (40, 20)
+        time_step_spec.observation, (40, 30), (30, 40), (40, 20)
     )
-    agent = neural_epsilon_greedy_agent.NeuralEpsilonGreedyAgent(
-        environment.time_step_spec(),
-        environment.action_spec(),
+    return neural_epsilon_greedy_agent.NeuralEpsilonGreedyAgent(
+        time_step_spec,
+        action_spec,
         reward_network=network,
         optimizer=tf.compat.v1.train.AdamOptimizer(learning_rate=0.05),
         epsilon=0.05,
         accepts_per_arm_features=True,
     )
+
+
+def neural_loop(env):
+    environment = tf_py_environment.TFPyEnvironment(env)
+    agent = neural_agent(environment.time_step_spec(), environment.action_spec())
     return training(environment, agent)
 
 
@@ -484,3 +489,15 @@ def test_the_loop_of_neural_epsilon_greedy_with_either_environment(compare, cloc
     compare(f"{title}, ours / TF-Agents' environment, {name}", neural_loop(ours), theirs, **options)
     nothing = neural_loop(NothingDrawn())
     compare(f"{title}, nothing drawn / TF-Agents', {name}", nothing, theirs, **options)
+
+
+@each_clock
+@pytest.mark.parametrize("sizes", [(16, 7, 4, 5), (B, K, G, P)], ids=str)
+def test_the_neural_loop_of_as_policy_beside_that_of_tf_agents(compare, sizes, clock):
+    samplers, _, theirs = per_arm(*sizes)
+    agent = neural_agent(*drop_ins.tensor_specs(samplers))
+    policy = drop_ins.as_policy(agent, samplers.batch_size, seed=1)
+    driver = StepDriver(samplers, policy, [policy], num_steps=10)
+    title = f"neural epsilon-greedy loop by as_policy, {sizes} / TF-Agents', {clock.__name__}"
+    loop = neural_loop(theirs)
+    compare(title, driver.run, loop, rounds=21, scale=1 / 10, clock=clock, goal=1.1)

@@ -12,11 +12,17 @@ from typing import TypeAlias
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import op_callbacks
 
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.nests import Nest
 from bandit_envs.seeding import Seed, generator
+
+# TensorFlow has no public way to replace an operation while a graph is made, or to read how far its
+# own generators have drawn. These callbacks are those of its debugger.
+try:
+    from tensorflow.python.framework import op_callbacks
+except ImportError:  # a later TensorFlow may not have them: the environments need none
+    op_callbacks = None
 
 KEYS = 2**63
 """Keys of generators are below."""
@@ -38,6 +44,9 @@ class TrackableDraws(tf.Module):
     Args:
         seed: whatever `numpy.random.default_rng` takes; None for fresh entropy.
 
+    Raises:
+        ImportError: TensorFlow does not have the callbacks that see each operation.
+
     >>> draws = TrackableDraws(seed=0)
     >>> draw = draws.compile(lambda: tf.random.uniform([3]))
     >>> before = tf.identity(draws.state)
@@ -51,6 +60,9 @@ class TrackableDraws(tf.Module):
 
     def __init__(self, seed: Seed = None) -> None:
         super().__init__()
+        if op_callbacks is None:
+            found = f"TensorFlow {tf.__version__} has no op_callbacks, which show what it draws"
+            raise ImportError(f"{found}; expected TensorFlow 2.15 to 2.21")
         state = first_state(int(generator(seed).integers(KEYS)))
         self._generator = tf.random.Generator.from_state(state, alg="philox")
 
@@ -59,7 +71,7 @@ class TrackableDraws(tf.Module):
         """The state of the generator: [3] int64."""
         return self._generator.state
 
-    def set_seed(self, rng: Rng) -> None:
+    def restart(self, rng: Rng) -> None:
         """Starts the generator anew, from a key that is drawn."""
         self._generator.state.assign(first_state(int(rng.integers(KEYS))))
 
@@ -79,6 +91,9 @@ class TrackableDraws(tf.Module):
         """Returns a function that draws from the generator once it is compiled.
 
         The functions that it calls become part of it.
+
+        Raises:
+            NotImplementedError: when it is compiled, of an operation of another kind that draws.
         """
 
         def redirected(*arguments: Nest, **options: Nest) -> Nest:
@@ -100,7 +115,10 @@ class TrackableDraws(tf.Module):
     ) -> Tensors | None:
         """Returns what replaces the outputs of an operation of a graph; None if nothing does."""
         draw = DRAWS.get(op_type)
-        if draw is None or graph is None:
+        if graph is None:
+            return None
+        if draw is None:
+            _check_is_no_draw(outputs)
             return None
         seed = self._generator.make_seeds()[:, 0]
         drawn = draw(outputs[0], seed, inputs)
@@ -128,11 +146,6 @@ def _normal(output: tf.Tensor, seed: tf.Tensor, inputs: Tensors) -> tf.Tensor:
 
 def _truncated_normal(output: tf.Tensor, seed: tf.Tensor, inputs: Tensors) -> tf.Tensor:
     return tf.random.stateless_truncated_normal(inputs[0], seed, dtype=output.dtype)
-
-
-def _bounded_normal(output: tf.Tensor, seed: tf.Tensor, inputs: Tensors) -> tf.Tensor:
-    shape, *parameters = inputs
-    return tf.random.stateless_parameterized_truncated_normal(shape, seed, *parameters)
 
 
 def _categories(output: tf.Tensor, seed: tf.Tensor, inputs: Tensors) -> tf.Tensor:
@@ -164,13 +177,22 @@ DRAWS: dict[str, Draw] = {
     "RandomUniformInt": _uniform_integers,
     "RandomStandardNormal": _normal,
     "TruncatedNormal": _truncated_normal,
-    "ParameterizedTruncatedNormal": _bounded_normal,
     "Multinomial": _categories,
     "RandomGamma": _gamma,
     "RandomPoissonV2": _poisson,
     "RandomShuffle": _shuffled,
 }
 """How to draw what TensorFlow's operations draw, from a seed that is an argument."""
+
+
+def _check_is_no_draw(outputs: Tensors) -> None:
+    """Raises NotImplementedError if an operation of a graph draws from a generator of its own."""
+    if not outputs:
+        return
+    kind = outputs[0].op.op_def
+    if kind.is_stateful and any(attribute.name == "seed2" for attribute in kind.attr):
+        found = f"the operation {kind.name} draws from a generator that nobody can save"
+        raise NotImplementedError(f"{found}; expected one of {sorted(DRAWS)}")
 
 
 @contextlib.contextmanager

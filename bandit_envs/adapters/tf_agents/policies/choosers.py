@@ -5,17 +5,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.draws import TrackableDraws
-from bandit_envs.adapters.tf_agents.policies.compiled import (
-    CompiledFunction,
-    first_time_step,
-    initial_state,
-)
+from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
 from bandit_envs.arrays import Array, Rng
 from bandit_envs.nests import Nest
 
@@ -35,9 +30,20 @@ class SeededChooser:
         self._compiled = CompiledFunction(self._draws.redirect(self._action), policy)
 
     def __call__(self, rng: Rng, observation: Nest) -> Array:
-        """Returns the actions that the policy chooses, given the observation [n, ...]."""
-        self._draws.set_seed(rng)
-        return np.asarray(self._compiled(first_time_step(self._policy, observation)))
+        """Returns the actions that the policy chooses, given the observation [n, ...].
+
+        Raises:
+            ValueError: the policy allows no action in a row. TF-Agents' policies with constraints,
+                which draw what is allowed, then choose the action -1.
+        """
+        self._draws.restart(rng)
+        action: Array = self._compiled(observation).numpy()
+        is_missing = (action < 0).reshape(len(action), -1).any(axis=1)
+        if is_missing.any():
+            name = type(self._policy).__name__
+            found = f"{name} allows no action in row {is_missing.argmax()}"
+            raise ValueError(f"{found}; expected constraints that always allow one")
+        return action
 
     def _action(self, time_step: ts.TimeStep) -> tf.Tensor:
         return self._policy.action(time_step, initial_state(self._policy, time_step)).action

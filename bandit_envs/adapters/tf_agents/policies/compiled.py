@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -15,44 +16,82 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.arrays import Array
 from bandit_envs.nests import Nest
 
-DRAWING = ("Random", "Multinomial", "TruncatedNormal")
-"""What is in the names of TensorFlow's operations that draw."""
+ConcreteFunction: TypeAlias = "tf.types.experimental.ConcreteFunction"
+"""A graph that is a function of tensors."""
+
+DRAWING = ("Random", "Multinomial", "TruncatedNormal", "CandidateSampler", "Rng", "StatefulUniform")
+"""What is in the names of TensorFlow's operations that draw, also by a `tf.random.Generator`."""
 
 ROWS = 2
 """The size of the batch for which a function is compiled first that has to know the size."""
 
 
 class CompiledFunction:
-    """A function of a time step, compiled once for batches of any size.
+    """A function of the first time step of an episode, compiled once for batches of any size.
 
     A function that has to know the size while it is compiled, as some policies do, is compiled for
-    each size.
+    each size. The time step is made of an observation in the graph, where it costs little.
 
     Args:
-        function: of a time step of tensors [n, ...], and of tensors of the `arguments`.
+        function: of a time step of tensors [n, ...], and of nests of tensors as the `arguments`.
         policy: the policy whose time steps it takes.
-        arguments: the specs of its other arguments.
+        arguments: the specs of its other arguments, in which n is None.
+
+    Raises:
+        NotImplementedError: the function raises it.
     """
 
     def __init__(
         self,
         function: Callable[..., Nest],
         policy: tf_policy.TFPolicy,
-        *arguments: tf.TensorSpec,
+        *arguments: Nest,
     ) -> None:
-        def batches_of(size: int | None) -> ts.TimeStep:
-            return tf.nest.map_structure(
-                lambda spec: tf.TensorSpec([size, *spec.shape], spec.dtype), policy.time_step_spec
-            )
-
-        signature = [batches_of(None), *arguments]
-        compiled = tf.function(function, input_signature=signature, autograph=False)
+        self._function = function
+        self._policy = policy
+        self._specs = (batched(policy.time_step_spec.observation), *arguments)
+        self._of_size: dict[int | None, ConcreteFunction] = {}
         try:
-            self._call = compiled.get_concrete_function()
+            self._call = self._compile(None)
+            self._takes_any_size = True
         except (TypeError, ValueError):
-            compiled = tf.function(function, autograph=False)
-            self._call = compiled.get_concrete_function(batches_of(ROWS), *arguments)
-        self._compiled = compiled
+            self._call = self._compile(ROWS)
+            self._takes_any_size = False
+
+    def _compile(self, size: int | None) -> ConcreteFunction:
+        """Returns the function of tensors, compiled for a size; None is any."""
+
+        def sized(spec: tf.TensorSpec) -> tf.TensorSpec:
+            shape = [size if length is None else length for length in spec.shape]
+            return tf.TensorSpec(shape, spec.dtype)
+
+        def of_tensors(*tensors: tf.Tensor) -> Nest:
+            observation, *arguments = tf.nest.pack_sequence_as(self._specs, tensors)
+            return self._function(self._time_step(observation), *arguments)
+
+        signature = [sized(spec) for spec in tf.nest.flatten(self._specs)]
+        compiled = tf.function(of_tensors, input_signature=signature, autograph=False)
+        self._of_size[size] = compiled.get_concrete_function()
+        return self._of_size[size]
+
+    def _time_step(self, observation: Nest) -> ts.TimeStep:
+        """Returns the time step of tensors [n, ...] in which a policy finds an observation."""
+        first = tf.nest.flatten(observation)[0]
+        return ts.restart(observation, batch_shape(first), self._policy.time_step_spec.reward)
+
+    def __call__(self, observation: Nest, *arguments: Nest) -> Nest:
+        """Returns the tensors that the function returns, given an observation [n, ...].
+
+        Raises:
+            ValueError: the observation does not fit the policy.
+        """
+        seen = to_tensors(self._policy, observation)
+        tensors = [*tf.nest.flatten(seen), *tf.nest.flatten(arguments)]
+        if self._takes_any_size:
+            return self._call(*tensors)
+        size = len(tensors[0])
+        function = self._of_size.get(size) or self._compile(size)
+        return function(*tensors)
 
     @property
     def draws(self) -> bool:
@@ -74,10 +113,6 @@ class CompiledFunction:
         """Returns the types of the operations in the functions that it calls."""
         library = self._call.graph.as_graph_def().library
         return {node.op for function in library.function for node in function.node_def}
-
-    def __call__(self, time_step: ts.TimeStep, *arguments: tf.Tensor) -> Nest:
-        """Returns the tensors that the function returns."""
-        return self._compiled(time_step, *arguments)
 
 
 def _operations_between(given: tf.Operation, wanted: tf.Operation) -> set[str]:
@@ -114,8 +149,19 @@ def initial_state(policy: tf_policy.TFPolicy, time_step: ts.TimeStep) -> Nest:
     return policy.get_initial_state(tf.shape(time_step.step_type)[0])
 
 
-def first_time_step(policy: tf_policy.TFPolicy, observation: Nest) -> ts.TimeStep:
-    """Returns the time step of tensors [n, ...] in which a policy finds an observation.
+def batch_shape(tensor: tf.Tensor) -> tf.TensorShape | tf.Tensor:
+    """Returns [n] of a tensor [n, ...], as a tensor if the size is not known to the graph."""
+    known = tensor.shape[:1]
+    return known if known.is_fully_defined() else tf.shape(tensor)[:1]
+
+
+def batched(specs: Nest) -> Nest:
+    """Returns the specs of batches of any size, given those of single rows."""
+    return tf.nest.map_structure(lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype), specs)
+
+
+def to_tensors(policy: tf_policy.TFPolicy, observation: Nest) -> Nest:
+    """Returns the tensors [n, ...] in which a policy finds an observation.
 
     Raises:
         ValueError: the observation does not fit the policy.
@@ -126,11 +172,9 @@ def first_time_step(policy: tf_policy.TFPolicy, observation: Nest) -> ts.TimeSte
         spec.shape.assert_is_compatible_with(tensor.shape[1:])
         return tensor
 
-    spec = policy.time_step_spec
+    spec = policy.time_step_spec.observation
     try:
-        tensors = tf.nest.map_structure(to_tensor, spec.observation, observation)
+        return tf.nest.map_structure(to_tensor, spec, observation)
     except (TypeError, ValueError) as error:
-        expected = f"expected {spec.observation}"
+        expected = f"expected {spec}"
         raise ValueError(f"observation does not fit the policy: {error}; {expected}") from error
-    size = len(tf.nest.flatten(tensors)[0])
-    return ts.restart(tensors, batch_size=size, reward_spec=spec.reward)

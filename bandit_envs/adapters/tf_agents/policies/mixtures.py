@@ -48,24 +48,22 @@ class ResponsibleAgents:
         """Returns the infos of the choices, among them the numbers of the agents: [n, ...].
 
         Args:
-            observation: tensors [n, ...].
+            observation: arrays [n, ...].
             action: what was chosen, [n].
         """
-        repeated = tf.nest.map_structure(lambda leaf: tf.repeat(leaf, TRIES, axis=0), observation)
-        reward_spec = self._policy.time_step_spec.reward
-        time_step = ts.restart(repeated, batch_size=len(action) * TRIES, reward_spec=reward_spec)
-        is_found, infos = self._one_round(time_step, action)
+        repeated = map_structure(lambda leaf: np.repeat(leaf, TRIES, axis=0), observation)
+        is_found, infos = self._one_round(repeated, action)
         for _ in range(ROUNDS - 1):
             if is_found.all():
                 break
-            is_found_now, latest = self._one_round(time_step, action)
+            is_found_now, latest = self._one_round(repeated, action)
             infos = map_structure(functools.partial(_keep_rows, is_found), infos, latest)
             is_found |= is_found_now
         return infos
 
-    def _one_round(self, time_step: ts.TimeStep, action: Array) -> tuple[Mask, Nest]:
+    def _one_round(self, repeated: Nest, action: Array) -> tuple[Mask, Nest]:
         """Returns in which rows the action came up, and the infos of these choices."""
-        chosen, info = self._compiled(time_step)
+        chosen, info = self._compiled(repeated)
         size = len(action)
         is_same = chosen.numpy().reshape(size, TRIES) == action[:, np.newaxis]
         first = np.arange(size) * TRIES + is_same.argmax(axis=1)

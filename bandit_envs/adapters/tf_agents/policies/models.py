@@ -19,7 +19,12 @@ from tf_agents.trajectories import trajectory as tf_trajectory
 
 from bandit_envs.adapters.tf_agents.draws import TrackableDraws, first_state
 from bandit_envs.adapters.tf_agents.policies.choosers import SeededChooser
-from bandit_envs.adapters.tf_agents.policies.compiled import as_policy_takes_it, first_time_step
+from bandit_envs.adapters.tf_agents.policies.compiled import (
+    CompiledFunction,
+    as_policy_takes_it,
+    batch_shape,
+    batched,
+)
 from bandit_envs.adapters.tf_agents.policies.mixtures import ResponsibleAgents
 from bandit_envs.adapters.tf_agents.policies.probabilities import find_table
 from bandit_envs.adapters.tf_agents.policies.variables import AgentVariables, Values
@@ -105,14 +110,15 @@ class AgentModel(TFPolicyModel):
             raise ValueError(f"{found}; expected an agent of bandits, which learns from one step")
         self._check_infos()
         self._responsible_agents = None
+        self._told_spec: Nest = ()
         if isinstance(agent, mixture_agent.MixtureAgent):
             self._responsible_agents = ResponsibleAgents(agent.collect_policy, self._draws)
+            self._told_spec = self._info_spec
+        elif getattr(self._info_spec, "log_probability", ()) != ():
+            self._told_spec = tf.TensorSpec([], tf.float32)
 
-        def train() -> None:
-            agent.train(self._experience(_nothing(agent.collect_policy), None))
-
-        super().__init__(agent.collect_policy, agent, train, self._draws)
-        self._train = self._draws.compile(agent.train)
+        super().__init__(agent.collect_policy, agent, self._train_on_nothing, self._draws)
+        self._training: CompiledFunction | None = None  # before it is first used
 
     def initial(self, key: int) -> Values:
         """Returns what is known before the first training, whose draws come from a key."""
@@ -121,10 +127,43 @@ class AgentModel(TFPolicyModel):
 
     def train(self, learned: Values, trajectory: Trajectory) -> Values:
         """Returns what is known after a trajectory of n rows."""
-        log_probability = self._log_probability(learned, trajectory)
+        spec = self._policy.action_spec
+        action = tf.convert_to_tensor(trajectory.action, spec.dtype)
+        reward = tf.nest.map_structure(_to_tensor, self.reward_spec, trajectory.reward)
+        if self._training is None:
+            self._training = self._compile_training()
         with self._variables.set_to(learned):
-            self._train(self._experience(trajectory, log_probability))
-            return self._variables.read()
+            told = self._told(learned, trajectory)  # may draw from what training draws from
+            values = self._training(trajectory.observation, action, reward, told)
+            return self._variables.note(values)
+
+    def _compile_training(self) -> CompiledFunction:
+        """Returns what trains the agent, and returns the values of its variables."""
+
+        def train(
+            time_step: ts.TimeStep, action: tf.Tensor, reward: Nest, told: Nest
+        ) -> list[tf.Tensor]:
+            self._agent.train(self._experience(time_step.observation, action, reward, told))
+            return self._variables.tensors()
+
+        specs = (self._policy.action_spec, self.reward_spec, self._told_spec)
+        redirected = self._draws.redirect(train)
+        return CompiledFunction(redirected, self._policy, *map(batched, specs))
+
+    def _train_on_nothing(self) -> None:
+        """Trains the agent on two rows in which everything is 0, as if it had never been trained.
+
+        Some agents train a network, and make variables for it, in their first steps only; the
+        counter of steps may be that of TensorFlow, which other agents count up.
+        """
+
+        def zeros(spec: tf.TensorSpec) -> tf.Tensor:
+            return tf.zeros([2, *spec.shape], spec.dtype)
+
+        steps = self._agent.time_step_spec
+        specs = (steps.observation, self._agent.action_spec, steps.reward, self._told_spec)
+        self._agent.train_step_counter.assign(0)
+        self._agent.train(self._experience(*tf.nest.map_structure(zeros, specs)))
 
     def _check_infos(self) -> None:
         """Raises ValueError if the agent learns from what only TF-Agents' own drivers tell."""
@@ -139,52 +178,51 @@ class AgentModel(TFPolicyModel):
             found = f"agent is a {type(agent).__name__}, which learns from {spec}"
             raise ValueError(f"{found}; expected one that learns from actions and rewards")
 
-    def _log_probability(self, learned: Values, trajectory: Trajectory) -> Array | None:
-        """Returns the log probabilities of the actions [n], if the agent learns from them."""
-        if getattr(self._info_spec, "log_probability", ()) == ():
-            return None
-        told: Array | None = getattr(trajectory.policy_info, "log_probability", None)
-        if told is not None:
-            return told
-        table = self.probabilities(learned, trajectory.observation)
-        return np.log(table[np.arange(len(table)), trajectory.action])
+    def _told(self, learned: Values, trajectory: Trajectory) -> Nest:
+        """Returns what the agent learns of its choices, beside the actions: [n, ...]."""
+        if self._responsible_agents is not None:
+            told = self._responsible_agents(trajectory.observation, trajectory.action)
+            return tf.nest.map_structure(_to_tensor, self._told_spec, told)
+        if self._told_spec == ():
+            return ()
+        told = getattr(trajectory.policy_info, "log_probability", None)
+        if told is None:
+            table = self.probabilities(learned, trajectory.observation)
+            told = np.log(table[np.arange(len(table)), trajectory.action])
+        return tf.cast(told, tf.float32)
 
     def _experience(
-        self, trajectory: Trajectory, log_probability: Array | None
+        self, observation: Nest, action: tf.Tensor, reward: Nest, told: Nest
     ) -> tf_trajectory.Trajectory:
-        """Returns what the agent trains on: tensors [n, 1, ...]."""
-        specs = self._agent.time_step_spec
-        size = len(trajectory.action)
-        observation = first_time_step(self._agent.collect_policy, trajectory.observation)
-        action = tf.convert_to_tensor(trajectory.action, self._agent.action_spec.dtype)
-        reward = tf.nest.map_structure(_to_tensor, specs.reward, trajectory.reward)
+        """Returns what the agent trains on, tensors [n, 1, ...], given tensors [n, ...]."""
+        size = batch_shape(action)
         experience = tf_trajectory.Trajectory(
-            step_type=tf.fill([size], StepType.FIRST),
-            observation=observation.observation,
+            step_type=tf.fill(size, StepType.FIRST),
+            observation=observation,
             action=action,
-            policy_info=self._info(observation.observation, action, log_probability),
-            next_step_type=tf.fill([size], StepType.LAST),
+            policy_info=self._info(observation, action, told),
+            next_step_type=tf.fill(size, StepType.LAST),
             reward=reward,
-            discount=tf.zeros([size]),
+            discount=tf.zeros(size),
         )
         if self._is_ranking:
             experience = _with_shown_items(experience)
         return tf.nest.map_structure(lambda leaf: leaf[:, tf.newaxis], experience)
 
-    def _info(self, observation: Nest, action: tf.Tensor, log_probability: Array | None) -> Nest:
+    def _info(self, observation: Nest, action: tf.Tensor, told: Nest) -> Nest:
         """Returns what the agent learns of its choice: zeros for what none learns from."""
         if not self._info_spec:
             return self._info_spec
         if self._responsible_agents is not None:
-            told = self._responsible_agents(observation, action.numpy())
-            info = tf.nest.map_structure(tf.convert_to_tensor, told)
-            parts = info[mixture_policy.SUBPOLICY_INFO]
-            return {**info, mixture_policy.SUBPOLICY_INFO: _of_items(parts, observation, action)}
+            parts = told[mixture_policy.SUBPOLICY_INFO]
+            return {**told, mixture_policy.SUBPOLICY_INFO: _of_items(parts, observation, action)}
+        size = batch_shape(action)
         info = tf.nest.map_structure(
-            lambda spec: tf.zeros([len(action), *spec.shape], spec.dtype), self._info_spec
+            lambda spec: tf.zeros(tf.concat([size, spec.shape], axis=0), spec.dtype),
+            self._info_spec,
         )
-        if log_probability is not None:
-            info = info._replace(log_probability=tf.cast(log_probability, tf.float32))
+        if self._told_spec != ():
+            info = info._replace(log_probability=told)
         return _of_items(info, observation, action)
 
 
@@ -244,27 +282,9 @@ def _check_masks(policy: tf_policy.TFPolicy) -> None:
         raise ValueError(f"{found}; expected an observation_and_action_constraint_splitter")
 
 
-def _nothing(policy: tf_policy.TFPolicy) -> Trajectory:
-    """Returns a trajectory of two rows in which everything is 0."""
-
-    def zeros(spec: tf.TensorSpec) -> Array:
-        return np.zeros((2, *spec.shape), spec.dtype.as_numpy_dtype)
-
-    first = np.zeros(2, np.int32)
-    return Trajectory(
-        step_type=first,
-        observation=tf.nest.map_structure(zeros, policy.time_step_spec.observation),
-        action=zeros(policy.action_spec),
-        policy_info=(),
-        next_step_type=first,
-        reward=tf.nest.map_structure(zeros, policy.time_step_spec.reward),
-        discount=np.zeros(2, np.float32),
-    )
-
-
 def _of_items(info: Nest, observation: Nest, action: tf.Tensor) -> Nest:
     """Returns an info with the features of the items that were chosen, if it has such."""
-    if getattr(info, "chosen_arm_features", ()) == ():
+    if not tf.nest.flatten(getattr(info, "chosen_arm_features", ())):
         return info
     features = tf.nest.map_structure(
         lambda leaf: tf.gather(leaf, action, batch_dims=1), observation["per_arm"]

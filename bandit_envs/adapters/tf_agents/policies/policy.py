@@ -34,7 +34,7 @@ from bandit_envs.policies import Policy
 from bandit_envs.seeding import Seed, generator
 from bandit_envs.trajectories import TimeStep, Trajectory
 
-Playable: TypeAlias = (
+AgentOrPolicy: TypeAlias = (
     "tf_agent.TFAgent | tf_policy.TFPolicy | py_policy.PyPolicy | str | os.PathLike[str]"
 )
 """What `as_policy` takes."""
@@ -99,7 +99,7 @@ class TFAgentsPolicy(Policy):
         return indices, map_structure(check, self._model.reward_spec, reward)
 
 
-def as_policy(agent: Playable, batch_size: int = 1, seed: Seed = None) -> TFAgentsPolicy:
+def as_policy(agent: AgentOrPolicy, batch_size: int = 1, seed: Seed = None) -> TFAgentsPolicy:
     """Returns an agent or a policy of TF-Agents as a policy of this package.
 
     Drivers, studies, metrics and estimators of this package take it. An agent acts by its

@@ -16,11 +16,7 @@ from tf_agents.bandits.policies import mixture_policy
 from tf_agents.policies import epsilon_greedy_policy, greedy_policy, tf_policy
 from tf_agents.trajectories import time_step as ts
 
-from bandit_envs.adapters.tf_agents.policies.compiled import (
-    CompiledFunction,
-    first_time_step,
-    initial_state,
-)
+from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
 from bandit_envs.arrays import Floats
 from bandit_envs.nests import Nest
 
@@ -49,10 +45,10 @@ class ProbabilityTable:
 
     def __init__(self, policy: tf_policy.TFPolicy) -> None:
         self._policy = policy
-        self._chooser = policy
+        self._asked = policy  # for its distribution
         self._explores = isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy)
         if self._explores:
-            self._chooser = greedy_policy.GreedyPolicy(policy.wrapped_policy)
+            self._asked = greedy_policy.GreedyPolicy(policy.wrapped_policy)
         self._num_actions = int(policy.action_spec.maximum) + 1
         epsilon = tf.TensorSpec([], tf.float64)
         self._compiled = CompiledFunction(self._table, policy, epsilon)
@@ -65,8 +61,7 @@ class ProbabilityTable:
     def __call__(self, observation: Nest) -> Floats:
         """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
         epsilon = float(self._policy._get_epsilon()) if self._explores else 0.0
-        time_step = first_time_step(self._policy, observation)
-        table = self._compiled(time_step, tf.constant(epsilon, tf.float64)).numpy()
+        table = self._compiled(observation, tf.constant(epsilon, tf.float64)).numpy()
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
     def tensor(self, time_step: ts.TimeStep) -> tf.Tensor:
@@ -84,13 +79,14 @@ class ProbabilityTable:
 
     def _distribution(self, time_step: ts.TimeStep) -> tf.Tensor:
         """Returns the distribution of the policy, or of its greedy part: [n, K]."""
-        policy = self._chooser
+        policy = self._asked
         size = tf.shape(time_step.step_type)[0]
         chosen = policy.distribution(time_step, initial_state(policy, time_step)).action
         if isinstance(chosen, tfp.distributions.Deterministic):
             return tf.one_hot(chosen.mode(), self._num_actions)
-        actions = range(self._num_actions)
-        return tf.stack([chosen.prob(tf.fill([size], action)) for action in actions], axis=1)
+        actions = tf.range(self._num_actions, dtype=chosen.dtype)
+        samples = tf.repeat(actions[:, tf.newaxis], size, axis=1)
+        return tf.transpose(chosen.prob(samples))
 
     def _explored(self, observation: Nest, size: tf.Tensor) -> tf.Tensor:
         """Returns the probabilities of all actions when an ε-greedy policy explores: [n, K]."""
@@ -131,8 +127,8 @@ class OneHotTable:
 
     def __call__(self, observation: Nest) -> Floats:
         """Returns the probabilities of all actions, given the observation [n, ...]: [n, K]."""
-        chosen = self._compiled(first_time_step(self._policy, observation))
-        return np.asarray(np.eye(self._num_actions)[chosen.numpy()])
+        chosen = self._compiled(observation).numpy()
+        return np.asarray(np.eye(self._num_actions)[chosen])
 
     def tensor(self, time_step: ts.TimeStep) -> tf.Tensor:
         """Returns the probabilities of all actions, given a time step of tensors: [n, K]."""

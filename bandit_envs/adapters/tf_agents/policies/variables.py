@@ -44,7 +44,7 @@ class AgentVariables:
         self._global_step = tf.compat.v1.train.get_or_create_global_step()
         with self._lock:
             self._variables = [*others, *find_variables(agent)]
-            values = {variable.ref(): np.array(variable) for variable in self._variables}
+            values = {variable.ref(): np.asarray(variable.numpy()) for variable in self._variables}
             if train is not None:
                 with tf.variable_creator_scope(_note_values(values)):
                     train()
@@ -63,12 +63,19 @@ class AgentVariables:
             self._write(values)
             try:
                 yield
+            except BaseException:  # they may have been changed
+                AgentVariables._in_use = None
+                raise
             finally:
                 self._global_step.assign(outside)
 
-    def read(self) -> Values:
-        """Returns copies of the values, which are in use from now on."""
-        values = tuple(np.array(variable) for variable in self._variables)
+    def tensors(self) -> list[tf.Tensor]:
+        """Returns tensors of the values: in a graph, of those after all that it does before."""
+        return [tf.identity(variable) for variable in self._variables]
+
+    def note(self, tensors: Sequence[tf.Tensor]) -> Values:
+        """Returns copies of the values that the variables have now, given tensors of them."""
+        values = tuple(np.asarray(tensor.numpy()) for tensor in tensors)
         AgentVariables._in_use = values
         return values
 
@@ -114,7 +121,7 @@ def _note_values(values: dict[object, Array]) -> Callable[..., tf.Variable]:
 
     def create(next_creator: Callable[..., tf.Variable], **options: object) -> tf.Variable:
         variable = next_creator(**options)
-        values[variable.ref()] = np.array(variable)
+        values[variable.ref()] = np.asarray(variable.numpy())
         return variable
 
     return create
