@@ -37,7 +37,7 @@ from bandit_envs.adapters.tf_agents import (
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearActionReward
 from bandit_envs.sampling import BatchFunction, Integers, Normal
-from bandit_envs.wrappers import AffineReward, Budget, RandomActionMask
+from bandit_envs.wrappers import AffineReward, Budget, OneProblem, RandomActionMask
 
 from .examples import B, Countdown, K, Mine, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
 
@@ -360,10 +360,11 @@ def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
 
 
 def test_a_warning_says_that_agents_learn_one_model_from_several_problems():
-    with pytest.warns(UserWarning, match="each of the 2 rows of k_armed_testbed is a problem"):
+    with pytest.warns(UserWarning, match="2 rows of k_armed_testbed .* OneProblem"):
         as_tf_agents(k_armed())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        as_tf_agents(OneProblem(k_armed()))
         as_tf_agents(k_armed(batch_size=1))
         as_tf_agents(per_arm())
 

@@ -29,7 +29,7 @@ from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
-from bandit_envs.wrappers import RescaleReward
+from bandit_envs.wrappers import OneProblem, RescaleReward
 
 from . import examples
 
@@ -235,6 +235,29 @@ def test_the_trainer_trains_exp3_on_the_testbed(tmp_path):
         additional_metrics=[steps],
     )
     assert steps.result() == 10 * 2 * B
+
+
+def test_an_agent_learns_one_problem_of_the_testbed_from_a_batch_of_users():
+    # Rewards are negative, so that LinUCB tries all actions.
+    testbed = KArmedTestbed(K, batch_size=B, seed=1, value_mean=-5.0, reward_std=0.0)
+    environment = tf_py_environment.TFPyEnvironment(adapter.as_tf_agents(OneProblem(testbed)))
+    agent = lin_ucb_agent.LinearUCBAgent(environment.time_step_spec(), environment.action_spec())
+    regret = tf_metrics.RegretMetric(adapter.optimal_reward_fn(environment))
+    buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+        agent.policy.trajectory_spec, B, max_length=1
+    )
+    driver = dynamic_step_driver.DynamicStepDriver(
+        environment, agent.collect_policy, [buffer.add_batch, regret], num_steps=B
+    )
+    drive = tf.function(driver.run)
+    regrets = []
+    for _ in range(30):
+        drive()
+        agent.train(buffer.gather_all())
+        buffer.clear()
+        regrets.append(float(regret.result()))
+    assert max(regrets) > 0.5
+    assert max(regrets[-10:]) == 0.0
 
 
 @in_both_modes

@@ -205,7 +205,8 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     environments show it: most of its agents take no booleans.
 
     To TF-Agents, a row is a user of one problem, whom all others teach: its agents learn one model
-    from the whole batch. A warning says so if the rows are problems of their own.
+    from the whole batch. A warning says so if the rows are problems of their own; in a
+    `wrappers.OneProblem` they are not.
 
     A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not change: save and
     restore a run through `TrackableEnvironment`.
@@ -226,7 +227,8 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     if env.independent_rows and env.batch_size > 1:
         warnings.warn(
             f"each of the {env.batch_size} rows of {env.name} is a problem of its own, but agents "
-            "of TF-Agents learn one model from all rows; give them a batch_size of 1",
+            "of TF-Agents learn one model from all rows; give them OneProblem(env) of "
+            "bandit_envs.wrappers, or a batch_size of 1",
             stacklevel=2,
         )
     if is_endless(env):
