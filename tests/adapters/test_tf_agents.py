@@ -393,6 +393,23 @@ def test_importing_it_says_what_keras_needs(module, value, tmp_path):
         assert "users_script.py:1: UserWarning: networks and neural agents" in done.stderr
 
 
+@pytest.mark.parametrize("version", ["4.5.0", "4.6.0", "4.16.0"])
+def test_importing_it_says_which_typing_extensions_break_tensorflow(version, tmp_path):
+    info = tmp_path / f"typing_extensions-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: typing_extensions\nVersion: {version}\n")
+    script = tmp_path / "users_script.py"
+    script.write_text("import bandit_envs.adapters.tf_agents\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    is_broken = tf.__version__ < "2.16" and version != "4.5.0"
+    said = f"fails with typing_extensions {version}"
+    assert (said in done.stderr) == is_broken
+    assert ("users_script.py:1: UserWarning: TensorFlow" in done.stderr) == is_broken
+    assert ("pip install typing-extensions==4.5.0" in done.stderr) == is_broken
+
+
 @pytest.mark.parametrize("adapt", [as_tf_agents, lambda env: env], ids=["adapted", "as it is"])
 @pytest.mark.parametrize("num_actions", [None, Integers(1, 1, K + 1)])
 def test_baselines_are_functions_of_an_observation_that_determines_them(adapt, num_actions):
