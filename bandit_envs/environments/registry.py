@@ -165,7 +165,8 @@ def one_problem(
         look_for_modules_in(os.getcwd())
     entry = find_environment(name)
     arguments = {**entry.fixed, **entry.check(parameters)}
-    return OneProblem(entry.make(**arguments, batch_size=batch_size, **options))
+    title = options.pop("name", None)
+    return OneProblem(entry.make(**arguments, batch_size=batch_size, **options), title)
 
 
 _ENTRIES = (

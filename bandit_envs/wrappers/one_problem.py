@@ -25,6 +25,7 @@ class OneProblem(Wrapper):
 
     Args:
         env: a bandit with `independent_rows`.
+        name: the name of this environment; by default, it has that of `env` in it.
 
     Raises:
         ValueError: rows are users of one problem already. At a reset: the means of rows differ,
@@ -37,8 +38,10 @@ class OneProblem(Wrapper):
     (1, False)
     """
 
-    def __init__(self, env: PyEnvironment) -> None:
+    def __init__(self, env: PyEnvironment, name: str | None = None) -> None:
         super().__init__(env)
+        if name is not None:
+            self._name = str(name)
         bandit = env.unwrapped
         if not isinstance(bandit, BanditPyEnvironment):
             raise TypeError(f"env is {env.name}; expected a bandit")
