@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import copy
 from typing import Any, ClassVar, Generic, NamedTuple, TypedDict, TypeGuard, TypeVar
 
 import numpy as np
@@ -20,9 +21,10 @@ from bandit_envs.base.hook_results import (
     check_state,
 )
 from bandit_envs.base.known_means import KnownMeans, Means, Optimum, TakenAction
+from bandit_envs.base.one_problem import same_leaves, share_first_row
 from bandit_envs.base.py_environment import EnvironmentState, PyEnvironment, new_tuple
 from bandit_envs.base.slates import check_distinct
-from bandit_envs.base.state import Memo, check_fields
+from bandit_envs.base.state import Memo, check_fields, forget_digest
 from bandit_envs.nests import Nest, flatten, map_structure
 from bandit_envs.seeding import Seed
 from bandit_envs.specs import (
@@ -96,6 +98,10 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         _next_state(rng, state, action)   -> state        default: unchanged
         _next_episode(rng, state)         -> state        default: _initial_state(rng)
 
+    If rows are independent problems, `wrappers.OneProblem` makes them users of one. Then `_share`
+    gives all rows the state of the first, and a subclass overrides it if a part of the state is the
+    user's own.
+
     Where an action is not one integer, such as a slate of items, two hooks replace
     `_expected_rewards`:
 
@@ -128,6 +134,9 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
 
     skips_nan_check: ClassVar[bool] = False
     """Whether steps do not look for NaN in observations. Subclasses do not inherit it."""
+
+    _is_one_problem: bool = False
+    """Whether rows that are independent problems otherwise are users of one."""
 
     def __init__(
         self,
@@ -258,6 +267,19 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         """Draws the state that a later episode starts in; `state` ended the one before."""
         return self._initial_state(rng)
 
+    def _share(self, state: State) -> State:
+        """Returns `state` for users of one problem: by default, all rows have that of the first.
+
+        A subclass whose actions change the state overrides it, and keeps what is the user's own.
+        """
+        shared: State = share_first_row(self._name, state, self._batch_size)
+        return shared
+
+    def _become_one_problem(self) -> None:
+        """Makes rows users of one problem; a subclass with constants [B, ...] takes the first."""
+        forget_digest(self)
+        self._is_one_problem = True
+
     def _of_action(self, values: Array, action: Indices) -> Array:
         """Returns the entries of `values` [B, K] at each row's `action` [B, ...]: [B, ...]."""
         if self._batch_size == 1:
@@ -357,6 +379,8 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         else:
             state = self._next_episode(rng, bandit.state)
             check_state(self._name, "_next_episode", state, bandit.state)
+        if self._is_one_problem:
+            state = self._share(state)
         self._known_availability(state)
         observation = self._observe(state)
         self._check_observation(observation)
@@ -367,7 +391,10 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         rng, before, (state, steps, _, _) = self._state
         drawn = self._draw_rewards(rng, state, action)
         reward = check_drawn_rewards(self._name, drawn, self._reward_spec, self._batch_shape)
-        next_state = self._next_state(rng, state, action)
+        if self._is_one_problem:
+            next_state = self._next_of_one_problem(rng, state, action)
+        else:
+            next_state = self._next_state(rng, state, action)
         check_state(self._name, "_next_state", next_state, state)
         steps += 1
         ends = self._horizon is None or steps >= self._horizon
@@ -377,6 +404,25 @@ class BanditPyEnvironment(KnownMeans, PyEnvironment, Generic[State]):
         fields = (self._step_types[ends], reward, self._step_discounts, observation)
         time_step = new_tuple(TimeStep, fields)
         return new_tuple(BanditState, (next_state, steps, state, action)), time_step
+
+    def _next_of_one_problem(self, rng: Rng, state: State, action: Nest) -> State:
+        """Returns `_next_state` for users of one problem.
+
+        Raises:
+            NotImplementedError: actions change the state, and `_share` does not say whose it is.
+        """
+        overrides = type(self)._share is not BanditPyEnvironment._share
+        if overrides or type(self)._next_state is BanditPyEnvironment._next_state:
+            return self._share(self._next_state(rng, state, action))
+        twin = copy.deepcopy(rng)
+        next_state = self._next_state(rng, state, action)
+        if next_state is state:
+            return state
+        of_first = share_first_row(self._name, action, self._batch_size)
+        if not same_leaves(next_state, self._next_state(twin, state, of_first)):
+            expected = "expected a _share that says what of the state is a user's own"
+            raise NotImplementedError(f"actions change the state of {self._name}; {expected}")
+        return self._share(next_state)
 
     def _is_over(self) -> bool:
         return self._horizon is not None and self._state.latent.steps >= self._horizon

@@ -3,12 +3,18 @@
 Experimental: these names may change in any minor version.
 """
 
+from __future__ import annotations
+
 import dataclasses
+import os
+import typing
 from collections.abc import Callable
 from typing import Any
 
-from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
+from bandit_envs.base.bandit_py_environment import BanditPyEnvironment, Options
+from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.registry import Entry
+from bandit_envs.base.users_code import look_for_modules_in
 from bandit_envs.environments.arms.adversarial import adversarial
 from bandit_envs.environments.arms.bernoulli import BernoulliPyEnvironment, beta_bernoulli
 from bandit_envs.environments.arms.k_armed_bandit import corrupted_k_armed, k_armed
@@ -37,12 +43,13 @@ from bandit_envs.environments.data.outcome_table import outcomes
 from bandit_envs.environments.slates.click_models import CascadeBandit, PositionBasedBandit
 from bandit_envs.environments.slates.positional_bias import positional_bias
 from bandit_envs.environments.slates.ranking import ranking
-from bandit_envs.wrappers import Wrapper
+from bandit_envs.wrappers import OneProblem, Wrapper
 
 __all__ = [
     "ENVIRONMENTS",
     "EnvironmentEntry",
     "find_environment",
+    "one_problem",
 ]
 
 FORMER_IDS = {
@@ -85,11 +92,11 @@ class EnvironmentEntry(Entry):
     """The id for `gymnasium.make`."""
 
     @classmethod
-    def of_class(cls, name: str, found: type) -> "EnvironmentEntry":
+    def of_class(cls, name: str, found: type) -> EnvironmentEntry:
         return _entry(name, found.__name__, found, stationary=None)
 
     @classmethod
-    def of_name(cls, name: str) -> "EnvironmentEntry":
+    def of_name(cls, name: str) -> EnvironmentEntry:
         return cls(
             id=name,
             title=name.rpartition(":")[2].rpartition(".")[2],
@@ -144,6 +151,22 @@ def _has_context(environment: type) -> bool:
         return False
     observes = environment._observe is not BanditPyEnvironment._observe
     return observes and not environment.independent_rows
+
+
+def one_problem(
+    environment: str = "testbed", batch_size: int = 1, **options: typing.Unpack[Options]
+) -> OneProblem:
+    """An environment of independent problems, whose rows are users of one: that of the first row.
+
+    `environment` is an id with its parameters, such as `testbed:k=5`, or a `module:Class`.
+    """
+    name, parameters = parse_choice("environment", environment, ENVIRONMENTS)
+    if ":" in name:
+        look_for_modules_in(os.getcwd())
+    entry = find_environment(name)
+    arguments = {**entry.fixed, **entry.check(parameters)}
+    title = options.pop("name", None)
+    return OneProblem(entry.make(**arguments, batch_size=batch_size, **options), title)
 
 
 _ENTRIES = (
@@ -313,6 +336,13 @@ _ENTRIES = (
         gymnasium_id="bandit_envs/ClassificationBandit-v0",
     ),
     _entry("outcomes", "table of outcomes", outcomes, gymnasium_id="bandit_envs/Outcomes-v0"),
+    _entry(
+        "one_problem",
+        "one problem",
+        one_problem,
+        gymnasium_id="bandit_envs/OneProblem-v0",
+        stationary=None,
+    ),
 )
 
 ENVIRONMENTS = {entry.id: entry for entry in _ENTRIES}

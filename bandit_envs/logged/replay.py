@@ -111,6 +111,9 @@ class ReplayEnvironment(BanditPyEnvironment[ReplayState]):
         accepted = rng.random(len(rows)) < self._acceptance[rows]
         return ReplayState(order, place, rows, accepted)
 
+    def _share(self, state: ReplayState) -> ReplayState:
+        return state  # all walk through one log, in orders of their own
+
     def _observe(self, state: ReplayState) -> Nest:
         return map_structure(operator.itemgetter(state.rows), self._observations)
 

@@ -4,6 +4,7 @@ from bandit_envs.wrappers.budget import Budget
 from bandit_envs.wrappers.delays import DelayedRewards
 from bandit_envs.wrappers.masks import ExtraDisabledActions, RandomActionMask
 from bandit_envs.wrappers.observation_wrappers import AddActionMask, TransformObservation
+from bandit_envs.wrappers.one_problem import OneProblem
 from bandit_envs.wrappers.reward_wrappers import AffineReward, ClipReward, RescaleReward
 from bandit_envs.wrappers.scalarizations import (
     ChebyshevScalarization,
@@ -22,6 +23,7 @@ __all__ = [
     "ExtraDisabledActions",
     "HypervolumeScalarization",
     "LinearScalarization",
+    "OneProblem",
     "RandomActionMask",
     "RescaleReward",
     "TransformObservation",

@@ -37,7 +37,7 @@ from bandit_envs.adapters.tf_agents import (
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearActionReward
 from bandit_envs.sampling import BatchFunction, Integers, Normal
-from bandit_envs.wrappers import AffineReward, Budget, RandomActionMask
+from bandit_envs.wrappers import AffineReward, Budget, OneProblem, RandomActionMask
 
 from .examples import B, Countdown, K, Mine, Slates, TwoRewards, k_armed, per_arm, twice_wrapped
 
@@ -360,10 +360,11 @@ def test_a_bandit_with_a_horizon_is_not_for_bandit_agents():
 
 
 def test_a_warning_says_that_agents_learn_one_model_from_several_problems():
-    with pytest.warns(UserWarning, match="each of the 2 rows of k_armed_testbed is a problem"):
+    with pytest.warns(UserWarning, match="2 rows of k_armed_testbed .* OneProblem"):
         as_tf_agents(k_armed())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        as_tf_agents(OneProblem(k_armed()))
         as_tf_agents(k_armed(batch_size=1))
         as_tf_agents(per_arm())
 
@@ -390,6 +391,23 @@ def test_importing_it_says_what_keras_needs(module, value, tmp_path):
     assert ("TF_USE_LEGACY_KERAS" in done.stderr) == (is_late == (value is None))
     if is_late and value is None:
         assert "users_script.py:1: UserWarning: networks and neural agents" in done.stderr
+
+
+@pytest.mark.parametrize("version", ["4.5.0", "4.6.0", "4.16.0"])
+def test_importing_it_says_which_typing_extensions_break_tensorflow(version, tmp_path):
+    info = tmp_path / f"typing_extensions-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: typing_extensions\nVersion: {version}\n")
+    script = tmp_path / "users_script.py"
+    script.write_text("import bandit_envs.adapters.tf_agents\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    is_broken = tf.__version__ < "2.16" and version != "4.5.0"
+    said = f"fails with typing_extensions {version}"
+    assert (said in done.stderr) == is_broken
+    assert ("users_script.py:1: UserWarning: TensorFlow" in done.stderr) == is_broken
+    assert ("pip install typing-extensions==4.5.0" in done.stderr) == is_broken
 
 
 @pytest.mark.parametrize("adapt", [as_tf_agents, lambda env: env], ids=["adapted", "as it is"])

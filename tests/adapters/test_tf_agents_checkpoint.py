@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.sampling import Normal
 from bandit_envs.wrappers import RandomActionMask
 
+from . import killed_run
 from .resumed_run import AGENTS, Run
 from .test_tf_agents_tensorflow_bandits import (
     deterministic,
@@ -264,6 +266,38 @@ def test_the_trainer_goes_on_with_an_agent_that_has_its_environment(tmp_path):
     train(tmp_path / "parts", 3)
     train(tmp_path / "parts", 5)
     assert regrets[-1] == uninterrupted
+
+
+def start(folder, agent, seed):
+    """Starts a program that trains for 8 iterations, or goes on with it."""
+    command = [sys.executable, "-m", "tests.adapters.killed_run", folder, agent, "8", str(seed)]
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.posix
+@pytest.mark.parametrize("agent", killed_run.AGENTS)
+def test_a_run_that_is_killed_goes_on_bit_for_bit(tmp_path, agent):
+    """The process is killed two iterations after its last checkpoint, with another one to come."""
+    undisturbed = start(tmp_path / "undisturbed", agent, seed=0)
+    killed = start(tmp_path / "killed", agent, seed=0)
+    lines = [next(killed.stdout) for _ in range(5)]
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    resumed = start(tmp_path / "killed", agent, seed=1)
+    expected = undisturbed.communicate()[0].splitlines(keepends=True)
+    found = resumed.communicate()[0].splitlines(keepends=True)
+    assert (undisturbed.returncode, resumed.returncode) == (0, 0)
+    assert len(expected) == 8
+    assert lines == expected[:5]
+    assert found == expected[3:]
 
 
 @pytest.mark.parametrize(

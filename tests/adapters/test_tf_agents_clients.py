@@ -19,17 +19,18 @@ from tf_agents.bandits.environments import stationary_stochastic_per_arm_py_envi
 from tf_agents.bandits.metrics import tf_metrics
 from tf_agents.bandits.networks import global_and_arm_feature_network
 from tf_agents.drivers import dynamic_episode_driver, dynamic_step_driver
-from tf_agents.environments import tf_py_environment, wrappers
+from tf_agents.environments import parallel_py_environment, tf_py_environment, wrappers
 from tf_agents.metrics import tf_metrics as general_tf_metrics
 from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
+from tf_agents.system import system_multiprocessing
 
 from bandit_envs import KArmedTestbed
 from bandit_envs.adapters import tf_agents as adapter
 from bandit_envs.environments.registry import find_environment
 from bandit_envs.rewards import LinearReward
 from bandit_envs.sampling import Integers, Normal
-from bandit_envs.wrappers import RescaleReward
+from bandit_envs.wrappers import OneProblem, RescaleReward
 
 from . import examples
 
@@ -235,6 +236,55 @@ def test_the_trainer_trains_exp3_on_the_testbed(tmp_path):
         additional_metrics=[steps],
     )
     assert steps.result() == 10 * 2 * B
+
+
+def users_in_a_process(seed):
+    testbed = KArmedTestbed(K, batch_size=2, drift_std=0.1, seed=seed)
+    return adapter.as_tf_agents(OneProblem(testbed))
+
+
+@pytest.mark.slow
+@pytest.mark.posix
+@pytest.mark.parametrize("flatten", [False, True])
+def test_environments_in_processes_of_their_own_are_those_of_one_process(flatten):
+    system_multiprocessing.enable_interactive_mode()
+    constructors = [functools.partial(users_in_a_process, seed) for seed in range(3)]
+    parallel = parallel_py_environment.ParallelPyEnvironment(constructors, flatten=flatten)
+    try:
+        alone = [make() for make in constructors]
+        actions = np.array([[0, 1], [2, 3], [4, 4]], np.int32)
+        steps = [(parallel.reset(), [env.reset() for env in alone])]
+        for _ in range(4):
+            single = [env.step(action) for env, action in zip(alone, actions)]
+            steps.append((parallel.step(actions), single))
+    finally:
+        parallel.close()
+    for together, single in steps:
+        stacked = tf.nest.map_structure(lambda *leaves: np.stack(leaves), *single)
+        tf.nest.map_structure(np.testing.assert_array_equal, together, stacked)
+
+
+def test_an_agent_learns_one_problem_of_the_testbed_from_a_batch_of_users():
+    # Rewards are negative, so that LinUCB tries all actions.
+    testbed = KArmedTestbed(K, batch_size=B, seed=1, value_mean=-5.0, reward_std=0.0)
+    environment = tf_py_environment.TFPyEnvironment(adapter.as_tf_agents(OneProblem(testbed)))
+    agent = lin_ucb_agent.LinearUCBAgent(environment.time_step_spec(), environment.action_spec())
+    regret = tf_metrics.RegretMetric(adapter.optimal_reward_fn(environment))
+    buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+        agent.policy.trajectory_spec, B, max_length=1
+    )
+    driver = dynamic_step_driver.DynamicStepDriver(
+        environment, agent.collect_policy, [buffer.add_batch, regret], num_steps=B
+    )
+    drive = tf.function(driver.run)
+    regrets = []
+    for _ in range(30):
+        drive()
+        agent.train(buffer.gather_all())
+        buffer.clear()
+        regrets.append(float(regret.result()))
+    assert max(regrets) > 0.5
+    assert max(regrets[-10:]) == 0.0
 
 
 @in_both_modes

@@ -6,38 +6,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
 import threading
 import warnings
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from bandit_envs.adapters.tf_agents.versions import check_versions
 
-def _warn_where_imported(message: str) -> None:
-    """Warns at the line outside of this package that imported it, or else at the outermost one."""
-    frame = sys._getframe()
-    while frame.f_back is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module.partition(".")[0] not in {"bandit_envs", "importlib"}:
-            break
-        frame = frame.f_back
-    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
-
-
-_IS_LEGACY = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
-_VERSION = tuple(map(int, tf.__version__.split(".")[:2]))
-if _IS_LEGACY and importlib.util.find_spec("tf_keras") is None:
-    _ADVICE = "unset it" if _VERSION < (2, 16) else "install tf_keras"
-    raise ImportError(f"TF_USE_LEGACY_KERAS is set without tf_keras; {_ADVICE}", name="tf_keras")
-if _VERSION >= (2, 16) and not hasattr(tf.keras.losses, "mean_squared_error"):  # this is Keras 3
-    _warn_where_imported(
-        "networks and neural agents of TF-Agents need Keras 2; install tf_keras, and set "
-        "TF_USE_LEGACY_KERAS=1 before TensorFlow is imported"
-    )
+check_versions()  # before TF-Agents is imported, which may fail
 
 from tf_agents.bandits.environments import bandit_py_environment
 from tf_agents.environments import py_environment, tf_environment
@@ -205,7 +182,8 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     environments show it: most of its agents take no booleans.
 
     To TF-Agents, a row is a user of one problem, whom all others teach: its agents learn one model
-    from the whole batch. A warning says so if the rows are problems of their own.
+    from the whole batch. A warning says so if the rows are problems of their own; in a
+    `wrappers.OneProblem` they are not.
 
     A `TFPyEnvironment` keeps a time step of its own, which `set_state` does not change: save and
     restore a run through `TrackableEnvironment`.
@@ -226,7 +204,8 @@ def as_tf_agents(env: PyEnvironment) -> TFAgentsEnvironment:
     if env.independent_rows and env.batch_size > 1:
         warnings.warn(
             f"each of the {env.batch_size} rows of {env.name} is a problem of its own, but agents "
-            "of TF-Agents learn one model from all rows; give them a batch_size of 1",
+            "of TF-Agents learn one model from all rows; give them OneProblem(env) of "
+            "bandit_envs.wrappers, or a batch_size of 1",
             stacklevel=2,
         )
     if is_endless(env):

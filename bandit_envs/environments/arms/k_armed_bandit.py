@@ -45,6 +45,7 @@ class KArmedBandit(BanditPyEnvironment[None]):
         reward_spec = self._distribution.spec
         super().__init__(None, num_actions, reward_spec, batch_size=batch_size, **options)
         self._means = self._distribution.means(self._batch_size)
+        self._rows: Indices | None = None  # of the parameters [B, K]; None for each its own
 
     def _initial_state(self, rng: Rng) -> None:
         return None
@@ -55,7 +56,12 @@ class KArmedBandit(BanditPyEnvironment[None]):
         return self._means
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> Array:
-        return self._distribution.draw(rng, action)
+        return self._distribution.draw(rng, action, self._rows)
+
+    def _become_one_problem(self) -> None:
+        super()._become_one_problem()
+        self._rows = np.zeros(self._batch_size, np.intp)
+        self._means = self._means[self._rows]
 
 
 def k_armed(

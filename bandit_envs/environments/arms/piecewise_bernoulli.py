@@ -138,6 +138,9 @@ class PiecewiseBernoulliPyEnvironment(BanditPyEnvironment[PiecewiseState]):
     def _next_episode(self, rng: Rng, state: PiecewiseState) -> PiecewiseState:
         return self._initial_state(rng) if self._restart_on_reset else state
 
+    def _share(self, state: PiecewiseState) -> PiecewiseState:
+        return state  # all rows have the same time
+
     def _piece(self, state: PiecewiseState) -> int:
         return (len(state.ends) - 2) % len(self._piece_means)
 

@@ -71,6 +71,9 @@ class RestedBandit(BanditPyEnvironment[NDArray[np.int32]]):
     def _next_state(self, rng: Rng, state: NDArray[np.int32], action: Indices) -> NDArray[np.int32]:
         return state + self._one_pull.take(action, axis=0)
 
+    def _share(self, state: NDArray[np.int32]) -> NDArray[np.int32]:
+        return state  # a user wears out arms alone
+
     def _means_after(self, pulls: NDArray[np.int32], first: Indices) -> Array:
         """Returns the means after so many `pulls` of the arms whose means begin at `first`."""
         return np.asarray(self._means.take(first + np.minimum(pulls, self._means.shape[1] - 1)))

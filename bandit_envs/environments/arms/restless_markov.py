@@ -91,6 +91,10 @@ class RestlessMarkovBandit(BanditPyEnvironment[Indices]):
         moved.reshape(-1)[self._row_offsets + action] = cells
         return moved
 
+    def _share(self, state: Indices) -> Indices:
+        # Rested chains are the user's own, as only the user's actions move them.
+        return state if self._rested else np.repeat(state[:1], self._batch_size, axis=0)
+
 
 def _bounds(probabilities: Floats) -> Floats:
     """Returns the cumulative sums of [..., S], without the last, by state: [S - 1, ...]."""

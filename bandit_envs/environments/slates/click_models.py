@@ -53,6 +53,10 @@ class ClickModelBandit(BanditPyEnvironment[None]):
     def _initial_state(self, rng: Rng) -> None:
         return None
 
+    def _become_one_problem(self) -> None:
+        super()._become_one_problem()
+        self._attractions = np.atleast_2d(self._attractions)[0]
+
     def _of_slates(self, values: Floats, slates: Indices) -> Floats:
         """Returns values of items, [K] or [B, K], for slates [B, S]: a new array [S, B]."""
         places = slates.T
@@ -99,6 +103,10 @@ class CascadeBandit(ClickModelBandit):
     ) -> None:
         looks = np.ones(check_integer("num_slots", num_slots, minimum=1))
         super().__init__(attractions, looks, "num_slots", batch_size, **options)
+        self._complements = 1.0 - self._attractions
+
+    def _become_one_problem(self) -> None:
+        super()._become_one_problem()
         self._complements = 1.0 - self._attractions
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> NDArray[np.bool_]:
