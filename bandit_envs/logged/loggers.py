@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.logged.columns import as_column, check_each
-from bandit_envs.logged.estimators.estimate import Estimate, normal_interval
+from bandit_envs.logged.estimators.estimate import Estimate
+from bandit_envs.logged.intervals.influence import normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
 
 __all__ = [
