@@ -12,7 +12,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 
 Key = TypeVar("Key")
-ROWS_IN_CACHE = 8192  # of the products of pairs of some columns
+ROWS_IN_CACHE = 16_384  # of the products of pairs of some columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,11 +101,14 @@ class HigherMoments:
         """Returns the moments of as many rows as the processor's cache holds."""
         moments = Moments.from_columns(columns)
         deviations = columns - moments.means[:, np.newaxis]
-        size = len(columns)
-        pairs = (deviations[:, np.newaxis] * deviations).reshape(size * size, -1)
+        left, right = np.triu_indices(len(columns))
+        places = np.empty((len(columns),) * 2, np.intp)  # of the products of two columns
+        places[left, right] = np.arange(len(left))
+        places[right, left] = np.arange(len(left))
         with np.errstate(over="ignore", invalid="ignore"):
-            thirds = (pairs @ deviations.T).reshape((size,) * 3)
-            fourths = (pairs @ pairs.T).reshape((size,) * 4)
+            pairs = deviations[left] * deviations[right]
+            thirds = (pairs @ deviations.T)[places]
+            fourths = (pairs @ pairs.T)[places][:, :, places]
         return cls(moments, thirds, fourths)
 
     def merge(self, other: HigherMoments) -> HigherMoments:

@@ -45,6 +45,8 @@ class Terms:
         estimator: names what made the terms, with its parameters; "" if it is not known.
         expected_squares: [n], the expected square of a row's weight before its action was drawn;
             None if the log has not all probabilities of the logging policy.
+        unchanged: [3, n], of a self-normalised estimator that changes the weights: the columns of
+            the one that does not; None if they are the same.
     """
 
     direct: Floats
@@ -55,6 +57,7 @@ class Terms:
     actions: ActionSums | None = None
     estimator: str = ""
     expected_squares: Floats | None = None
+    unchanged: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.direct)
@@ -73,7 +76,7 @@ class Terms:
                 blocks of `Estimate.interval`.
         """
         columns = self.columns()
-        unbiased = None
+        unbiased: InfluenceSums | RatioSums | None = None
         main: MeanSums | RatioSums
         if self.normaliser is None:
             main = MeanSums.from_columns(columns)
@@ -81,6 +84,8 @@ class Terms:
             unbiased = InfluenceSums.from_values(totals, first_row)
         else:
             main = RatioSums.from_columns(columns, first_row)
+            if self.unchanged is not None:
+                unbiased = RatioSums.from_columns(self.unchanged, first_row)
         return EstimateSums(
             main=main,
             weights=WeightSums.from_weights(self.weights, self.expected_squares),
@@ -106,7 +111,7 @@ class EstimateSums:
         weights: what the weights say of the log.
         tail: the largest weighted rewards, or errors of predictions, before any change of weights.
         unbiased: the sums of what each row would add without a change of the weights; None for
-            self-normalised estimators.
+            self-normalised estimators that do not change them.
         left_out: what a change of the weights takes from what each row adds; None for nothing.
         actions: of the log and the policy; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
@@ -115,7 +120,7 @@ class EstimateSums:
     main: MeanSums | RatioSums
     weights: WeightSums
     tail: TailSums
-    unbiased: InfluenceSums | None = None
+    unbiased: InfluenceSums | RatioSums | None = None
     left_out: Statistics | None = None
     actions: ActionSums | None = None
     estimator: str = ""
@@ -141,14 +146,11 @@ class EstimateSums:
         actions = self.actions
         if actions is not None and other.actions is not None:
             actions = actions.merge(other.actions)
-        unbiased = self.unbiased
-        if unbiased is not None and other.unbiased is not None:
-            unbiased = unbiased.merge(other.unbiased)
         return EstimateSums(
             main=_merge_main(self.main, other.main),
             weights=self.weights.merge(other.weights),
             tail=self.tail.merge(other.tail),
-            unbiased=unbiased,
+            unbiased=_merge_unbiased(self.unbiased, other.unbiased),
             left_out=left_out,
             actions=actions,
             estimator=self.estimator,
@@ -159,15 +161,28 @@ class EstimateSums:
         return math.sqrt(self.main.squared_influence() / self.size / (self.size - 1))
 
     def bias(self) -> float:
-        """Returns the mean of (changed w - w) residual; negative if the value is too low."""
+        """Returns the mean of (changed w - w) residual; negative if the value is too low.
+
+        Of a self-normalised estimator, it is the value less that of the weights w.
+        """
+        if isinstance(self.unbiased, RatioSums):
+            return self.main.value() - self.unbiased.value()
         return 0.0 if self.left_out is None else 0.0 - float(self.left_out.mean)
+
+    @property
+    def changes_weights(self) -> bool:
+        """Whether the estimator changes the weights, so that it is biased."""
+        return self.left_out is not None or isinstance(self.unbiased, RatioSums)
 
     def influence_sums(self) -> InfluenceSums | None:
         """Returns the sums of rows whose mean is the estimate, without any change of weights.
 
         They are None if the rows must be read again, for ratios of many slots.
         """
-        return self.main.influence_sums() if isinstance(self.main, RatioSums) else self.unbiased
+        if isinstance(self.unbiased, InfluenceSums):
+            return self.unbiased
+        ratio = self.main if self.unbiased is None else self.unbiased
+        return ratio.influence_sums() if isinstance(ratio, RatioSums) else None
 
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""
@@ -281,7 +296,7 @@ class Estimate:
         sums = self.sums.influence_sums()
         if sums is None:
             sums = self._sum_influences()
-        if self.sums.left_out is None:
+        if not self.sums.changes_weights:
             return sums.interval(level)
         return hull(self.normal_interval(level), sums.interval(level))
 
@@ -367,6 +382,16 @@ def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     if not sums:
         raise ValueError("parts is empty; expected the sums of at least one part")
     return functools.reduce(EstimateSums.merge, sums)
+
+
+def _merge_unbiased(
+    left: InfluenceSums | RatioSums | None, right: InfluenceSums | RatioSums | None
+) -> InfluenceSums | RatioSums | None:
+    if isinstance(left, InfluenceSums) and isinstance(right, InfluenceSums):
+        return left.merge(right)
+    if isinstance(left, RatioSums) and isinstance(right, RatioSums):
+        return left.merge(right)
+    return None
 
 
 def _merge_main(left: MeanSums | RatioSums, right: MeanSums | RatioSums) -> MeanSums | RatioSums:

@@ -105,8 +105,11 @@ class Estimator(abc.ABC):
         weights = rows.weights[np.newaxis]  # of one slot
         actions = _find_actions(log, np.asarray(probabilities))
         left_out = None
+        unchanged = None
         if not self.self_normalised:
             left_out = rows.weights * rows.residual - weighted
+        elif changed is not rows.weights:
+            unchanged = np.vstack([rows.direct, rows.weights * rows.residual, rows.weights])
         return Terms(
             direct=rows.direct,
             weighted=weighted,
@@ -116,6 +119,7 @@ class Estimator(abc.ABC):
             actions=actions,
             estimator=repr(self),
             expected_squares=_expect_squares(log, np.asarray(probabilities)),
+            unchanged=unchanged,
         )
 
     @abc.abstractmethod
@@ -127,7 +131,7 @@ class ReplayMethod(Estimator):
     """The mean reward of the rows whose action a deterministic policy would have taken.
 
     It is unbiased if the logging policy was uniform; else it is biased towards the contexts where
-    the log has the policy's actions often.
+    the log has the policy's actions often. Its interval has all of that of `SelfNormalizedIPS`.
 
     Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
     """

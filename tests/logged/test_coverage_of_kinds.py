@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.logged import coverage
+from tests.logged import coverage_of_kinds as coverage
 
 
 def test_the_bootstrap_of_obp_is_that_of_its_formula():
