@@ -24,6 +24,11 @@ from bandit_envs.logged import (
     SubGaussianIPS,
     SwitchDR,
 )
+from bandit_envs.logged.estimators import (
+    ParetoSmoothedDR,
+    ParetoSmoothedIPS,
+    ParetoSmoothedSNIPS,
+)
 
 SIZES = {500: 1.0, 5_000: 1.0, 50_000: 0.2}
 """The numbers of rows, and the share of the logs that are drawn of each."""
@@ -42,6 +47,9 @@ ESTIMATORS = {
     "SGIPS .1": SubGaussianIPS(0.1),
     "SGDR .1": SubGaussianDR(0.1),
     "DM": DirectMethod(),
+    "PSIS": ParetoSmoothedIPS(),
+    "SN-PSIS": ParetoSmoothedSNIPS(),
+    "PS-DR": ParetoSmoothedDR(),
     "replay": ReplayMethod(),
 }
 

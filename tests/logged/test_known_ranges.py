@@ -140,9 +140,9 @@ def test_a_hedged_sequence_goes_on_in_a_new_object(tmp_path):
     rest = second.update(log[70:], probabilities[70:])
     assert rest.lower == pytest.approx(whole.lower[70:], abs=1e-12)
     assert rest.upper == pytest.approx(whole.upper[70:], abs=1e-12)
-    with pytest.raises(TypeError, match="expected a BernsteinSums"):
+    with pytest.raises(ValueError, match="expected a BernsteinSums"):
         IPSConfidenceSequence().set_state(second.get_state())
-    with pytest.raises(TypeError, match="expected one a mean"):
+    with pytest.raises(ValueError, match="expected one a mean"):
         IPSConfidenceSequence(bound=HedgedBetting(51)).set_state(second.get_state())
 
 

@@ -21,7 +21,12 @@ from bandit_envs.logged import (
     SwitchDR,
     merge_sums,
 )
-from bandit_envs.logged.estimators import EstimateSums
+from bandit_envs.logged.estimators import (
+    EstimateSums,
+    ParetoSmoothedDR,
+    ParetoSmoothedIPS,
+    ParetoSmoothedSNIPS,
+)
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from tests.logged.logs import drawn
 from tests.statistical import has_probabilities
@@ -36,6 +41,9 @@ ESTIMATORS = [
     SelfNormalizedDR(),
     SwitchDR(1.5),
     DRWithOptimisticShrinkage(2.0),
+    ParetoSmoothedIPS(),
+    ParetoSmoothedSNIPS(),
+    ParetoSmoothedDR(),
 ]
 SIZE = 1000
 CUTS = {

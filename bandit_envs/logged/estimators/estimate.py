@@ -8,12 +8,14 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
+from bandit_envs.logged.estimators.smoothed_sums import SmoothedSums
 from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, WeightSums
 from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
 from bandit_envs.logged.intervals.tails import TailSums
@@ -26,6 +28,9 @@ NO_SPREAD = 1e-14  # standard error over value, of rows that differ by rounding 
 FAR = 4.0  # standard errors between a mean weight and 1
 BIASED = 3.0  # standard errors between an estimated bias and 0
 ROUNDING = 1e-6  # of propensities, which may be stored in single precision
+
+Main: TypeAlias = MeanSums | RatioSums | SmoothedSums
+"""The sums of the value of an estimate and of its error."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Terms:
             None if the log has not all probabilities of the logging policy.
         unchanged: [3, n], of a self-normalised estimator that changes the weights: the columns of
             the one that does not; None if they are the same.
+        is_smoothed: whether the largest weights are smoothed, which the sums of all rows do.
     """
 
     direct: Floats
@@ -58,12 +64,18 @@ class Terms:
     estimator: str = ""
     expected_squares: Floats | None = None
     unchanged: Floats | None = None
+    is_smoothed: bool = False
 
     def __len__(self) -> int:
         return len(self.direct)
 
     def columns(self) -> Floats:
-        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n]."""
+        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n].
+
+        Of weights that are to be smoothed, these are three: the last are the weights.
+        """
+        if self.is_smoothed:
+            return np.vstack([self.direct, self.weighted, self.weights])
         if self.normaliser is None:
             return np.asarray(self.direct + self.weighted)[np.newaxis]
         return np.vstack([self.direct, self.weighted, self.normaliser])
@@ -75,17 +87,7 @@ class Terms:
             first_row: the number of the first row in the whole log, by which rows belong to the
                 blocks of `Estimate.interval`.
         """
-        columns = self.columns()
-        unbiased: InfluenceSums | RatioSums | None = None
-        main: MeanSums | RatioSums
-        if self.normaliser is None:
-            main = MeanSums.from_columns(columns)
-            totals = columns[0] if self.left_out is None else columns[0] + self.left_out
-            unbiased = InfluenceSums.from_values(totals, first_row)
-        else:
-            main = RatioSums.from_columns(columns, first_row)
-            if self.unchanged is not None:
-                unbiased = RatioSums.from_columns(self.unchanged, first_row)
+        main, unbiased = self._sum_columns(first_row)
         return EstimateSums(
             main=main,
             weights=WeightSums.from_weights(self.weights, self.expected_squares),
@@ -95,6 +97,23 @@ class Terms:
             actions=self.actions,
             estimator=self.estimator,
         )
+
+    def _sum_columns(self, first_row: int) -> tuple[Main, InfluenceSums | RatioSums | None]:
+        """Returns the sums of the estimate, and of the one without a change of the weights."""
+        columns = self.columns()
+        if self.is_smoothed:
+            is_ratio = self.normaliser is not None
+            smoothed = SmoothedSums.from_columns(columns, is_ratio)
+            if is_ratio:
+                return smoothed, RatioSums.from_columns(columns, first_row)
+            return smoothed, InfluenceSums.from_values(columns[0] + columns[1], first_row)
+        if self.normaliser is None:
+            totals = columns[0] if self.left_out is None else columns[0] + self.left_out
+            return MeanSums.from_columns(columns), InfluenceSums.from_values(totals, first_row)
+        ratio = RatioSums.from_columns(columns, first_row)
+        if self.unchanged is None:
+            return ratio, None
+        return ratio, RatioSums.from_columns(self.unchanged, first_row)
 
     def _sizes(self) -> Floats:
         """Returns the sizes of weighted rewards, or errors, before any change of weights: [n]."""
@@ -117,7 +136,7 @@ class EstimateSums:
         estimator: names what made the terms, with its parameters; "" if it is not known.
     """
 
-    main: MeanSums | RatioSums
+    main: Main
     weights: WeightSums
     tail: TailSums
     unbiased: InfluenceSums | RatioSums | None = None
@@ -163,16 +182,19 @@ class EstimateSums:
     def bias(self) -> float:
         """Returns the mean of (changed w - w) residual; negative if the value is too low.
 
-        Of a self-normalised estimator, it is the value less that of the weights w.
+        Of self-normalised and of smoothed weights, it is the value less that of the weights w.
         """
         if isinstance(self.unbiased, RatioSums):
             return self.main.value() - self.unbiased.value()
+        if isinstance(self.main, SmoothedSums) and self.unbiased is not None:
+            return self.main.value() - self.unbiased.value
         return 0.0 if self.left_out is None else 0.0 - float(self.left_out.mean)
 
     @property
     def changes_weights(self) -> bool:
         """Whether the estimator changes the weights, so that it is biased."""
-        return self.left_out is not None or isinstance(self.unbiased, RatioSums)
+        is_changed = isinstance(self.unbiased, RatioSums) or isinstance(self.main, SmoothedSums)
+        return is_changed or self.left_out is not None
 
     def influence_sums(self) -> InfluenceSums | None:
         """Returns the sums of rows whose mean is the estimate, without any change of weights.
@@ -369,7 +391,9 @@ class Estimate:
         rows = 0
         for terms in self.terms:
             rows += len(terms)
-            yield terms.columns()
+            columns = terms.columns()
+            main = self.sums.main
+            yield main.smooth(columns) if isinstance(main, SmoothedSums) else columns
         if rows != self.sums.size:
             raise ValueError(
                 f"terms have {rows} rows; this interval needs all {self.sums.size} again"
@@ -394,9 +418,11 @@ def _merge_unbiased(
     return None
 
 
-def _merge_main(left: MeanSums | RatioSums, right: MeanSums | RatioSums) -> MeanSums | RatioSums:
+def _merge_main(left: Main, right: Main) -> Main:
     if isinstance(left, MeanSums) and isinstance(right, MeanSums):
         return left.merge(right)
     if isinstance(left, RatioSums) and isinstance(right, RatioSums):
+        return left.merge(right)
+    if isinstance(left, SmoothedSums) and isinstance(right, SmoothedSums):
         return left.merge(right)
     raise TypeError("sums are of different estimators; expected those of one")

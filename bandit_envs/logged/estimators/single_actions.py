@@ -35,12 +35,14 @@ class Estimator(abc.ABC):
     """Estimates the value of a policy from its action probabilities on a log.
 
     A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
-    q, `needs_predictions`; and whether it divides by the mean of the changed weights,
-    `self_normalised`.
+    q, `needs_predictions`; whether it divides by the mean of the changed weights,
+    `self_normalised`; and whether the largest weights of the whole log are smoothed,
+    `smooths_weights`.
     """
 
     needs_predictions: ClassVar[bool] = False
     self_normalised: ClassVar[bool] = False
+    smooths_weights: ClassVar[bool] = False
 
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
@@ -106,7 +108,7 @@ class Estimator(abc.ABC):
         actions = _find_actions(log, np.asarray(probabilities))
         left_out = None
         unchanged = None
-        if not self.self_normalised:
+        if not self.self_normalised and not self.smooths_weights:
             left_out = rows.weights * rows.residual - weighted
         elif changed is not rows.weights:
             unchanged = np.vstack([rows.direct, rows.weights * rows.residual, rows.weights])
@@ -120,6 +122,7 @@ class Estimator(abc.ABC):
             estimator=repr(self),
             expected_squares=_expect_squares(log, np.asarray(probabilities)),
             unchanged=unchanged,
+            is_smoothed=self.smooths_weights,
         )
 
     @abc.abstractmethod

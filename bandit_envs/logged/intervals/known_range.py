@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
@@ -53,7 +52,7 @@ class KnownRange:
 
     @classmethod
     def of_corrections(cls, low: float, high: float, max_weight: float) -> KnownRange:
-        """Returns the range of sum_a pi(a | x) q(x, a) + w (r - q), if q is from low to high, too."""
+        """Returns the range of sum_a pi(a | x) q(x, a) + w (r - q), if q is in that of rewards."""
         reach = check_positive("max_weight", max_weight) * (high - low)
         return cls(low - reach, high + reach)
 

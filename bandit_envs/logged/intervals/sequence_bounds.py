@@ -155,8 +155,9 @@ class HedgedBetting(SequenceBound):
 
         K_t(m) = prod_i (1 + min(l_i, 1 / (2 m)) (x_i - m))
 
-    is a bettor's wealth, which hardly ever grows beyond 1/a if m is the mean. Values are moved to be
-    at least 0. The bound is the largest m at which it has, found by linear interpolation of log K between some m.
+    is a bettor's wealth, which hardly ever grows beyond 1/a if m is the mean. Values are moved to
+    be at least 0. The bound is the largest m at which it has, found by linear interpolation of
+    log K between some m.
 
     Args:
         means: how many possible means are kept, evenly spread.
