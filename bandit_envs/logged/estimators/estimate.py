@@ -53,6 +53,8 @@ class Terms:
         unchanged: [3, n], of a self-normalised estimator that changes the weights: the columns of
             the one that does not; None if they are the same.
         is_smoothed: whether the largest weights are smoothed, which the sums of all rows do.
+        assumed: [n], what the rows would add more if the estimator did not assume anything of how
+            rewards arise; None if it does not, or if that is not known.
     """
 
     direct: Floats
@@ -65,6 +67,7 @@ class Terms:
     expected_squares: Floats | None = None
     unchanged: Floats | None = None
     is_smoothed: bool = False
+    assumed: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.direct)
@@ -94,6 +97,7 @@ class Terms:
             tail=TailSums.from_values(self._sizes()),
             unbiased=unbiased,
             left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
+            assumed=None if self.assumed is None else Statistics.from_values(self.assumed),
             actions=self.actions,
             estimator=self.estimator,
         )
@@ -132,6 +136,7 @@ class EstimateSums:
         unbiased: the sums of what each row would add without a change of the weights; None for
             self-normalised estimators that do not change them.
         left_out: what a change of the weights takes from what each row adds; None for nothing.
+        assumed: what rows would add more without an assumption; None if that is not known.
         actions: of the log and the policy; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
     """
@@ -141,6 +146,7 @@ class EstimateSums:
     tail: TailSums
     unbiased: InfluenceSums | RatioSums | None = None
     left_out: Statistics | None = None
+    assumed: Statistics | None = None
     actions: ActionSums | None = None
     estimator: str = ""
 
@@ -159,9 +165,6 @@ class EstimateSums:
         if self.estimator != other.estimator:
             found = f"{self.estimator} and {other.estimator}"
             raise TypeError(f"sums are of {found}; expected those of one estimator")
-        left_out = self.left_out
-        if left_out is not None and other.left_out is not None:
-            left_out = left_out.merge(other.left_out)
         actions = self.actions
         if actions is not None and other.actions is not None:
             actions = actions.merge(other.actions)
@@ -170,7 +173,8 @@ class EstimateSums:
             weights=self.weights.merge(other.weights),
             tail=self.tail.merge(other.tail),
             unbiased=_merge_unbiased(self.unbiased, other.unbiased),
-            left_out=left_out,
+            left_out=_merge_statistics(self.left_out, other.left_out),
+            assumed=_merge_statistics(self.assumed, other.assumed),
             actions=actions,
             estimator=self.estimator,
         )
@@ -211,6 +215,7 @@ class EstimateSums:
         found = (
             self._find_unlogged_actions(),
             self._find_bias(),
+            self._find_wrong_assumption(),
             self._find_few_rows(),
             self._find_no_spread(),
             self._find_wrong_mean_weight(),
@@ -261,6 +266,17 @@ class EstimateSums:
             direction = "low" if bias > 0.0 else "high"
             found = f"the estimate is about {abs(bias):.4g} too {direction}"
             yield f"{found}: its weights leave out that much; a normal interval does not show it"
+
+    def _find_wrong_assumption(self) -> Iterator[str]:
+        """Yields a text if the estimate is not that without its assumption, by more than noise."""
+        if self.assumed is None:
+            return
+        difference = float(self.assumed.mean)
+        noise = math.sqrt(float(self.assumed.squared_deviation)) / self.size
+        if abs(difference) > BIASED * noise + NO_SPREAD * abs(self.main.value()):
+            direction = "low" if difference > 0.0 else "high"
+            found = f"the estimate is about {abs(difference):.4g} too {direction}"
+            yield f"{found}, by weights that assume nothing: what it assumes of rewards seems wrong"
 
     def _find_few_rows(self) -> Iterator[str]:
         """Yields a text if few rows count: by what is expected of the weights, if that is known."""
@@ -402,10 +418,11 @@ class Estimate:
 
 def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     """Returns the sums of all parts of a log, at least one."""
-    sums = list(parts)
-    if not sums:
+    sums = iter(parts)
+    first = next(sums, None)
+    if first is None:
         raise ValueError("parts is empty; expected the sums of at least one part")
-    return functools.reduce(EstimateSums.merge, sums)
+    return functools.reduce(EstimateSums.merge, sums, first)
 
 
 def _merge_unbiased(
@@ -416,6 +433,11 @@ def _merge_unbiased(
     if isinstance(left, RatioSums) and isinstance(right, RatioSums):
         return left.merge(right)
     return None
+
+
+def _merge_statistics(left: Statistics | None, right: Statistics | None) -> Statistics | None:
+    """Returns the statistics of the values of both; None if those of one are not known."""
+    return None if left is None or right is None else left.merge(right)
 
 
 def _merge_main(left: Main, right: Main) -> Main:
