@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -231,7 +232,7 @@ def student_quantile(confidence: float, freedom: float) -> float:
         return normal + (first + (second + third / 384.0 / freedom) / freedom) / freedom
     log_gammas = math.lgamma(freedom / 2.0) - math.lgamma((freedom + 1.0) / 2.0)
     wanted = confidence * math.sqrt(math.pi) / 2.0 * math.exp(log_gammas)
-    nodes, weights = np.polynomial.legendre.leggauss(64)
+    nodes, weights = _gauss_legendre()
     angle = 0.0
     for _ in range(100):
         integral = weights @ np.cos(angle * (nodes + 1.0) / 2.0) ** (freedom - 1.0) * angle / 2.0
@@ -240,3 +241,10 @@ def student_quantile(confidence: float, freedom: float) -> float:
         if step <= 1e-15 * angle:
             break
     return math.sqrt(freedom) * math.tan(angle)
+
+
+@functools.cache
+def _gauss_legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Returns the nodes from -1 to 1 and the weights of an accurate quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    return nodes, weights

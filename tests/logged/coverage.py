@@ -30,7 +30,7 @@ from bandit_envs.logged.estimators import (
     ParetoSmoothedSNIPS,
 )
 
-SIZES = {500: 1.0, 5_000: 1.0, 50_000: 0.2}
+SIZES = {500: 0.2, 5_000: 1.0, 50_000: 0.2}
 """The numbers of rows, and the share of the logs that are drawn of each."""
 
 CONTEXTS = 20_000  # all equally probable, so that values are exact

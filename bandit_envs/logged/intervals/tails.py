@@ -108,7 +108,7 @@ def _fit_pareto(values: Floats) -> tuple[float, float]:
     quartile = values[math.floor(size / 4 + 0.5) - 1]
     places = np.arange(1, number + 1)
     candidates = 1.0 / values[-1] + (1.0 - np.sqrt(number / (places - 0.5))) / (3.0 * quartile)
-    shapes = np.array([np.log1p(-each * values).mean() for each in candidates])
+    shapes = np.log1p(-np.multiply.outer(candidates, values)).mean(axis=1)
     rates = np.full(number, 1.0 / values.mean())  # of candidates so near 0 that shapes are 0
     np.divide(-candidates, shapes, out=rates, where=shapes != 0.0)
     likelihoods = size * (np.log(rates) - shapes - 1.0)
