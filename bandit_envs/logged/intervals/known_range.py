@@ -26,6 +26,7 @@ class KnownRange:
         low: the smallest possible value.
         high: the largest possible value.
 
+    >>> import numpy as np
     >>> clicks = InfluenceSums.from_values(np.arange(400.0) % 4 == 0)
     >>> low, high = KnownRange(0.0, 1.0).hoeffding_interval(clicks)
     >>> round(low, 3), round(high, 3)
@@ -114,6 +115,7 @@ def betting_interval(
     Source: Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2024),
     section 4.4.
 
+    >>> import numpy as np
     >>> clicks = np.arange(400) % 4 == 0
     >>> low, high = betting_interval(np.ones(400), clicks)
     >>> round(low, 3), round(high, 3)
