@@ -20,6 +20,7 @@ from bandit_envs.logged import (
     SlateProbabilities,
     SubGaussianDR,
     SwitchDR,
+    combine_estimates,
 )
 from bandit_envs.logged.estimators import (
     ParetoSmoothedDR,
@@ -414,3 +415,17 @@ def test_a_false_assumption_of_slots_is_warned_of(is_true):
     ]
     found = SlateIndependentIPS().terms(reward, *given).sums().find_problems()
     assert found == [] if is_true else "assumes of rewards seems wrong" in "".join(found)
+
+
+def test_an_interval_of_combined_estimates_adds_up_what_theirs_reach():
+    log, policy = biased_log(6000, 0.5, True)
+    parts = [slice(0, 2000), slice(2000, 6000)]
+    estimates = [InversePropensityScoring().estimate(log[part], policy[part]) for part in parts]
+    combined = combine_estimates(estimates)
+    ends = np.array([estimate.interval() for estimate in estimates]).T
+    values = np.array([estimate.value for estimate in estimates])
+    reach = np.sqrt(((np.array(combined.shares) * (ends - values)) ** 2).sum(axis=1))
+    expected = (combined.value - reach[0], combined.value + reach[1])
+    assert combined.interval() == pytest.approx(expected, rel=1e-12)
+    normal = combined.normal_interval()
+    assert combined.interval() == pytest.approx(normal, abs=0.05 * (normal[1] - normal[0]))
