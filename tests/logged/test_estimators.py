@@ -238,6 +238,7 @@ def test_the_error_of_a_ratio_of_tiny_weights_is_infinite_rather_than_0(estimato
         mean = log.reward[rows].mean()
         assert found.value == pytest.approx(mean)
         assert np.isfinite(found.standard_error) == is_known
+        assert np.isfinite(found.sums.estimate().interval()).all() == is_known
         if is_known:
             expected = log.reward[rows].std() / np.sqrt(len(rows))
             assert found.standard_error == pytest.approx(expected, rel=0.01)

@@ -296,7 +296,10 @@ class EstimateSums:
 
     def _find_no_spread(self) -> Iterator[str]:
         """Yields a text if no row moves the estimate, as in a log without a single click."""
-        if self.standard_error() <= NO_SPREAD * abs(self.main.value()):
+        error = self.standard_error()
+        if isinstance(self.unbiased, InfluenceSums):
+            error = self.unbiased.standard_error
+        if error <= NO_SPREAD * abs(self.main.value()):
             yield "all rows say the same, such as a log without a click; the error is not known"
 
     def _find_wrong_mean_weight(self) -> Iterator[str]:
@@ -331,6 +334,8 @@ class Estimate:
         interval and of the interval without the change.
         """
         level = check_confidence(confidence)
+        if not math.isfinite(self.standard_error):
+            return self.normal_interval(level)
         sums = self.sums.influence_sums()
         if sums is None:
             sums = self._sum_influences()
