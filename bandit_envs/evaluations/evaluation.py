@@ -40,6 +40,7 @@ class EstimateRow(NamedTuple):
     effective_sample_size: float
     max_weight: float
     share_of_large_weights: float
+    pareto_k: float  # of weighted rewards, or errors; above 0.7, a few rows decide
     warnings: str  # reasons to distrust the estimate
     truth: float  # by the log's expected rewards; NaN if it has none
 
@@ -77,7 +78,7 @@ class Evaluated:
     def rows(self, confidence: float) -> Iterator[EstimateRow]:
         """Yields the rows of the policy, one an estimator."""
         for name, estimate, problems in self.estimates():
-            low, high = estimate.normal_interval(confidence)
+            low, high = estimate.interval(confidence)
             yield EstimateRow(
                 policy=self.candidate.name,
                 estimator=name,
@@ -89,6 +90,7 @@ class Evaluated:
                 effective_sample_size=estimate.effective_sample_size,
                 max_weight=estimate.max_weight,
                 share_of_large_weights=estimate.share_of_large_weights,
+                pareto_k=estimate.pareto_k,
                 warnings="; ".join(problems),
                 truth=self.truth(),
             )

@@ -184,19 +184,21 @@ def sum_numbers(
 ) -> list[PolicySums | None]:
     """Returns the sums of policies in a part of a log; None if it has no rows."""
     found: list[PolicySums | None] = [None] * len(candidates)
-    for _, batch in part:
+    for first_row, batch in part:
         if not len(batch):
             continue
         for place, candidate in enumerate(candidates):
             with name_candidate(candidate):
-                sums = _sum_rows(candidate.policy, estimators, batch)
+                sums = _sum_rows(candidate.policy, estimators, batch, first_row)
             known = found[place]
             found[place] = sums if known is None else known.merge(sums)
     return found
 
 
-def _sum_rows(policy: Any, estimators: Mapping[str, KernelIPS], batch: BanditLog) -> PolicySums:
-    """Returns the sums of a policy in some rows."""
+def _sum_rows(
+    policy: Any, estimators: Mapping[str, KernelIPS], batch: BanditLog, first_row: int
+) -> PolicySums:
+    """Returns the sums of a policy in some rows, the first of which has this number in the log."""
     targets = actions_of(policy, batch)
     estimates = {}
     weights = np.zeros(0)
@@ -208,7 +210,7 @@ def _sum_rows(policy: Any, estimators: Mapping[str, KernelIPS], batch: BanditLog
             weights=weights[np.newaxis],
             normaliser=weights if estimator.self_normalised else None,
         )
-        estimates[name] = terms.sums()
+        estimates[name] = terms.sums(first_row)
     nothing = Statistics.from_values(np.zeros(0))
     return PolicySums(estimates, WeightHistogram.from_weights(weights), nothing)
 

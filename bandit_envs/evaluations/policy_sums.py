@@ -129,7 +129,7 @@ def _sum_rows(
     estimates = {}
     for name, estimator in estimators.items():
         with name_estimator(name, estimator):
-            estimates[name] = estimator.sums(rows, table, predicted)
+            estimates[name] = estimator.sums(rows, table, predicted, rows_before)
     return PolicySums(
         estimates=estimates,
         weights=WeightHistogram.from_weights(taken / rows.propensity),

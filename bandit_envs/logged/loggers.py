@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_envs.logged.columns import as_column, check_each
-from bandit_envs.logged.estimators.estimate import Estimate, normal_interval
+from bandit_envs.logged.estimators.estimate import Estimate
+from bandit_envs.logged.intervals.influence import normal_interval
 from bandit_envs.logged.log import BanditLog, concatenate
 
 __all__ = [
@@ -54,6 +55,22 @@ class CombinedEstimate:
     value: float
     standard_error: float
     shares: tuple[float, ...]  #: of the estimates in the value; their sum is 1
+    estimates: Sequence[Estimate] = dataclasses.field(default=(), repr=False, compare=False)
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Returns the ends of a confidence interval that allows for skewed rows and heavy tails.
+
+        How far the intervals of the estimates reach below and above them is added up as standard
+        errors are: the root of the sum of squares.
+
+        Source: Zou & Donner, Construction of confidence limits about effect measures (2008).
+        """
+        reach = np.zeros((len(self.shares), 2))
+        for place, (share, estimate) in enumerate(zip(self.shares, self.estimates)):
+            low, high = estimate.interval(confidence)
+            reach[place] = share * (estimate.value - low), share * (high - estimate.value)
+        below, above = np.sqrt((reach**2).sum(axis=0))
+        return self.value - float(below), self.value + float(above)
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
@@ -89,4 +106,5 @@ def combine_estimates(estimates: Sequence[Estimate]) -> CombinedEstimate:
         value=float(shares @ values),
         standard_error=math.sqrt(float(shares**2 @ errors**2)),
         shares=tuple(shares.tolist()),
+        estimates=tuple(estimates),
     )

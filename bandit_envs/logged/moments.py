@@ -1,8 +1,10 @@
-"""Means and products of columns of numbers, which merge: over parts of a log, in any order."""
+"""Means and moments of columns of numbers, which merge: over parts of a log, in any order."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 from typing import TypeVar
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from bandit_envs.arrays import Floats
 
 Key = TypeVar("Key")
+ROWS_IN_CACHE = 16_384  # of the products of pairs of some columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +68,88 @@ class Moments:
             return False
         is_equal = np.array_equal(self.means, other.means)
         return is_equal and np.array_equal(self.products, other.products)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HigherMoments:
+    """The moments of d columns up to the fourth, about their means. All rows weigh 1.
+
+    Values beyond 1e77 have fourth powers that are too large for floats; they become infinite.
+
+    Args:
+        moments: the number of rows, the means, and the products of pairs of deviations.
+        thirds: [d, d, d], the sums of products of three columns' deviations from their means.
+        fourths: [d, d, d, d], those of four.
+
+    Source: Pebay, Formulas for robust, one-pass parallel computation of covariances and
+    arbitrary-order statistical moments (2008).
+    """
+
+    moments: Moments
+    thirds: Floats
+    fourths: Floats
+
+    @classmethod
+    def from_columns(cls, columns: Floats) -> HigherMoments:
+        """Returns the moments of columns [d, n]."""
+        starts = range(0, max(columns.shape[1], 1), ROWS_IN_CACHE)
+        blocks = [cls._from_block(columns[:, start : start + ROWS_IN_CACHE]) for start in starts]
+        return functools.reduce(cls.merge, blocks)
+
+    @classmethod
+    def _from_block(cls, columns: Floats) -> HigherMoments:
+        """Returns the moments of as many rows as the processor's cache holds."""
+        moments = Moments.from_columns(columns)
+        deviations = columns - moments.means[:, np.newaxis]
+        left, right = np.triu_indices(len(columns))
+        places = np.empty((len(columns),) * 2, np.intp)  # of the products of two columns
+        places[left, right] = np.arange(len(left))
+        places[right, left] = np.arange(len(left))
+        with np.errstate(over="ignore", invalid="ignore"):
+            pairs = deviations[left] * deviations[right]
+            thirds = (pairs @ deviations.T)[places]
+            fourths = (pairs @ pairs.T)[places][:, :, places]
+        return cls(moments, thirds, fourths)
+
+    def merge(self, other: HigherMoments) -> HigherMoments:
+        """Returns the moments of the rows of both."""
+        if not self.moments.weight or not other.moments.weight:
+            return self if self.moments.weight else other
+        moments = self.moments.merge(other.moments)
+        parts = (self._about(moments.means), other._about(moments.means))
+        with np.errstate(over="ignore", invalid="ignore"):
+            thirds = parts[0][0] + parts[1][0]
+            fourths = parts[0][1] + parts[1][1]
+        return HigherMoments(moments, thirds, fourths)
+
+    def transform(self, matrix: Floats) -> HigherMoments:
+        """Returns the moments of `matrix` [e, d] times the columns."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            thirds = np.einsum(
+                "ai,bj,ck,ijk->abc", matrix, matrix, matrix, self.thirds, optimize=True
+            )
+            fourths = np.einsum(
+                "ai,bj,ck,dl,ijkl->abcd", *[matrix] * 4, self.fourths, optimize=True
+            )
+        return HigherMoments(self.moments.transform(matrix), thirds, fourths)
+
+    def _about(self, point: Floats) -> tuple[Floats, Floats]:
+        """Returns the third and fourth moments about a point [d] instead of the means."""
+        shift = self.moments.means - point
+        count = self.moments.weight
+        pair = np.multiply.outer(shift, shift)
+        products = self.moments.products
+        with np.errstate(over="ignore", invalid="ignore"):
+            thirds = self.thirds + count * np.multiply.outer(pair, shift)
+            one = np.multiply.outer(shift, products)
+            thirds = thirds + sum(np.moveaxis(one, 0, place) for place in range(3))
+            fourths = self.fourths + count * np.multiply.outer(pair, pair)
+            one = np.multiply.outer(shift, self.thirds)
+            fourths = fourths + sum(np.moveaxis(one, 0, place) for place in range(4))
+            two = np.multiply.outer(pair, products)
+            places = itertools.combinations(range(4), 2)
+            fourths = fourths + sum(np.moveaxis(two, (0, 1), place) for place in places)
+        return thirds, fourths
 
 
 def add_moments(table: dict[Key, Moments], key: Key, part: Moments) -> None:

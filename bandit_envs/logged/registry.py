@@ -8,6 +8,11 @@ from typing import Any
 
 from bandit_envs import logged
 from bandit_envs.base.registry import Entry
+from bandit_envs.logged.estimators import (
+    ParetoSmoothedDR,
+    ParetoSmoothedIPS,
+    ParetoSmoothedSNIPS,
+)
 from bandit_envs.logged.learners.ips_learner import IPSLearner
 from bandit_envs.logged.learners.learners import (
     DirectMethodLearner,
@@ -109,6 +114,9 @@ _ENTRIES = (
     EstimatorEntry(id="dr_os", title="DRos", make=logged.DRWithOptimisticShrinkage),
     EstimatorEntry(id="sg_ips", title="SGIPS", make=logged.SubGaussianIPS),
     EstimatorEntry(id="sg_dr", title="SGDR", make=logged.SubGaussianDR),
+    EstimatorEntry(id="ps_ips", title="PSIS", make=ParetoSmoothedIPS),
+    EstimatorEntry(id="ps_snips", title="SN-PSIS", make=ParetoSmoothedSNIPS),
+    EstimatorEntry(id="ps_dr", title="PS-DR", make=ParetoSmoothedDR),
     EstimatorEntry(id="replay", title="replay", make=logged.ReplayMethod),
 )
 

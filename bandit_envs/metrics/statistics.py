@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -13,6 +15,9 @@ from bandit_envs.base.checks import check_confidence
 
 ALL_KEPT = 10_000
 """Metrics keep statistics of each of so many steps, the first ones."""
+
+ALMOST_NORMAL = 1e4
+"""Degrees of freedom, above which Student's quantiles are those of an expansion."""
 
 THINNED = 1_000
 """After these, of so many, each time the number of steps doubles."""
@@ -209,14 +214,37 @@ def _as_one_value(statistics: Statistics) -> Statistics:
     return Statistics(1, statistics.mean, np.zeros_like(statistics.mean))
 
 
-def student_quantile(confidence: float, freedom: int) -> float:
+def student_quantile(confidence: float, freedom: float) -> float:
     """Returns the t that |T| exceeds with probability 1 - confidence, for Student's T.
 
-    With t = sqrt(freedom) tan(u), the density of t becomes proportional to cos(u)^(freedom - 1),
-    which is integrated by the trapezoidal rule.
+    With t = sqrt(freedom) tan(u), the density of t becomes proportional to cos(u)^(freedom - 1).
+    Newton's method finds u from below, as this density falls.
+
+    Args:
+        confidence: above 0 and below 1.
+        freedom: the degrees of freedom, at least 1; need not be an integer.
     """
-    u = np.linspace(0.0, min(np.pi / 2.0, 10.0 / np.sqrt(freedom)), 20_001)
-    density = np.cos(u) ** (freedom - 1)
-    integral = density.cumsum() - (density + 1.0) / 2.0
-    angle = np.interp(confidence * integral[-1], integral, u)
-    return float(np.sqrt(freedom) * np.tan(angle))
+    if freedom > ALMOST_NORMAL:
+        normal = NormalDist().inv_cdf((1.0 + confidence) / 2.0)
+        first = (normal**3 + normal) / 4.0
+        second = (5.0 * normal**5 + 16.0 * normal**3 + 3.0 * normal) / 96.0
+        third = 3.0 * normal**7 + 19.0 * normal**5 + 17.0 * normal**3 - 15.0 * normal
+        return normal + (first + (second + third / 384.0 / freedom) / freedom) / freedom
+    log_gammas = math.lgamma(freedom / 2.0) - math.lgamma((freedom + 1.0) / 2.0)
+    wanted = confidence * math.sqrt(math.pi) / 2.0 * math.exp(log_gammas)
+    nodes, weights = _gauss_legendre()
+    angle = 0.0
+    for _ in range(100):
+        integral = weights @ np.cos(angle * (nodes + 1.0) / 2.0) ** (freedom - 1.0) * angle / 2.0
+        step = (wanted - float(integral)) / math.cos(angle) ** (freedom - 1.0)
+        angle = min(angle + step, math.pi / 2.0)
+        if step <= 1e-15 * angle:
+            break
+    return math.sqrt(freedom) * math.tan(angle)
+
+
+@functools.cache
+def _gauss_legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Returns the nodes from -1 to 1 and the weights of an accurate quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    return nodes, weights

@@ -25,6 +25,7 @@ EXPERIMENTAL = (
     "bandit_envs.environments.registry",
     "bandit_envs.evaluations",
     "bandit_envs.logged.estimators.continuous",
+    "bandit_envs.logged.intervals",
     "bandit_envs.logged.kernels",
     "bandit_envs.logged.registry",
     "bandit_envs.metrics.knapsack",

@@ -115,7 +115,7 @@ def test_every_policy_meets_every_estimator(evaluate, recorded):
     assert [row["estimator"] for row in found] == list(estimators)
     for row in found:
         estimate = estimators[row["estimator"]].estimate(recorded, probabilities, predicted)
-        low, high = estimate.normal_interval(0.9)
+        low, high = estimate.interval(0.9)
         assert float(row["value"]) == pytest.approx(estimate.value)
         assert float(row["low"]) == pytest.approx(low)
         assert float(row["high"]) == pytest.approx(high)

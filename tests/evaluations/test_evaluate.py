@@ -141,7 +141,7 @@ def test_estimates_are_those_of_the_estimators(log):
     learned = DoublyRobust().estimate(rest, probabilities_of(ucb, rest), predicted)
     for row, expected in zip(found.rows, (estimate, learned), strict=True):
         assert row.value == pytest.approx(expected.value)
-        assert (row.low, row.high) == pytest.approx(expected.normal_interval(0.9))
+        assert (row.low, row.high) == pytest.approx(expected.interval(0.9))
     assert found.rows[0].truth == pytest.approx(log.expected_rewards.mean())
 
 

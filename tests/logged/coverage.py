@@ -1,6 +1,6 @@
-"""Measures how often intervals of estimates contain the value of the policy.
+"""Measures how often `Estimate.interval` contains the value of the policy, where nothing warns.
 
-`python -m tests.logged.coverage` prints the table of the page on logged data.
+`python -m tests.logged.coverage` prints a table of the page on logged data.
 """
 
 import argparse
@@ -12,52 +12,76 @@ import numpy as np
 
 from bandit_envs.logged import (
     BanditLog,
+    DirectMethod,
     DoublyRobust,
-    DRConfidenceSequence,
+    DRWithOptimisticShrinkage,
     InversePropensityScoring,
-    IPSConfidenceSequence,
+    ReplayMethod,
     RewardRegression,
+    SelfNormalizedDR,
     SelfNormalizedIPS,
+    SubGaussianDR,
+    SubGaussianIPS,
+    SwitchDR,
 )
-from bandit_envs.logged.reward_models import RewardSums
+from bandit_envs.logged.estimators import (
+    ParetoSmoothedDR,
+    ParetoSmoothedIPS,
+    ParetoSmoothedSNIPS,
+)
 
-ROWS = 1000
-PILOT_ROWS = 300  # of another log, from which the sequence of DR has its predictions
-RESAMPLES = 200
-KINDS = ("normal", "Bernstein", "bootstrap", "OBP's bootstrap", "sequence")
-COUNT = 32  # contexts, all equally probable, so that values are exact
+SIZES = {500: 0.2, 5_000: 1.0, 50_000: 0.2}
+"""The numbers of rows, and the share of the logs that are drawn of each."""
+
+CONTEXTS = 20_000  # all equally probable, so that values are exact
+JUDGED = 0.2  # share of logs without a warning, from which on they are judged
+ESTIMATORS = {
+    "IPS": InversePropensityScoring(),
+    "SNIPS": SelfNormalizedIPS(),
+    "DR": DoublyRobust(),
+    "SNDR": SelfNormalizedDR(),
+    "IPS 10": InversePropensityScoring(10.0),
+    "DR 10": DoublyRobust(10.0),
+    "SwitchDR 10": SwitchDR(10.0),
+    "DRos 10": DRWithOptimisticShrinkage(10.0),
+    "SGIPS .1": SubGaussianIPS(0.1),
+    "SGDR .1": SubGaussianDR(0.1),
+    "DM": DirectMethod(),
+    "PSIS": ParetoSmoothedIPS(),
+    "SN-PSIS": ParetoSmoothedSNIPS(),
+    "PS-DR": ParetoSmoothedDR(),
+    "replay": ReplayMethod(),
+}
 
 
 class Law(NamedTuple):
-    """How logs are drawn: tables [C, K] of contexts and actions, and the rewards for means [n]."""
+    """How logs are drawn: tables [C, 4] of contexts and actions, and the rewards for means [n]."""
 
     title: str
     logger: np.ndarray
     policy: np.ndarray
     means: np.ndarray
     draw: Callable[[np.random.Generator, np.ndarray], np.ndarray]
-    low: float = 0.0
-    high: float = 1.0
+
+    def value(self, policy):
+        """The exact value of a policy [C, 4]."""
+        return (policy * self.means).sum(axis=1).mean()
 
     @property
-    def value(self):
-        """The exact value of the policy."""
-        return (self.policy * self.means).sum(axis=1).mean()
-
-    @property
-    def max_weight(self):
-        return (self.policy / self.logger).max()
+    def greedy(self):
+        """The policy that always takes the action that `policy` prefers."""
+        return np.eye(4)[self.policy.argmax(axis=1)]
 
 
 def contexts():
-    return np.random.default_rng(0).normal(size=(COUNT, 2))
+    return np.random.default_rng(0).normal(size=(CONTEXTS, 2))
 
 
-def prefers(scores, probability):
-    """Returns probabilities [C, 3]: one of the largest score, and equal ones of the others."""
-    table = np.full(scores.shape, (1.0 - probability) / 2.0)
-    table[np.arange(len(scores)), scores.argmax(axis=1)] = probability
-    return table
+def softmax(scores, share=0.0):
+    """Returns probabilities [C, 4], a share of which is uniform."""
+    table = np.exp(scores - scores.max(axis=1, keepdims=True))
+    table /= table.sum(axis=1, keepdims=True)
+    return (1.0 - share) * table + share / 4.0
 
 
 def click(rng, means):
@@ -65,120 +89,99 @@ def click(rng, means):
 
 
 def pay(rng, means):
-    """Draws rewards from 10 to 11 around means from 10.25 to 10.75."""
-    return means + rng.uniform(-0.25, 0.25, len(means))
+    """Draws lognormal rewards."""
+    return means * np.exp(1.5 * rng.normal(size=len(means)) - 1.125)
 
 
 def make_laws():
     x = contexts()
-    draws = np.random.default_rng(1)
-    of_logger = x @ draws.normal(size=(2, 3))
-    of_policy = x @ draws.normal(size=(2, 3))
-    clicks = 1.0 / (1.0 + np.exp(-x @ draws.normal(size=(2, 3))))
-    # The last two logging policies avoid what the policies do: 1,000 rows are worth about 40.
-    avoids = prefers(-of_policy, 0.96)
-    uniform = np.full((COUNT, 3), 1.0 / 3.0)
-    steady = prefers(of_logger, 0.8)
-    greedy = prefers(of_logger, 0.96)
-    new = {share: prefers(of_policy, share) for share in (0.7, 0.8, 0.9)}
-    rare = 0.02 * clicks
-    pays = 10.25 + 0.5 * clicks
+    draws = np.random.default_rng(3)
+    of_logger = x @ draws.normal(size=(2, 4))
+    of_policy = x @ draws.normal(size=(2, 4))
+    # Weights up to 20, of which 1,000 rows are worth 200; and up to 1,900, worth 47.
+    mild = (softmax(0.4 * of_logger, 0.2), softmax(1.5 * of_policy))
+    heavy = (softmax(0.5 * of_logger, 0.002), softmax(of_policy))
+    waves = np.sin(2.0 * x @ draws.normal(size=(2, 4))) + 0.3 * x[:, :1] * x[:, 1:]
+    clicks = 1.0 / (1.0 + np.exp(1.0 - waves))
+    rare = 0.02 * clicks / clicks.mean()
     return [
-        Law("uniform logging, clicks", uniform, new[0.8], clicks, click),
-        Law("weights up to 8, clicks", steady, new[0.8], clicks, click),
-        Law("weights up to 45, clicks", greedy, new[0.9], clicks, click),
-        Law("1 % clicks, the policy does what was rarely logged", avoids, new[0.7], rare, click),
-        Law("rewards from 10 to 11, likewise", avoids, new[0.7], pays, pay, 10.0, 11.0),
+        Law("mild, clicks", *mild, clicks, click),
+        Law("mild, 2 % clicks", *mild, rare, click),
+        Law("mild, lognormal", *mild, np.exp(waves), pay),
+        Law("heavy, clicks", *heavy, clicks, click),
+        Law("heavy, lognormal", *heavy, np.exp(waves), pay),
     ]
 
 
-def draw_log(law, rng, rows=ROWS):
-    """Returns a log and the policy's probabilities [n, 3]."""
-    context = rng.integers(COUNT, size=rows)
+def draw_log(law, rng, rows, knows_all=True):
+    """Returns a log and the contexts of its rows [n]."""
+    context = rng.integers(CONTEXTS, size=rows)
     logger = law.logger[context]
-    action = (logger.cumsum(axis=1)[:, :2] < rng.random((rows, 1))).sum(axis=1)
-    every = np.arange(rows)
+    action = (logger.cumsum(axis=1)[:, :3] < rng.random((rows, 1))).sum(axis=1)
     reward = law.draw(rng, law.means[context, action])
-    log = BanditLog(contexts()[context], action, reward, logger[every, action], 3)
-    return log, law.policy[context]
+    columns = {"action_probabilities": logger} if knows_all else {}
+    propensity = logger[np.arange(rows), action]
+    return BanditLog(contexts()[context], action, reward, propensity, 4, **columns), context
 
 
-def obp_interval(log, probabilities, predicted, name, rng):
-    """Returns the interval of the Open Bandit Pipeline: percentiles of means of resampled rows.
-
-    A ratio's rows are weighted rewards over the mean weight of the log, which is not resampled.
-    """
-    every = np.arange(len(log))
-    weight = probabilities[every, log.action] / log.propensity
-    if name == "DR":
-        direct = (probabilities * predicted).sum(axis=1)
-        values = direct + weight * (log.reward - predicted[every, log.action])
-    else:
-        values = weight * log.reward
-    if name == "SNIPS":
-        values = values / weight.mean()
-    chosen = rng.integers(len(log), size=(RESAMPLES, len(log)))
-    return np.percentile(values[chosen].mean(axis=1), [2.5, 97.5])
-
-
-def always_holds(bounds, value):
-    """Returns whether all intervals of a confidence sequence contain a value."""
-    return bool(((bounds.lower <= value) & (value <= bounds.upper)).all())
-
-
-def find_held(law, seed):
-    """Returns whether each interval of one log holds, by estimator and kind."""
-    rng = np.random.default_rng(seed)
-    pilot, _ = draw_log(law, rng, PILOT_ROWS)
-    log, probabilities = draw_log(law, rng)
+def find_held(law, rows, seed, knows_all):
+    """Returns for each estimator if its interval holds, if it is silent, and its relative width."""
+    log, context = draw_log(law, np.random.default_rng(seed), rows, knows_all)
     predicted = RewardRegression().predict(log)
-    predicted_before = RewardSums.from_log(pilot).fit().predict(log).clip(law.low, law.high)
-    estimators = {
-        "IPS": InversePropensityScoring(),
-        "SNIPS": SelfNormalizedIPS(),
-        "DR": DoublyRobust(),
-    }
-    held = {}
-    for name, estimator in estimators.items():
-        estimate = estimator.estimate(log, probabilities, predicted)
-        intervals = {
-            "normal": estimate.normal_interval(),
-            "Bernstein": estimate.bernstein_interval(),
-            "bootstrap": estimate.bootstrap_interval(resamples=RESAMPLES, seed=seed),
-            "OBP's bootstrap": obp_interval(log, probabilities, predicted, name, rng),
-        }
-        for kind, (lower, upper) in intervals.items():
-            held[name, kind] = lower <= law.value <= upper
-    bounds = IPSConfidenceSequence(low=law.low, high=law.high).update(log, probabilities)
-    held["IPS", "sequence"] = always_holds(bounds, law.value)
-    sequence = DRConfidenceSequence(law.max_weight, low=law.low, high=law.high)
-    bounds = sequence.update(log, probabilities, predicted_before)
-    held["DR", "sequence"] = always_holds(bounds, law.value)
-    return held
+    found = {}
+    for name, estimator in ESTIMATORS.items():
+        policy = law.greedy if name == "replay" else law.policy
+        estimate = estimator.estimate(log, policy[context], predicted)
+        low, high = estimate.interval()
+        normal = np.diff(estimate.normal_interval())[0]
+        is_silent = not estimate.sums.find_problems()
+        holds = low <= law.value(policy) <= high
+        found[name] = (holds, is_silent, (high - low) / normal if normal > 0.0 else np.nan)
+    return found
 
 
-def measure(law, num_logs):
-    """Returns the share of logs, in percent, whose intervals hold, by estimator and kind."""
+class Cell(NamedTuple):
+    """What logs of a law and a size say of an estimator."""
+
+    silent: float  # share of logs without a warning
+    covered: float  # share of these whose interval holds; NaN without any
+    width: float  # the median of widths over those of normal intervals
+
+
+def measure(law, rows, num_logs, knows_all=True, first_seed=0):
+    """Returns a `Cell` for each estimator."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of few effective rows
-        found = [find_held(law, seed) for seed in range(num_logs)]
-    return {key: 100.0 * np.mean([held[key] for held in found]) for key in found[0]}
+        warnings.simplefilter("ignore")
+        seeds = range(first_seed, first_seed + num_logs)
+        found = [find_held(law, rows, seed, knows_all) for seed in seeds]
+    cells = {}
+    for name in ESTIMATORS:
+        holds, is_silent, widths = np.array([each[name] for each in found]).T
+        covered = holds[is_silent > 0.0]
+        share = covered.mean() if len(covered) else np.nan
+        cells[name] = Cell(is_silent.mean(), share, np.nanmedian(widths))
+    return cells
 
 
-def write_table(num_logs):
-    print("| logs | estimator |", " | ".join(KINDS), "|")
-    print("|---|---|" + "---|" * len(KINDS))
+def write_table(num_logs, sizes, knows_all):
+    print("| logs | rows | silent | width |", " | ".join(ESTIMATORS), "|")
+    print("|---|---|---|---|" + "---|" * len(ESTIMATORS))
     for law in make_laws():
-        shares = measure(law, num_logs)
-        for name in ("IPS", "SNIPS", "DR"):
-            cells = [
-                f"{shares[name, kind]:.1f}" if (name, kind) in shares else "" for kind in KINDS
+        for rows in sizes:
+            cells = measure(law, rows, max(2, round(num_logs * SIZES[rows])), knows_all)
+            shown = [
+                f"{100.0 * cell.covered:.1f}" if cell.silent >= JUDGED else ""
+                for cell in cells.values()
             ]
-            title = law.title if name == "IPS" else ""
-            print(f"| {title} | {name} |", " | ".join(cells), "|", flush=True)
+            first = cells["IPS"]
+            head = f"{law.title} | {rows} | {100.0 * first.silent:.0f} | {first.width:.2f}"
+            print(f"| {head} |", " | ".join(shown), "|", flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logs", type=int, default=2000)
-    write_table(parser.parse_args().logs)
+    parser.add_argument("--logs", type=int, default=1000)
+    parser.add_argument("--rows", type=int, nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--logged-only", action="store_true", help="one probability a row")
+    options = parser.parse_args()
+    write_table(options.logs, options.rows, not options.logged_only)

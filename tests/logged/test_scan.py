@@ -264,7 +264,7 @@ def test_an_estimate_of_batches_is_that_of_the_log_in_memory(estimator, batch_ro
     found = estimate_batches(estimator, scan_log(tmp_path, batch_rows), probabilities)
     assert found.value == pytest.approx(whole.value, rel=1e-12)
     assert found.standard_error == pytest.approx(whole.standard_error, rel=1e-12)
-    for name in ("normal_interval", "bernstein_interval", "bootstrap_interval"):
+    for name in ("interval", "normal_interval", "bernstein_interval", "bootstrap_interval"):
         assert getattr(found, name)() == pytest.approx(getattr(whole, name)(), rel=1e-11)
 
 

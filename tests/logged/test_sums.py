@@ -21,7 +21,12 @@ from bandit_envs.logged import (
     SwitchDR,
     merge_sums,
 )
-from bandit_envs.logged.estimators import EstimateSums
+from bandit_envs.logged.estimators import (
+    EstimateSums,
+    ParetoSmoothedDR,
+    ParetoSmoothedIPS,
+    ParetoSmoothedSNIPS,
+)
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from tests.logged.logs import drawn
 from tests.statistical import has_probabilities
@@ -36,6 +41,9 @@ ESTIMATORS = [
     SelfNormalizedDR(),
     SwitchDR(1.5),
     DRWithOptimisticShrinkage(2.0),
+    ParetoSmoothedIPS(),
+    ParetoSmoothedSNIPS(),
+    ParetoSmoothedDR(),
 ]
 SIZE = 1000
 CUTS = {
@@ -69,10 +77,22 @@ def numbers_of(estimate):
         estimate.standard_error,
         estimate.effective_sample_size,
         estimate.bias,
+        estimate.pareto_k,
+        *estimate.interval(),
+        *estimate.interval(0.8),
+        *estimate.median_of_means(0.99),
         *estimate.normal_interval(),
         *estimate.bernstein_interval(),
         *estimate.bootstrap_interval(resamples=30),
     ]
+
+
+def sums_of(terms):
+    """The sums of all parts, which know where in the log they begin."""
+    first_row = 0
+    for each in terms:
+        yield each.sums(first_row)
+        first_row += len(each)
 
 
 @pytest.mark.parametrize("cuts", CUTS)
@@ -80,7 +100,7 @@ def numbers_of(estimate):
 def test_sums_of_parts_give_the_estimate_of_the_whole_and_its_intervals(estimator, cuts, tables):
     whole = estimator.estimate(*tables)
     terms = [estimator.terms(*part) for part in split(tables, CUTS[cuts])]
-    estimate = merge_sums(each.sums() for each in terms).estimate(terms)
+    estimate = merge_sums(sums_of(terms)).estimate(terms)
     assert numbers_of(estimate) == pytest.approx(numbers_of(whole), rel=1e-11, abs=1e-12)
     assert estimate.max_weight == whole.max_weight
     assert estimate.share_of_large_weights == whole.share_of_large_weights
@@ -129,7 +149,7 @@ def test_sums_of_slates_merge():
 
     whole = terms_of(slice(None)).sums().estimate([terms_of(slice(None))])
     parts = [terms_of(slice(0, 50)), terms_of(slice(50, 200))]
-    estimate = merge_sums(part.sums() for part in parts).estimate(parts)
+    estimate = merge_sums(sums_of(parts)).estimate(parts)
     assert numbers_of(estimate) == pytest.approx(numbers_of(whole), rel=1e-11)
 
 

@@ -14,6 +14,11 @@ from bandit_envs.logged.estimators.embeddings import (
     MarginalizedIPS,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, merge_sums
+from bandit_envs.logged.estimators.pareto_smoothing import (
+    ParetoSmoothedDR,
+    ParetoSmoothedIPS,
+    ParetoSmoothedSNIPS,
+)
 from bandit_envs.logged.estimators.single_actions import (
     DirectMethod,
     DoublyRobust,
@@ -54,6 +59,9 @@ __all__ = [
     "KernelDR",
     "KernelIPS",
     "MarginalizedIPS",
+    "ParetoSmoothedDR",
+    "ParetoSmoothedIPS",
+    "ParetoSmoothedSNIPS",
     "PseudoInverse",
     "ReplayMethod",
     "RewardInteractionIPS",

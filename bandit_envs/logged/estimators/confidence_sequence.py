@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +16,8 @@ from bandit_envs.base.state import Stateful, check_fields
 from bandit_envs.logged.columns import check_each
 from bandit_envs.logged.estimators.estimate import ROUNDING
 from bandit_envs.logged.estimators.single_actions import weigh_rows
+from bandit_envs.logged.intervals.sequence_bounds import EmpiricalBernstein, SequenceBound
 from bandit_envs.logged.log import BanditLog
-
-LARGEST_BET = 0.5
 
 
 class Bounds(NamedTuple):
@@ -26,23 +27,13 @@ class Bounds(NamedTuple):
     upper: Floats
 
 
-class _Sums(NamedTuple):
-    """What one side of the interval remembers of the values x_1, ..., x_t."""
-
-    size: int = 0
-    values: float = 0.0  # sum x_i
-    deviations: float = 0.0  # sum (x_i - M_i)^2
-    bets: float = 0.0  # sum l_i
-    winnings: float = 0.0  # sum l_i x_i
-    penalties: float = 0.0  # sum (x_i - m_{i-1})^2 psi(l_i)
-    end: float = -math.inf  # the largest lower end so far
-
-
 class _Sides(NamedTuple):
-    """The sums of both ends: of the rewards, and of the rewards mirrored in their range."""
+    """What is remembered for both ends: of the rewards, and of these mirrored in their range."""
 
-    lower: _Sums
-    upper: _Sums
+    lower: Any
+    upper: Any
+    lower_end: float = -math.inf
+    upper_end: float = -math.inf
 
 
 class ConfidenceSequence(Stateful):
@@ -54,20 +45,16 @@ class ConfidenceSequence(Stateful):
     policy may depend on earlier rows, but not on the row that it is weighed on.
 
     A subclass says which values x_i, of rewards scaled to [0, 1], have the policy's value as their
-    mean. With a = (1 - confidence) / 2, the lower end is the largest of L_1, ..., L_t:
-
-        L_t = (sum_i l_i x_i - log(1/a) - sum_i (x_i - m_{i-1})^2 psi(l_i)) / sum_i l_i
-        psi(l) = -log(1 - l) - l
-        l_t = min(1/2, sqrt(2 log(1/a) / (t log(1 + t) S_{t-1})))
-        S_t = (1/4 + sum_{i <= t} (x_i - M_i)^2) / (t + 1)
-
-    where m_t is the mean of x_1, ..., x_t, and M_t the mean of these and 1/2; both are at most 1.
-    The upper end is 1 less the lower end for the rewards 1 - r_i.
+    mean. The lower end is the largest bound of their mean so far, and the upper end is 1 less that
+    of the values for the rewards 1 - r_i; each fails with probability (1 - confidence) / 2. If the
+    weights are wrong, so that their mean is not 1, both ends may cross; there is a warning then.
 
     Args:
         confidence: of the whole sequence, above 0 and below 1.
         low: the smallest possible reward.
         high: the largest possible reward.
+        bound: how the mean is bounded, by default with `EmpiricalBernstein()`. `HedgedBetting()` of
+            `bandit_envs.logged.intervals` makes narrower intervals, and takes longer.
 
     Source: Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2024);
     Waudby-Smith et al., Anytime-valid off-policy inference for contextual bandits (2024).
@@ -75,57 +62,44 @@ class ConfidenceSequence(Stateful):
 
     _smallest_value = 0.0  # below all x_i, and at most 0
 
-    def __init__(self, confidence: float = 0.95, low: float = 0.0, high: float = 1.0) -> None:
+    def __init__(
+        self,
+        confidence: float = 0.95,
+        low: float = 0.0,
+        high: float = 1.0,
+        bound: SequenceBound | None = None,
+    ) -> None:
         self._log_term = math.log(2.0 / (1.0 - check_confidence(confidence)))
         self._low = check_number("low", low)
         self._high = check_number("high", high)
         if self._low >= self._high:
             raise ValueError(f"low is {low:g} and high is {high:g}; expected low < high")
-        self._state = _Sides(_Sums(), _Sums())
+        self._bound = EmpiricalBernstein() if bound is None else bound
+        self._state = _Sides(self._bound.initial(), self._bound.initial())
 
     @property
     def interval(self) -> tuple[float, float]:
         """The ends of the interval after the last row; the range of rewards before the first."""
         sides: _Sides = self._state
-        lower, upper = self._unscale(np.array([sides.lower.end, 1.0 - sides.upper.end]))
+        lower, upper = self._unscale(np.array([sides.lower_end, 1.0 - sides.upper_end]))
         return float(lower), float(upper)
 
     def _extend(self, values: Floats, mirrored: Floats) -> Bounds:
         """Takes in x_i for the rewards and for the mirrored rewards, [n] each."""
-        lower, lower_ends = self._add(self._state.lower, values)
-        upper, upper_ends = self._add(self._state.upper, mirrored)
-        self._state = _Sides(lower, upper)
+        sides: _Sides = self._state
+        scale = 1.0 - self._smallest_value
+        smallest = self._smallest_value / scale  # of scaled values, which are their mean less 1
+        add = functools.partial(self._bound.add, log_term=self._log_term, smallest=smallest)
+        lower, lower_bounds = add(sides.lower, values / scale)
+        upper, upper_bounds = add(sides.upper, mirrored / scale)
+        lower_ends = np.maximum(lower_bounds * scale, sides.lower_end)
+        upper_ends = np.maximum(upper_bounds * scale, sides.upper_end)
+        last = [float(ends[-1]) for ends in (lower_ends, upper_ends) if len(ends)]
+        self._state = _Sides(lower, upper, *(last or sides[2:]))
+        if sum(last) > 1.0:
+            text = "the ends of the confidence sequence have crossed: no value fits all rows"
+            warnings.warn(f"{text}, so propensities may be wrong", stacklevel=3)
         return Bounds(self._unscale(lower_ends), self._unscale(1.0 - upper_ends))
-
-    def _add(self, sums: _Sums, values: Floats) -> tuple[_Sums, Floats]:
-        """Returns the sums with more values x [n], and the lower end after each: [n]."""
-        scale = 1.0 - self._smallest_value  # so that a scaled x is at least its mean less 1
-        x = values / scale
-        largest_mean = 1.0 / scale
-        count = sums.size + np.arange(1, len(x) + 1)
-        total = _running(sums.values, x)
-        mean_before = np.minimum(total[:-1] / np.maximum(count - 1, 1), largest_mean)
-        shrunk_mean = np.minimum((0.5 + total[1:]) / (count + 1), largest_mean)
-        deviations = _running(sums.deviations, (x - shrunk_mean) ** 2)
-        variance_before = (0.25 + deviations[:-1]) / count
-        bet = np.sqrt(2.0 * self._log_term / (count * np.log1p(count) * variance_before))
-        bet = np.minimum(bet, LARGEST_BET)
-        penalty = (x - mean_before) ** 2 * (-np.log1p(-bet) - bet)
-        bets = _running(sums.bets, bet)
-        winnings = _running(sums.winnings, bet * x)
-        penalties = _running(sums.penalties, penalty)
-        lower = (winnings[1:] - self._log_term - penalties[1:]) / bets[1:] * scale
-        ends = np.maximum.accumulate(np.concatenate([[sums.end], lower]))
-        after = _Sums(
-            size=sums.size + len(x),
-            values=float(total[-1]),
-            deviations=float(deviations[-1]),
-            bets=float(bets[-1]),
-            winnings=float(winnings[-1]),
-            penalties=float(penalties[-1]),
-            end=float(ends[-1]),
-        )
-        return after, ends[1:]
 
     def _scale(self, rewards: Floats) -> Floats:
         """Returns rewards on the scale on which their range is from 0 to 1."""
@@ -141,7 +115,9 @@ class ConfidenceSequence(Stateful):
         check_each(name, rewards, good, f"{self._low:g} to {self._high:g}, as low and high say")
 
     def _check_content(self, content: Any) -> None:
-        check_fields(content, _Sides, lower=_Sums, upper=_Sums)
+        check_fields(content, _Sides, lower_end=float, upper_end=float)
+        self._bound.check(content.lower)
+        self._bound.check(content.upper)
 
 
 class IPSConfidenceSequence(ConfidenceSequence):
@@ -150,7 +126,7 @@ class IPSConfidenceSequence(ConfidenceSequence):
     The weights need no bound, but large ones make the interval wide.
 
     Args:
-        confidence, low, high: as for `ConfidenceSequence`.
+        confidence, low, high, bound: as for `ConfidenceSequence`.
 
     >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
     >>> bounds = IPSConfidenceSequence().update(log, np.full((900, 2), 0.5))
@@ -181,16 +157,24 @@ class DRConfidenceSequence(ConfidenceSequence):
     lie in the range of the rewards, and must not have been fitted on the row that they predict, nor
     on later ones.
 
+    If the log has all probabilities of the logging policy, weights need no bound: predictions are
+    cut to max_weight / w(x, a) where this is less, on the scale on which rewards are from 0 to 1.
+
     Args:
-        max_weight: a bound of all weights w, which must be known in advance: the smallest
-            propensity bounds them. The larger it is, the wider is the interval.
-        confidence, low, high: as for `ConfidenceSequence`.
+        max_weight: the larger it is, the wider is the interval. If the log lacks probabilities, it
+            must bound all weights w, and be known in advance: the smallest propensity bounds them.
+        confidence, low, high, bound: as for `ConfidenceSequence`.
     """
 
     def __init__(
-        self, max_weight: float, confidence: float = 0.95, low: float = 0.0, high: float = 1.0
+        self,
+        max_weight: float,
+        confidence: float = 0.95,
+        low: float = 0.0,
+        high: float = 1.0,
+        bound: SequenceBound | None = None,
     ) -> None:
-        super().__init__(confidence, low, high)
+        super().__init__(confidence, low, high, bound)
         self._smallest_value = -check_positive("max_weight", max_weight)
 
     def update(
@@ -210,14 +194,31 @@ class DRConfidenceSequence(ConfidenceSequence):
         rows = weigh_rows(log, probabilities, predicted_rewards)
         self._check_range("reward", log.reward)
         self._check_range("predicted_rewards", np.asarray(predicted_rewards))
+        if log.action_probabilities is not None:
+            return self._extend(*self._cut(log, np.asarray(probabilities), predicted_rewards))
         max_weight = -self._smallest_value
         good = rows.weights <= max_weight * (1.0 + ROUNDING)
-        check_each("weight", rows.weights, good, f"at most max_weight, {max_weight:g}")
+        expected = f"at most max_weight, {max_weight:g}, as the log lacks action_probabilities"
+        check_each("weight", rows.weights, good, expected)
         residual = rows.residual / (self._high - self._low)
         values = self._scale(rows.direct) + rows.weights * residual
         return self._extend(values, 1.0 - values)
 
-
-def _running(start: float, values: Floats) -> Floats:
-    """Returns the sums of `start` and none, one, ..., all of n values: [n + 1]."""
-    return np.cumsum(np.concatenate([[start], values]))
+    def _cut(
+        self, log: BanditLog, policy: Floats, predicted_rewards: ArrayLike
+    ) -> tuple[Floats, Floats]:
+        """Returns x_i with predictions that are cut, for the rewards and the mirrored: [n] each."""
+        table = np.asarray(log.action_probabilities, np.float64)
+        with np.errstate(divide="ignore"):
+            inverse = np.divide(table, policy, out=np.full(table.shape, np.inf), where=policy > 0.0)
+        limits = -self._smallest_value * inverse  # max_weight / w(x, a)
+        every = np.arange(len(log))
+        weights = policy[every, log.action] / log.propensity
+        predicted = self._scale(np.asarray(predicted_rewards, np.float64))
+        rewards = self._scale(log.reward)
+        found = []
+        for reward, means in ((rewards, predicted), (1.0 - rewards, 1.0 - predicted)):
+            cut = np.minimum(means, limits)
+            direct = np.einsum("nk,nk->n", policy, cut)
+            found.append(direct + weights * (reward - cut[every, log.action]))
+        return found[0], found[1]

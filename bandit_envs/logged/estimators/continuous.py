@@ -79,7 +79,8 @@ class KernelIPS:
             policy_action: [n], the actions of the policy in the same contexts.
 
         Warns:
-            UserWarning: the effective sample size is below 100, or the mean weight is not near 1.
+            UserWarning: the effective sample size is below 200, weights have a heavy tail, or their
+                mean is not near 1.
         """
         weights = self.weigh(density, action, policy_action)
         rewards = _as_rewards("reward", reward, weights.shape)

@@ -73,7 +73,9 @@ class MarginalizedIPS:
                 multiple in each row: what one of the methods `likelihoods_...` returns.
 
         Warns:
-            UserWarning: the effective sample size is below 100, or the mean weight is not near 1.
+            UserWarning: the effective sample size is below 200, weights have a heavy tail, or their
+                mean is not near 1; or the estimate differs from that of the weights of actions by
+                more than noise, so that actions affect rewards not only through embeddings.
         """
         terms = self.terms(log, probabilities, likelihoods)
         return terms.sums().estimate([terms], stacklevel=3)
@@ -100,6 +102,7 @@ class MarginalizedIPS:
             weights=weights[np.newaxis],
             normaliser=weights if self.self_normalised else None,
             estimator=repr(self),
+            assumed=None if self.self_normalised else _weigh_actions(log, policy, weights),
         )
 
     @staticmethod
@@ -197,6 +200,15 @@ class ActionPosterior:
             model.fit(features, log.action)
             table[:, model.classes_] = model.predict_proba(features)
         return table
+
+
+def _weigh_actions(log: BanditLog, policy: Floats, weights: Floats) -> Floats | None:
+    """Returns what rows add more by the weights of actions [n]; None if the log lacks actions."""
+    logged = log.action_probabilities
+    if logged is None or ((policy > 0.0) & (logged <= 0.0)).any():
+        return None
+    of_actions = policy[np.arange(len(log)), log.action] / log.propensity
+    return np.asarray((of_actions - weights) * log.reward)
 
 
 def _embedding_of(log: BanditLog) -> NDArray[np.int64]:

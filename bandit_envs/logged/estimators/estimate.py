@@ -6,23 +6,31 @@ import dataclasses
 import functools
 import itertools
 import math
-import statistics
 import warnings
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
+from bandit_envs.logged.estimators.smoothed_sums import SmoothedSums
 from bandit_envs.logged.estimators.sums import ActionSums, MeanSums, RatioSums, WeightSums
+from bandit_envs.logged.intervals.influence import InfluenceSums, hull, normal_interval
+from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.seeding import Seed
 
-SMALL_SAMPLE = 100.0  # effective rows, below which an estimate is unreliable
+SMALL_SAMPLE = 200.0  # effective rows, below which an estimate is unreliable
+HEAVY = 0.5  # shape of the tail of the weights, from which on their variance is infinite
+NO_SPREAD = 1e-14  # standard error over value, of rows that differ by rounding only
 FAR = 4.0  # standard errors between a mean weight and 1
 BIASED = 3.0  # standard errors between an estimated bias and 0
 ROUNDING = 1e-6  # of propensities, which may be stored in single precision
+
+Main: TypeAlias = MeanSums | RatioSums | SmoothedSums
+"""The sums of the value of an estimate and of its error."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +48,13 @@ class Terms:
         left_out: [n], what a change of the weights takes from `weighted`; None for nothing.
         actions: which actions the log has, and the policy takes; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
+        expected_squares: [n], the expected square of a row's weight before its action was drawn;
+            None if the log has not all probabilities of the logging policy.
+        unchanged: [3, n], of a self-normalised estimator that changes the weights: the columns of
+            the one that does not; None if they are the same.
+        is_smoothed: whether the largest weights are smoothed, which the sums of all rows do.
+        assumed: [n], what the rows would add more if the estimator did not assume anything of how
+            rewards arise; None if it does not, or if that is not known.
     """
 
     direct: Floats
@@ -49,26 +64,65 @@ class Terms:
     left_out: Floats | None = None
     actions: ActionSums | None = None
     estimator: str = ""
+    expected_squares: Floats | None = None
+    unchanged: Floats | None = None
+    is_smoothed: bool = False
+    assumed: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.direct)
 
     def columns(self) -> Floats:
-        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n]."""
+        """Returns the totals of the rows [1, n], or, with a normaliser, all terms [1 + 2 S, n].
+
+        Of weights that are to be smoothed, these are three: the last are the weights.
+        """
+        if self.is_smoothed:
+            return np.vstack([self.direct, self.weighted, self.weights])
         if self.normaliser is None:
             return np.asarray(self.direct + self.weighted)[np.newaxis]
         return np.vstack([self.direct, self.weighted, self.normaliser])
 
-    def sums(self) -> EstimateSums:
-        """Returns the sums over the rows, which merge with those of other rows."""
-        kind = MeanSums if self.normaliser is None else RatioSums
+    def sums(self, first_row: int = 0) -> EstimateSums:
+        """Returns the sums over the rows, which merge with those of other rows.
+
+        Args:
+            first_row: the number of the first row in the whole log, by which rows belong to the
+                blocks of `Estimate.interval`.
+        """
+        main, unbiased = self._sum_columns(first_row)
         return EstimateSums(
-            main=kind.from_columns(self.columns()),
-            weights=WeightSums.from_weights(self.weights),
+            main=main,
+            weights=WeightSums.from_weights(self.weights, self.expected_squares),
+            tail=TailSums.from_values(self._sizes()),
+            unbiased=unbiased,
             left_out=None if self.left_out is None else Statistics.from_values(self.left_out),
+            assumed=None if self.assumed is None else Statistics.from_values(self.assumed),
             actions=self.actions,
             estimator=self.estimator,
         )
+
+    def _sum_columns(self, first_row: int) -> tuple[Main, InfluenceSums | RatioSums | None]:
+        """Returns the sums of the estimate, and of the one without a change of the weights."""
+        columns = self.columns()
+        if self.is_smoothed:
+            is_ratio = self.normaliser is not None
+            smoothed = SmoothedSums.from_columns(columns, is_ratio)
+            if is_ratio:
+                return smoothed, RatioSums.from_columns(columns, first_row)
+            return smoothed, InfluenceSums.from_values(columns[0] + columns[1], first_row)
+        if self.normaliser is None:
+            totals = columns[0] if self.left_out is None else columns[0] + self.left_out
+            return MeanSums.from_columns(columns), InfluenceSums.from_values(totals, first_row)
+        ratio = RatioSums.from_columns(columns, first_row)
+        if self.unchanged is None:
+            return ratio, None
+        return ratio, RatioSums.from_columns(self.unchanged, first_row)
+
+    def _sizes(self) -> Floats:
+        """Returns the sizes of weighted rewards, or errors, before any change of weights: [n]."""
+        weighted = self.weighted if self.weighted.ndim == 1 else self.weighted.sum(axis=0)
+        return np.abs(weighted if self.left_out is None else weighted + self.left_out)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,14 +132,21 @@ class EstimateSums:
     Args:
         main: the sums of the value and its error.
         weights: what the weights say of the log.
+        tail: the largest weighted rewards, or errors of predictions, before any change of weights.
+        unbiased: the sums of what each row would add without a change of the weights; None for
+            self-normalised estimators that do not change them.
         left_out: what a change of the weights takes from what each row adds; None for nothing.
+        assumed: what rows would add more without an assumption; None if that is not known.
         actions: of the log and the policy; None for slates.
         estimator: names what made the terms, with its parameters; "" if it is not known.
     """
 
-    main: MeanSums | RatioSums
+    main: Main
     weights: WeightSums
+    tail: TailSums
+    unbiased: InfluenceSums | RatioSums | None = None
     left_out: Statistics | None = None
+    assumed: Statistics | None = None
     actions: ActionSums | None = None
     estimator: str = ""
 
@@ -104,16 +165,16 @@ class EstimateSums:
         if self.estimator != other.estimator:
             found = f"{self.estimator} and {other.estimator}"
             raise TypeError(f"sums are of {found}; expected those of one estimator")
-        left_out = self.left_out
-        if left_out is not None and other.left_out is not None:
-            left_out = left_out.merge(other.left_out)
         actions = self.actions
         if actions is not None and other.actions is not None:
             actions = actions.merge(other.actions)
         return EstimateSums(
             main=_merge_main(self.main, other.main),
             weights=self.weights.merge(other.weights),
-            left_out=left_out,
+            tail=self.tail.merge(other.tail),
+            unbiased=_merge_unbiased(self.unbiased, other.unbiased),
+            left_out=_merge_statistics(self.left_out, other.left_out),
+            assumed=_merge_statistics(self.assumed, other.assumed),
             actions=actions,
             estimator=self.estimator,
         )
@@ -123,15 +184,40 @@ class EstimateSums:
         return math.sqrt(self.main.squared_influence() / self.size / (self.size - 1))
 
     def bias(self) -> float:
-        """Returns the mean of (changed w - w) residual; negative if the value is too low."""
+        """Returns the mean of (changed w - w) residual; negative if the value is too low.
+
+        Of self-normalised and of smoothed weights, it is the value less that of the weights w.
+        """
+        if isinstance(self.unbiased, RatioSums):
+            return self.main.value() - self.unbiased.value()
+        if isinstance(self.main, SmoothedSums) and self.unbiased is not None:
+            return self.main.value() - self.unbiased.value
         return 0.0 if self.left_out is None else 0.0 - float(self.left_out.mean)
+
+    @property
+    def changes_weights(self) -> bool:
+        """Whether the estimator changes the weights, so that it is biased."""
+        is_changed = isinstance(self.unbiased, RatioSums) or isinstance(self.main, SmoothedSums)
+        return is_changed or self.left_out is not None
+
+    def influence_sums(self) -> InfluenceSums | None:
+        """Returns the sums of rows whose mean is the estimate, without any change of weights.
+
+        They are None if the rows must be read again, for ratios of many slots.
+        """
+        if isinstance(self.unbiased, InfluenceSums):
+            return self.unbiased
+        ratio = self.main if self.unbiased is None else self.unbiased
+        return ratio.influence_sums() if isinstance(ratio, RatioSums) else None
 
     def find_problems(self) -> list[str]:
         """Returns the reasons to distrust the estimate."""
         found = (
             self._find_unlogged_actions(),
             self._find_bias(),
+            self._find_wrong_assumption(),
             self._find_few_rows(),
+            self._find_no_spread(),
             self._find_wrong_mean_weight(),
         )
         return list(itertools.chain(*found))
@@ -141,8 +227,8 @@ class EstimateSums:
 
         Args:
             terms: those that were summed, of all parts of the log in order, which can be passed
-                over again. Bootstrap intervals need them, and Bernstein intervals of
-                self-normalised estimators.
+                over again. Bootstrap intervals need them, Bernstein intervals of self-normalised
+                estimators, and `interval` of these for slates of more than two slots.
             stacklevel: of warnings, as for `warnings.warn`.
 
         Warns:
@@ -159,6 +245,7 @@ class EstimateSums:
             max_weight=self.weights.largest,
             share_of_large_weights=self.weights.share_of_large(),
             bias=self.bias(),
+            pareto_k=self.tail.shape(),
             sums=self,
             terms=terms,
         )
@@ -178,13 +265,42 @@ class EstimateSums:
         if abs(bias) > max(BIASED * noise, self.standard_error()):
             direction = "low" if bias > 0.0 else "high"
             found = f"the estimate is about {abs(bias):.4g} too {direction}"
-            yield f"{found}: its weights leave out that much; its interval does not show it"
+            yield f"{found}: its weights leave out that much; a normal interval does not show it"
+
+    def _find_wrong_assumption(self) -> Iterator[str]:
+        """Yields a text if the estimate is not that without its assumption, by more than noise."""
+        if self.assumed is None:
+            return
+        difference = float(self.assumed.mean)
+        noise = math.sqrt(float(self.assumed.squared_deviation)) / self.size
+        if abs(difference) > BIASED * noise + NO_SPREAD * abs(self.main.value()):
+            direction = "low" if difference > 0.0 else "high"
+            found = f"the estimate is about {abs(difference):.4g} too {direction}"
+            yield f"{found}, by weights that assume nothing: what it assumes of rewards seems wrong"
 
     def _find_few_rows(self) -> Iterator[str]:
-        effective = self.weights.effective_sample_size()
+        """Yields a text if few rows count: by what is expected of the weights, if that is known."""
+        name = "expected effective sample size"
+        effective = self.weights.expected_sample_size()
+        if effective is None:
+            name = "effective sample size"
+            effective = self.weights.effective_sample_size()
         if effective < SMALL_SAMPLE:
-            found = f"the effective sample size is {effective:.1f} of {self.size} rows"
+            found = f"the {name} is {effective:.1f} of {self.size} rows"
             yield f"{found}; the estimate is unreliable"
+        elif self.weights.expected_squares is None:
+            shape = self.weights.tail.shape()
+            if shape > HEAVY:
+                found = f"the largest weights have a heavy tail (Pareto k is {shape:.2f})"
+                yield f"{found}; the estimate is unreliable"
+
+    def _find_no_spread(self) -> Iterator[str]:
+        """Yields a text if no row moves the estimate, as in a log without a single click."""
+        error = self.standard_error()
+        if isinstance(self.unbiased, InfluenceSums):
+            error = self.unbiased.standard_error
+        if error <= NO_SPREAD * abs(self.main.value()):
+            yield "all rows say the same, such as a log without a click; the error is not known"
 
     def _find_wrong_mean_weight(self) -> Iterator[str]:
         """Yields a text if the mean weight is not near its expectation, 1."""
@@ -206,8 +322,34 @@ class Estimate:
     max_weight: float  #: before any clipping
     share_of_large_weights: float  #: of rows whose weight exceeds 100
     bias: float  #: expected value less the truth, by changed weights; negative if it is too low
+    pareto_k: float  #: how heavy the tail of weighted rewards, or errors, is; above 0.7 is bad
     sums: EstimateSums = dataclasses.field(repr=False, compare=False)
     terms: Iterable[Terms] = dataclasses.field(repr=False, compare=False)
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Returns the ends of a confidence interval that allows for skewed rows and heavy tails.
+
+        It is that of `InfluenceSums.interval`. If the estimator changes weights, so that its bias
+        is as uncertain as an estimate without the change, the interval has all of its own normal
+        interval and of the interval without the change.
+        """
+        level = check_confidence(confidence)
+        if not math.isfinite(self.standard_error):
+            return self.normal_interval(level)
+        sums = self.sums.influence_sums()
+        if sums is None:
+            sums = self._sum_influences()
+        if not self.sums.changes_weights:
+            return sums.interval(level)
+        return hull(self.normal_interval(level), sums.interval(level))
+
+    def median_of_means(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Returns the smallest and the largest mean of eight blocks of rows.
+
+        See `InfluenceSums.median_of_means` for what it assumes.
+        """
+        sums = self.sums.influence_sums()
+        return (self._sum_influences() if sums is None else sums).median_of_means(confidence)
 
     def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Returns the ends of a confidence interval, if estimates are normally distributed."""
@@ -241,6 +383,17 @@ class Estimate:
         low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
         return float(low), float(high)
 
+    def _sum_influences(self) -> InfluenceSums:
+        """Returns the sums of how far rows move a ratio, about its value, by another pass."""
+        main = self.sums.main
+        if isinstance(main, MeanSums):
+            raise TypeError("the sums of a mean have its influences")
+        found = InfluenceSums.from_values(np.zeros(0))
+        for columns in self._pass_again():
+            values = main.value() + main.influence(columns)
+            found = found.merge(InfluenceSums.from_values(values, found.size))
+        return found
+
     def _observed_range(self) -> float:
         """Returns the largest less the smallest of how far rows move the estimate."""
         main = self.sums.main
@@ -259,7 +412,9 @@ class Estimate:
         rows = 0
         for terms in self.terms:
             rows += len(terms)
-            yield terms.columns()
+            columns = terms.columns()
+            main = self.sums.main
+            yield main.smooth(columns) if isinstance(main, SmoothedSums) else columns
         if rows != self.sums.size:
             raise ValueError(
                 f"terms have {rows} rows; this interval needs all {self.sums.size} again"
@@ -268,22 +423,33 @@ class Estimate:
 
 def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     """Returns the sums of all parts of a log, at least one."""
-    sums = list(parts)
-    if not sums:
+    sums = iter(parts)
+    first = next(sums, None)
+    if first is None:
         raise ValueError("parts is empty; expected the sums of at least one part")
-    return functools.reduce(EstimateSums.merge, sums)
+    return functools.reduce(EstimateSums.merge, sums, first)
 
 
-def normal_interval(value: float, standard_error: float, confidence: float) -> tuple[float, float]:
-    """Returns the ends of the confidence interval of a normally distributed estimate."""
-    level = check_confidence(confidence)
-    radius = statistics.NormalDist().inv_cdf((1.0 + level) / 2.0) * standard_error
-    return value - radius, value + radius
+def _merge_unbiased(
+    left: InfluenceSums | RatioSums | None, right: InfluenceSums | RatioSums | None
+) -> InfluenceSums | RatioSums | None:
+    if isinstance(left, InfluenceSums) and isinstance(right, InfluenceSums):
+        return left.merge(right)
+    if isinstance(left, RatioSums) and isinstance(right, RatioSums):
+        return left.merge(right)
+    return None
 
 
-def _merge_main(left: MeanSums | RatioSums, right: MeanSums | RatioSums) -> MeanSums | RatioSums:
+def _merge_statistics(left: Statistics | None, right: Statistics | None) -> Statistics | None:
+    """Returns the statistics of the values of both; None if those of one are not known."""
+    return None if left is None or right is None else left.merge(right)
+
+
+def _merge_main(left: Main, right: Main) -> Main:
     if isinstance(left, MeanSums) and isinstance(right, MeanSums):
         return left.merge(right)
     if isinstance(left, RatioSums) and isinstance(right, RatioSums):
+        return left.merge(right)
+    if isinstance(left, SmoothedSums) and isinstance(right, SmoothedSums):
         return left.merge(right)
     raise TypeError("sums are of different estimators; expected those of one")

@@ -35,12 +35,14 @@ class Estimator(abc.ABC):
     """Estimates the value of a policy from its action probabilities on a log.
 
     A subclass says how it changes the weights w, in `_change`; whether it uses predicted rewards
-    q, `needs_predictions`; and whether it divides by the mean of the changed weights,
-    `self_normalised`.
+    q, `needs_predictions`; whether it divides by the mean of the changed weights,
+    `self_normalised`; and whether the largest weights of the whole log are smoothed,
+    `smooths_weights`.
     """
 
     needs_predictions: ClassVar[bool] = False
     self_normalised: ClassVar[bool] = False
+    smooths_weights: ClassVar[bool] = False
 
     def estimate(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
@@ -53,14 +55,20 @@ class Estimator(abc.ABC):
             predicted_rewards: [n, K], for estimators with a reward model.
 
         Warns:
-            UserWarning: the effective sample size is below 100, the mean weight is not near 1, the
-                policy takes an action that was never logged, or changed weights bias the estimate.
+            UserWarning: the expected effective sample size is below 200; that of these rows is, or
+                weights have a heavy tail, if the log has not all probabilities of the logging
+                policy; the mean weight is not near 1; the policy takes an action that was never
+                logged; changed weights bias the estimate; or all rows say the same.
         """
         terms = self.terms(log, probabilities, predicted_rewards)
         return terms.sums().estimate([terms], stacklevel=3)
 
     def sums(
-        self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
+        self,
+        log: BanditLog,
+        probabilities: ArrayLike,
+        predicted_rewards: ArrayLike | None = None,
+        first_row: int = 0,
     ) -> EstimateSums:
         """Returns the sums of a part of a log, which merge with those of other parts.
 
@@ -68,15 +76,17 @@ class Estimator(abc.ABC):
             log: any number of logged decisions.
             probabilities: [n, K], as for `estimate`.
             predicted_rewards: [n, K], as for `estimate`.
+            first_row: the number of the first row of the part in the whole log, by which rows
+                belong to the blocks of `Estimate.interval`.
 
         >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
         >>> policy = np.full((900, 2), 0.5)
         >>> first = InversePropensityScoring().sums(log[:300], policy[:300])
-        >>> rest = InversePropensityScoring().sums(log[300:], policy[300:])
+        >>> rest = InversePropensityScoring().sums(log[300:], policy[300:], first_row=300)
         >>> round(first.merge(rest).estimate().value, 4)
         0.6667
         """
-        return self.terms(log, probabilities, predicted_rewards).sums()
+        return self.terms(log, probabilities, predicted_rewards).sums(first_row)
 
     def terms(
         self, log: BanditLog, probabilities: ArrayLike, predicted_rewards: ArrayLike | None = None
@@ -97,8 +107,11 @@ class Estimator(abc.ABC):
         weights = rows.weights[np.newaxis]  # of one slot
         actions = _find_actions(log, np.asarray(probabilities))
         left_out = None
-        if not self.self_normalised:
+        unchanged = None
+        if not self.self_normalised and not self.smooths_weights:
             left_out = rows.weights * rows.residual - weighted
+        elif changed is not rows.weights:
+            unchanged = np.vstack([rows.direct, rows.weights * rows.residual, rows.weights])
         return Terms(
             direct=rows.direct,
             weighted=weighted,
@@ -107,6 +120,9 @@ class Estimator(abc.ABC):
             left_out=left_out,
             actions=actions,
             estimator=repr(self),
+            expected_squares=_expect_squares(log, np.asarray(probabilities)),
+            unchanged=unchanged,
+            is_smoothed=self.smooths_weights,
         )
 
     @abc.abstractmethod
@@ -118,7 +134,7 @@ class ReplayMethod(Estimator):
     """The mean reward of the rows whose action a deterministic policy would have taken.
 
     It is unbiased if the logging policy was uniform; else it is biased towards the contexts where
-    the log has the policy's actions often.
+    the log has the policy's actions often. Its interval has all of that of `SelfNormalizedIPS`.
 
     Source: Li et al., Unbiased offline evaluation of news article recommendation (2011).
     """
@@ -342,6 +358,21 @@ def _find_actions(log: BanditLog, table: Array) -> ActionSums:
     taken = np.zeros(log.num_actions, np.bool_)
     taken[others] = table[:, others].any(axis=0)
     return ActionSums(logged, taken, log.action_names)
+
+
+def _expect_squares(log: BanditLog, table: Array) -> Floats | None:
+    """Returns sum_a pi(a | x)^2 / pi_b(a | x) of the rows [n]; None if the log has no pi_b."""
+    logged = log.action_probabilities
+    if logged is None:
+        return None
+    found = np.empty(len(log))
+    for start in range(0, len(log), ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
+        chances = np.ascontiguousarray(table[rows], np.float64)
+        with np.errstate(divide="ignore", over="ignore"):
+            ratios = np.divide(chances, logged[rows], out=np.zeros_like(chances), where=chances > 0)
+            found[rows] = np.einsum("nk,nk->n", ratios, chances)
+    return found
 
 
 def _as_table(name: str, value: ArrayLike, log: BanditLog) -> Array:

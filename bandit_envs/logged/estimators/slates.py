@@ -57,7 +57,9 @@ class SlateEstimator:
             probabilities: those with which the policy would show them.
 
         Warns:
-            UserWarning: the effective sample size is below 100, or the mean weight is not near 1.
+            UserWarning: the effective sample size is below 200, weights have a heavy tail, or their
+                mean is not near 1; or, if probabilities of whole slates are given, the estimate
+                differs from that of `SlateStandardIPS` by more than noise.
         """
         terms = self.terms(reward, propensity, probabilities)
         return terms.sums().estimate([terms], stacklevel=3)
@@ -85,6 +87,7 @@ class SlateEstimator:
             weights=slots.T,
             normaliser=slots.T if self.self_normalised else None,
             estimator=repr(self),
+            assumed=self._weigh_slates(propensity, probabilities, slots, rewards),
         )
 
     def weigh(
@@ -101,6 +104,20 @@ class SlateEstimator:
             weights = evaluated / logged
         check_each("the weight", weights, weights <= MAX_WEIGHT, f"at most {MAX_WEIGHT:g}")
         return weights.reshape(len(weights), -1)
+
+    def _weigh_slates(
+        self,
+        propensity: SlateProbabilities,
+        probabilities: SlateProbabilities,
+        slots: Floats,
+        rewards: Floats,
+    ) -> Floats | None:
+        """Returns what slates add more by weights of whole slates [n]; None if not known."""
+        are_known = propensity.slate is not None and probabilities.slate is not None
+        if not are_known or self.self_normalised or self._field == "slate":
+            return None
+        whole = SlateStandardIPS().weigh(propensity, probabilities, rewards.shape)
+        return np.asarray(((whole - slots) * rewards).sum(axis=1))
 
     def _read(self, name: str, given: SlateProbabilities, shape: tuple[int, ...]) -> Floats:
         """Returns the probabilities that are compared: [n], or [n, S] of slots."""
@@ -288,7 +305,8 @@ class PseudoInverse:
             policy: of the policy, whose pairs are not used.
 
         Warns:
-            UserWarning: the effective sample size is below 100, or the mean weight is not near 1.
+            UserWarning: the effective sample size is below 200, weights have a heavy tail, or their
+                mean is not near 1.
         """
         rewards = check_reward_range("reward", as_column("reward", reward, ndim=1))
         num_slots = np.shape(slates)[-1]

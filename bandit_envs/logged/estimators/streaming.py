@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from numpy.typing import ArrayLike
 
-from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums
+from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms, merge_sums
 from bandit_envs.logged.estimators.single_actions import Estimator
 from bandit_envs.logged.log import BanditLog, check_repeatable
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge, fit_batches
@@ -52,8 +52,7 @@ def estimate_batches(
         raise TypeError(f"{found}; expected {expected}")
     model = fit_batches(batches, folds) if estimator.needs_predictions else None
     terms = BatchTerms(estimator, batches, probabilities, model)
-    sums = merge_sums(each.sums() for each in terms)
-    return sums.estimate(terms, stacklevel=3)
+    return merge_sums(terms.sums()).estimate(terms, stacklevel=3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,3 +78,10 @@ class BatchTerms:
             predicted = None if self.model is None else self.model.predict(batch, first_row)
             yield self.estimator.terms(batch, self.probabilities(batch), predicted)
             first_row += len(batch)
+
+    def sums(self) -> Iterator[EstimateSums]:
+        """Yields the sums of the batches."""
+        first_row = 0
+        for terms in self:
+            yield terms.sums(first_row)
+            first_row += len(terms)

@@ -10,12 +10,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from bandit_envs.arrays import Floats, Mask
-from bandit_envs.logged.moments import Moments
+from bandit_envs.logged.intervals.blocks import BlockSums
+from bandit_envs.logged.intervals.influence import InfluenceSums
+from bandit_envs.logged.intervals.tails import TailSums
+from bandit_envs.logged.moments import HigherMoments, Moments
 from bandit_envs.metrics.statistics import Statistics
 
 LARGE_WEIGHT = 100.0
 ROWS_IN_CACHE = 65_536  # of three columns
 SMALLEST_MEAN = 1e-145  # of weights, whose squares are then above 1e-308 where they matter
+FEW_SLOTS = 2  # whose columns have few products of four
 TINY = 1e-300  # in place of a sum of squares that is 0
 
 
@@ -71,40 +75,47 @@ class RatioSums:
         ratios: [S], mean(weighted_s) / mean(normaliser_s), or 0 if no row has a weight.
         moments: of the columns `direct`, `weighted_s - ratio_s normaliser_s` and `normaliser_s`.
             Those in the middle have mean 0, and lose no digits where the weighted rewards are
-            nearly a multiple of the weights.
+            nearly a multiple of the weights. Up to two slots, they go up to the fourth.
+        blocks: the sums of the same columns in blocks of rows.
     """
 
     ratios: Floats
-    moments: Moments
+    moments: Moments | HigherMoments
+    blocks: BlockSums
 
     @classmethod
-    def from_columns(cls, columns: Floats) -> RatioSums:
+    def from_columns(cls, columns: Floats, first_row: int = 0) -> RatioSums:
         """Returns the sums of n rows: [1 + 2 S, n]."""
         starts = range(0, max(columns.shape[1], 1), ROWS_IN_CACHE)
-        blocks = [cls._from_block(columns[:, start : start + ROWS_IN_CACHE]) for start in starts]
+        blocks = [
+            cls._from_block(columns[:, start : start + ROWS_IN_CACHE], first_row + start)
+            for start in starts
+        ]
         return functools.reduce(cls.merge, blocks)
 
     @classmethod
-    def _from_block(cls, columns: Floats) -> RatioSums:
+    def _from_block(cls, columns: Floats, first_row: int) -> RatioSums:
         """Returns the sums of as many rows as the processor's cache holds."""
         _, weighted, normaliser = _split(columns)
         ratios = weighted.sum(axis=1) / _or_one(normaliser.sum(axis=1))
         centred = columns.copy()
         centred[1 : 1 + len(ratios)] -= ratios[:, np.newaxis] * normaliser
-        return cls(ratios, Moments.from_columns(centred))
+        kind = HigherMoments if len(ratios) <= FEW_SLOTS else Moments
+        blocks = BlockSums.from_columns(centred, first_row)
+        return cls(ratios, kind.from_columns(centred), blocks)
 
     def merge(self, other: RatioSums) -> RatioSums:
         """Returns the sums of the rows of both."""
-        weights = self.moments.weight * self._normalisers()
-        other_weights = other.moments.weight * other._normalisers()
+        pair = (self._moments, other._moments)
+        weights = pair[0].weight * self._normalisers()
+        other_weights = pair[1].weight * other._normalisers()
         shares = other_weights / _or_one(weights + other_weights)
         ratios = self.ratios + shares * (other.ratios - self.ratios)
-        moments = self._moments_at(ratios).merge(other._moments_at(ratios))
-        return RatioSums(ratios, moments)
+        return self._at(ratios)._add(other._at(ratios))
 
     def value(self) -> float:
         """Returns the estimate."""
-        return float(self.moments.means[0]) + float(self.ratios.sum())
+        return float(self._moments.means[0]) + float(self.ratios.sum())
 
     @staticmethod
     def values_at(means: Floats) -> Floats:
@@ -117,12 +128,9 @@ class RatioSums:
 
         It is infinite if the weights are so small that their squares are rounded to 0.
         """
-        normalisers = np.abs(self._normalisers())
-        if ((normalisers > 0.0) & (normalisers < SMALLEST_MEAN)).any():
+        if self._has_tiny_weights():
             return math.inf
-        factors = 1.0 / _or_one(self._normalisers())
-        row = np.concatenate([[1.0], factors, np.zeros_like(factors)])
-        return float(self.moments.transform(row[np.newaxis]).products[0, 0])
+        return float(self._moments.transform(self._direction()).products[0, 0])
 
     def influence(self, columns: Floats) -> Floats:
         """Returns how far each of n rows moves the estimate, by the delta method: [n].
@@ -132,19 +140,60 @@ class RatioSums:
         direct, weighted, normaliser = _split(columns)
         errors = weighted - self.ratios[:, np.newaxis] * normaliser
         change = (1.0 / _or_one(self._normalisers())) @ errors
-        return np.asarray(change + (direct - self.moments.means[0]))
+        return np.asarray(change + (direct - self._moments.means[0]))
+
+    def influence_sums(self) -> InfluenceSums | None:
+        """Returns the sums of the influences about the value; None if the rows must be read again.
+
+        These are ratios of many slots, and of weights whose squares are rounded to 0.
+        """
+        if not isinstance(self.moments, HigherMoments) or self._has_tiny_weights():
+            return None
+        direction = self._direction()
+        moments = self.moments.transform(direction)
+        shift = float(self.ratios.sum())
+        centre = Moments(moments.moments.weight, np.array([self.value()]), moments.moments.products)
+        blocks = self.blocks.transform(direction)
+        sums = blocks.sums + shift * blocks.counts[:, np.newaxis]
+        return InfluenceSums(
+            HigherMoments(centre, moments.thirds, moments.fourths),
+            BlockSums(blocks.counts, sums),
+        )
+
+    @property
+    def _moments(self) -> Moments:
+        """The moments up to the second."""
+        return self.moments.moments if isinstance(self.moments, HigherMoments) else self.moments
 
     def _normalisers(self) -> Floats:
         """Returns the means of the normalisers: [S]."""
-        return self.moments.means[1 + len(self.ratios) :]
+        return self._moments.means[1 + len(self.ratios) :]
 
-    def _moments_at(self, ratios: Floats) -> Moments:
-        """Returns the moments of the columns for other ratios [S]."""
+    def _has_tiny_weights(self) -> bool:
+        """Whether weights are so small that their squares are rounded to 0."""
+        normalisers = np.abs(self._normalisers())
+        return bool(((normalisers > 0.0) & (normalisers < SMALLEST_MEAN)).any())
+
+    def _direction(self) -> Floats:
+        """Returns the factors [1, 1 + 2 S] by which the columns move the estimate."""
+        factors = 1.0 / _or_one(self._normalisers())
+        row = np.concatenate([[1.0], factors, np.zeros_like(factors)])
+        return np.asarray(row[np.newaxis])
+
+    def _at(self, ratios: Floats) -> RatioSums:
+        """Returns the sums of the columns for other ratios [S]."""
         size = len(self.ratios)
         slots = np.arange(1, 1 + size)
         matrix = np.eye(1 + 2 * size)
         matrix[slots, slots + size] = self.ratios - ratios
-        return self.moments.transform(matrix)
+        return RatioSums(ratios, self.moments.transform(matrix), self.blocks.transform(matrix))
+
+    def _add(self, other: RatioSums) -> RatioSums:
+        """Returns the sums of the rows of both, which have the same ratios."""
+        blocks = self.blocks.merge(other.blocks)
+        if isinstance(self.moments, HigherMoments) and isinstance(other.moments, HigherMoments):
+            return RatioSums(self.ratios, self.moments.merge(other.moments), blocks)
+        return RatioSums(self.ratios, self._moments.merge(other._moments), blocks)
 
 
 def _split(columns: Floats) -> tuple[Floats, Floats, Floats]:
@@ -168,6 +217,9 @@ class WeightSums:
         largest: weight.
         num_large: how many weights exceed 100.
         means: the statistics of the mean weight of a row's slots, whose expectation is 1.
+        tail: the largest of these mean weights.
+        expected_squares: the sum over rows of the expected square of a weight, before the logging
+            policy draws an action; None if the log has not all of its probabilities.
     """
 
     sums: Floats
@@ -175,10 +227,12 @@ class WeightSums:
     largest: float
     num_large: int
     means: Statistics
+    tail: TailSums
+    expected_squares: float | None = None
 
     @classmethod
-    def from_weights(cls, weights: Floats) -> WeightSums:
-        """Returns the sums of weights [S, n]."""
+    def from_weights(cls, weights: Floats, expected_squares: Floats | None = None) -> WeightSums:
+        """Returns the sums of weights [S, n], whose squares have the expectations [n], or None."""
         means = weights[0] if len(weights) == 1 else weights.mean(axis=0)
         return cls(
             sums=weights.sum(axis=1),
@@ -186,21 +240,39 @@ class WeightSums:
             largest=float(weights.max(initial=0.0)),
             num_large=int(np.count_nonzero(weights > LARGE_WEIGHT)),
             means=Statistics.from_values(means),
+            tail=TailSums.from_values(means),
+            expected_squares=None if expected_squares is None else float(expected_squares.sum()),
         )
 
     def merge(self, other: WeightSums) -> WeightSums:
         """Returns the sums of the rows of both."""
+        expected = None
+        if self.expected_squares is not None and other.expected_squares is not None:
+            expected = self.expected_squares + other.expected_squares
         return WeightSums(
             sums=self.sums + other.sums,
             squares=self.squares + other.squares,
             largest=max(self.largest, other.largest),
             num_large=self.num_large + other.num_large,
             means=self.means.merge(other.means),
+            tail=self.tail.merge(other.tail),
+            expected_squares=expected,
         )
 
     def effective_sample_size(self) -> float:
         """Returns how many rows of equal weight would tell as much; the mean over the slots."""
         return float(np.mean(self.sums**2 / np.maximum(self.squares, TINY)))
+
+    def expected_sample_size(self) -> float | None:
+        """Returns how many rows of equal weight logs of these contexts are worth; None if unknown.
+
+            n / mean_i(sum_a pi(a | x_i)^2 / pi_b(a | x_i))
+
+        It hardly depends on which actions were drawn, so luck does not make a log look better.
+        """
+        if self.expected_squares is None:
+            return None
+        return self.means.count**2 / max(self.expected_squares, TINY)
 
     def share_of_large(self) -> float:
         """Returns the share of the weights that exceed 100."""

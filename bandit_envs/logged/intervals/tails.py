@@ -1,0 +1,129 @@
+"""How heavy the tail of some values is, such as weights: the shape k of a Pareto distribution."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Floats
+
+KEPT = 10_000
+"""How many of the largest values are kept. They are the tail of logs of up to 1.1e7 rows."""
+
+SHORTEST = 5  # values in a tail to which a distribution is fitted
+BOUNDED = -1.0  # the shape of a tail that ends
+
+
+class ParetoFit(NamedTuple):
+    """A generalised Pareto distribution of what values exceed a cutoff by.
+
+    Fields:
+        cutoff: u, above which the tail begins.
+        shape: k; positive if the tail is heavy: moments from 1/k on are infinite.
+        scale: sigma.
+        tail: [T], the values above the cutoff, in ascending order.
+    """
+
+    cutoff: float
+    shape: float
+    scale: float
+    tail: Floats
+
+    def smoothed(self) -> Floats:
+        """Returns quantiles of the distribution in place of the tail: [T], in ascending order.
+
+        They are at most the largest value. Without a fit, the values are as they were.
+
+        Source: Vehtari et al., Pareto smoothed importance sampling (2024).
+        """
+        if not math.isfinite(self.shape) or not len(self.tail) or math.isnan(self.scale):
+            return self.tail
+        places = (np.arange(len(self.tail)) + 0.5) / len(self.tail)
+        logs = -np.log1p(-places)
+        beyond = logs if self.shape == 0.0 else np.expm1(self.shape * logs) / self.shape
+        return np.asarray(np.minimum(self.cutoff + self.scale * beyond, self.tail[-1]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TailSums:
+    """The largest of n values, which are at least 0; those of parts of a log merge.
+
+    Args:
+        size: n.
+        largest: the 10,000 largest values, or all, in no order.
+    """
+
+    size: int
+    largest: Floats
+
+    @classmethod
+    def from_values(cls, values: Floats) -> TailSums:
+        """Returns those of values [n]; negative ones count as 0."""
+        return cls(len(values), np.maximum(_largest(values), 0.0))
+
+    def merge(self, other: TailSums) -> TailSums:
+        """Returns those of the values of both."""
+        largest = _largest(np.concatenate([self.largest, other.largest]))
+        return TailSums(self.size + other.size, largest)
+
+    def fit(self) -> ParetoFit:
+        """Returns the distribution of the tail: of min(n / 5, 3 sqrt(n)) values, or fewer.
+
+        Values that are all equal, or whose largest is met again and again, have no tail: k is -1.
+        A tail of fewer than five values is not known: k is infinite.
+
+        Source: Zhang & Stephens, A new and efficient estimation method for the generalized Pareto
+        distribution (2009); Vehtari et al., Pareto smoothed importance sampling (2024).
+        """
+        ordered = np.sort(self.largest)
+        length = math.ceil(min(self.size / 5.0, 3.0 * math.sqrt(self.size)))
+        length = min(length, len(ordered) - 1)
+        if length < 1 or ordered[-1] == ordered[-1 - length]:
+            return ParetoFit(float(ordered[-1]) if len(ordered) else 0.0, BOUNDED, 0.0, ordered[:0])
+        cutoff = ordered[-1 - length]
+        tail = ordered[ordered > cutoff]
+        while len(tail) < min(SHORTEST, length):
+            lower = ordered[ordered < cutoff]  # equal values made the tail shorter
+            if not len(lower):
+                break
+            cutoff = lower[-1]
+            tail = ordered[ordered > cutoff]
+        if len(tail) < SHORTEST:
+            return ParetoFit(float(cutoff), math.inf, math.nan, tail)
+        shape, scale = _fit_pareto(tail - cutoff)
+        return ParetoFit(float(cutoff), shape, scale, tail)
+
+    def shape(self) -> float:
+        """Returns k, at least -1. Below 0.5, the variance is finite, and below 1 the mean."""
+        return max(self.fit().shape, BOUNDED)
+
+
+def _fit_pareto(values: Floats) -> tuple[float, float]:
+    """Returns the shape and the scale of values above 0, in ascending order: [T]."""
+    size = len(values)
+    number = 30 + math.floor(math.sqrt(size))
+    quartile = values[math.floor(size / 4 + 0.5) - 1]
+    places = np.arange(1, number + 1)
+    candidates = 1.0 / values[-1] + (1.0 - np.sqrt(number / (places - 0.5))) / (3.0 * quartile)
+    shapes = np.log1p(-np.multiply.outer(candidates, values)).mean(axis=1)
+    rates = np.full(number, 1.0 / values.mean())  # of candidates so near 0 that shapes are 0
+    np.divide(-candidates, shapes, out=rates, where=shapes != 0.0)
+    likelihoods = size * (np.log(rates) - shapes - 1.0)
+    weights = np.exp(likelihoods - likelihoods.max())
+    weights /= weights.sum()
+    weights[weights < 10.0 * np.finfo(np.float64).eps] = 0.0
+    weights /= weights.sum()
+    best = float(weights @ candidates)
+    shape = float(np.log1p(-best * values).mean())
+    prior = (size * shape + 10.0 * 0.5) / (size + 10.0)  # as if of ten more values of shape 0.5
+    return prior, -shape / best
+
+
+def _largest(values: Floats) -> Floats:
+    """Returns the values [n] that are to be kept."""
+    if len(values) <= KEPT:
+        return np.asarray(values)
+    return np.partition(values, len(values) - KEPT)[-KEPT:]

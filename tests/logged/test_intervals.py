@@ -1,0 +1,431 @@
+"""Intervals of skewed rows, and what estimates warn of."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+from bandit_envs.logged import (
+    BanditLog,
+    DirectMethod,
+    DoublyRobust,
+    DRWithOptimisticShrinkage,
+    InversePropensityScoring,
+    MarginalizedIPS,
+    ReplayMethod,
+    SelfNormalizedDR,
+    SelfNormalizedIPS,
+    SlateIndependentIPS,
+    SlateProbabilities,
+    SubGaussianDR,
+    SwitchDR,
+    combine_estimates,
+)
+from bandit_envs.logged.estimators import (
+    ParetoSmoothedDR,
+    ParetoSmoothedIPS,
+    ParetoSmoothedSNIPS,
+)
+from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.logged.intervals import InfluenceSums
+from bandit_envs.logged.intervals.blocks import blocks_of_rows
+from bandit_envs.logged.intervals.tails import TailSums
+from bandit_envs.metrics.statistics import student_quantile
+from tests.logged.intervals import heavy_log, short_log
+
+quiet = pytest.mark.filterwarnings("ignore::UserWarning")
+
+# value, standard error, skewness, kurtosis, degrees of freedom; Student's and Hall's ends
+KNOWN = {
+    "IPS": (
+        (0.502716892, 0.338425063, 2.217107189, 6.015013495, 3.190420128),
+        (-0.538834732, 1.544268516, -0.132347572, 3.285466489),
+    ),
+    "SNIPS": (
+        (0.432531550, 0.158323251, 0.850847953, 4.062626992, 5.224273163),
+        (0.030747951, 0.834315149, 0.109349844, 1.056104578),
+    ),
+    "DR": (
+        (0.381831118, 0.075195916, 0.088853743, 3.274321853, 7.035064091),
+        (0.204200531, 0.559461706, 0.208797169, 0.564460738),
+    ),
+    "SNDR": (
+        (0.404053014, 0.067839577, 0.025384692, 1.860008172, 18.604474380),
+        (0.261858559, 0.546247470, 0.262841215, 0.547251311),
+    ),
+}
+MADE = {
+    "IPS": InversePropensityScoring(),
+    "SNIPS": SelfNormalizedIPS(),
+    "DR": DoublyRobust(),
+    "SNDR": SelfNormalizedDR(),
+}
+
+
+def check_known(sums, numbers, ends):
+    found = (sums.value, sums.standard_error, sums.skewness, sums.kurtosis, sums.freedom)
+    assert found == pytest.approx(numbers, rel=2e-9, abs=1e-9)
+    found = (*sums.student_interval(), *sums.hall_interval())
+    assert found == pytest.approx(ends, rel=0, abs=2e-9)
+
+
+@quiet
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_parts_of_an_interval_have_known_values(name):
+    estimate = MADE[name].estimate(*short_log())
+    check_known(estimate.sums.influence_sums(), *KNOWN[name])
+    low, high = KNOWN[name][1][::2], KNOWN[name][1][1::2]
+    assert estimate.interval() == pytest.approx((min(low), max(high)), abs=2e-9)
+
+
+@quiet
+def test_the_parts_of_an_interval_of_heavy_weights_have_known_values():
+    log, policy = heavy_log()
+    ips = InversePropensityScoring().estimate(log, policy).sums.influence_sums()
+    numbers = (0.467494060, 0.119427650, 4.206603586, 22.388515223, 3.740325084)
+    check_known(ips, numbers, (0.126630582, 0.808357538, 0.244710456, 1.539778742))
+    snips = SelfNormalizedIPS().estimate(log, policy).sums.influence_sums()
+    numbers = (0.510004116, 0.077037374, 1.478940718, 12.614322078, 6.888047315)
+    check_known(snips, numbers, (0.327237754, 0.692770479, 0.355613829, 0.748839783))
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("estimator", "value", "error", "left_out", "interval"),
+    [
+        (
+            DRWithOptimisticShrinkage(2.0),
+            0.444492090,
+            0.055961836,
+            -0.062660971,
+            (0.204200531, 0.564460738),
+        ),
+        (SwitchDR(1.0), 0.503772242, 0.069981148, -0.121941123, (0.204200531, 0.640932772)),
+        (SubGaussianDR(0.1), 0.388384415, 0.073427334, -0.006553296, (0.204200531, 0.564460738)),
+        (DirectMethod(), 0.541000000, 0.054638013, -0.159168882, (0.204200531, 0.648088538)),
+    ],
+    ids=["DRos", "SwitchDR", "SG-DR", "DM"],
+)
+def test_an_interval_of_changed_weights_has_that_of_unchanged_ones(
+    estimator, value, error, left_out, interval
+):
+    estimate = estimator.estimate(*short_log())
+    found = (estimate.value, estimate.standard_error, -estimate.bias)
+    assert found == pytest.approx((value, error, left_out), abs=1e-9)
+    assert estimate.interval() == pytest.approx(interval, abs=2e-9)
+
+
+@pytest.mark.parametrize("freedom", [1.0, 1.3, 3.190420128, 18.6, 400.0, 9e3, 2e4, 1e7])
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.999])
+def test_quantiles_of_student_are_those_of_scipy(freedom, confidence):
+    stats = pytest.importorskip("scipy.stats")
+    expected = stats.t.ppf((1.0 + confidence) / 2.0, freedom)
+    assert student_quantile(confidence, freedom) == pytest.approx(expected, rel=1e-8)
+
+
+def drawn_influences(size=3000):
+    return np.random.default_rng(0).lognormal(sigma=2.0, size=size)
+
+
+def test_few_degrees_of_freedom_widen_an_interval_by_means_of_blocks():
+    values = drawn_influences()
+    sums = InfluenceSums.from_values(values)
+    block = blocks_of_rows(0, len(values)) // 8
+    means = [values[block == number].mean() for number in range(8)]
+    assert sums.median_of_means() == pytest.approx((min(means), max(means)), rel=1e-12)
+    assert sums.freedom < 40
+    parts = (sums.student_interval(), sums.hall_interval(), sums.median_of_means())
+    lows, highs = zip(*parts)
+    assert sums.interval() == pytest.approx((min(lows), max(highs)), rel=1e-12)
+
+
+def test_a_row_belongs_to_a_block_by_its_number_alone():
+    whole = blocks_of_rows(0, 64_000)
+    assert np.array_equal(blocks_of_rows(40_000, 24_000), whole[40_000:])
+    counts = np.bincount(whole, minlength=64)
+    assert np.abs(counts - 1000).max() < 5 * np.sqrt(1000)
+    assert abs(np.corrcoef(whole[1:], whole[:-1])[0, 1]) < 5 / np.sqrt(64_000)
+
+
+def test_influences_of_parts_merge_to_those_of_the_whole():
+    values = drawn_influences()
+    whole = InfluenceSums.from_values(values)
+    edges = [0, 1, 1, 700, 2999, 3000]
+    parts = [
+        InfluenceSums.from_values(values[start:stop], start)
+        for start, stop in itertools.pairwise(edges)
+    ]
+    merged = parts[3].merge(parts[1]).merge(parts[4].merge(parts[0]).merge(parts[2]))
+    for name in ("value", "standard_error", "skewness", "kurtosis", "freedom"):
+        assert getattr(merged, name) == pytest.approx(getattr(whole, name), rel=1e-12)
+    assert merged.interval() == pytest.approx(whole.interval(), rel=1e-12)
+
+
+def test_a_paired_gain_is_an_estimate_of_terms_less_the_logged_rewards():
+    log, policy, predicted = short_log()
+    known = {
+        "IPS": (0.140216892, 0.294881917, (-0.734153157, 2.654281603)),
+        "SNIPS": (0.070031550, 0.103871256, None),
+        "DR": (0.019331118, 0.097098392, (-0.228914875, 0.228357209)),
+    }
+    for name, (value, error, interval) in known.items():
+        terms = MADE[name].terms(log, policy, predicted)
+        gains = Terms(
+            direct=terms.direct - log.reward,
+            weighted=terms.weighted,
+            weights=terms.weights,
+            normaliser=terms.normaliser,
+        )
+        found = gains.sums().influence_sums()
+        assert (found.value, found.standard_error) == pytest.approx((value, error), abs=1e-9)
+        if interval is not None:
+            assert found.interval() == pytest.approx(interval, abs=2e-9)
+
+
+@quiet
+def test_ratios_of_many_slots_have_the_interval_of_their_influences():
+    rng = np.random.default_rng(0)
+    reward = rng.random((400, 5))
+    old, new = (rng.uniform(0.2, 0.8, (400, 5)) for _ in range(2))
+    given = [SlateProbabilities(slot=table) for table in (old, new)]
+    estimate = SlateIndependentIPS(self_normalised=True).estimate(reward, *given)
+    weights = new / old
+    ratios = (weights * reward).mean(axis=0) / weights.mean(axis=0)
+    influence = (weights * (reward - ratios) / weights.mean(axis=0)).sum(axis=1)
+    expected = InfluenceSums.from_values(ratios.sum() + influence)
+    assert estimate.interval() == pytest.approx(expected.interval(), rel=1e-12)
+    assert estimate.interval(0.999)[0] < estimate.interval()[0]
+
+
+def test_intervals_of_even_rows_are_hardly_wider_than_normal_ones():
+    values = np.random.default_rng(0).random(5000)
+    sums = InfluenceSums.from_values(values)
+    widths = [np.diff(interval)[0] for interval in (sums.interval(), sums.normal_interval())]
+    assert 1.0 <= widths[0] / widths[1] < 1.01
+
+
+# The tail: length, cutoff, shape without the prior, scale, shape
+TAILS = {
+    40: (8, 0.967389881, 0.797526507, 0.487032631, 0.656578807),
+    100: (20, 1.040717327, 0.592657345, 0.704044492, 0.841263648),
+}
+
+
+@quiet
+@pytest.mark.parametrize("size", TAILS)
+def test_the_shape_of_a_tail_is_that_of_arviz(size):
+    log, policy = heavy_log(size)
+    length, cutoff, scale, shape, shape_of_rewards = TAILS[size]
+    estimate = InversePropensityScoring().estimate(log, policy)
+    fit = estimate.sums.weights.tail.fit()
+    assert len(fit.tail) == length
+    assert (fit.cutoff, fit.scale, fit.shape) == pytest.approx((cutoff, scale, shape), abs=2e-9)
+    assert estimate.pareto_k == pytest.approx(shape_of_rewards, abs=2e-9)
+    if size == 40:
+        expected = [1.019678535, 1.141650535, 1.295221190, 1.497001092]
+        expected += [1.779170908, 2.215305124, 3.030357615, 5.029447102]
+        assert fit.smoothed() == pytest.approx(expected, abs=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "shape"),
+    [
+        (np.zeros(500), -1.0),
+        (np.full(500, 3.0), -1.0),
+        (np.repeat([0.0, 4.0], [250, 250]), -1.0),
+        (np.repeat([0.0, 4.0], [470, 30]), -1.0),
+        (np.array([1.0, 2.0, 3.0, 4.0]), np.inf),
+        (np.zeros(0), -1.0),
+    ],
+    ids=["zeros", "equal", "half", "few", "short", "none"],
+)
+def test_tails_of_equal_values_are_bounded(values, shape):
+    assert TailSums.from_values(values).shape() == shape
+
+
+def test_tails_of_parts_are_those_of_the_whole():
+    values = np.random.default_rng(0).pareto(1.5, 60_000)
+    whole = TailSums.from_values(values)
+    parts = [TailSums.from_values(part) for part in np.split(values, [5, 20_000, 41_000])]
+    merged = parts[2].merge(parts[0]).merge(parts[3].merge(parts[1]))
+    assert merged.fit().shape == pytest.approx(whole.fit().shape, rel=1e-12)
+    assert whole.shape() == pytest.approx(1 / 1.5, abs=0.15)
+
+
+def problems_of(estimator, log, policy, predicted=None):
+    return estimator.sums(log, policy, predicted).find_problems()
+
+
+def test_the_expected_effective_sample_size_is_of_all_actions_of_the_logger():
+    estimate = InversePropensityScoring().sums(*short_log(knows_all=True)[:2])
+    assert estimate.weights.effective_sample_size() == pytest.approx(3.560054735, abs=1e-9)
+    assert estimate.weights.expected_sample_size() == pytest.approx(3.892395084, abs=1e-9)
+    (text,) = [text for text in estimate.find_problems() if "effective" in text]
+    assert "expected effective sample size is 3.9 of 8 rows" in text
+
+
+def biased_log(size, share, knows_all):
+    """A log of two actions, of which the policy takes the one that has a share of the rows."""
+    action = (np.arange(size) % round(1 / share) == 0).astype(int)
+    table = np.tile([1.0 - share, share], (size, 1))
+    reward = np.random.default_rng(0).random(size)
+    columns = {"action_probabilities": table} if knows_all else {}
+    log = BanditLog(
+        np.ones((size, 1)), action, reward, table[np.arange(size), action], 2, **columns
+    )
+    return log, np.tile([0.0, 1.0], (size, 1))
+
+
+@pytest.mark.parametrize("knows_all", [True, False])
+def test_less_than_200_effective_rows_are_warned_of(knows_all):
+    few = problems_of(InversePropensityScoring(), *biased_log(1990, 0.1, knows_all))
+    assert any("effective sample size is 199.0 of 1990" in text for text in few)
+    assert not problems_of(InversePropensityScoring(), *biased_log(2010, 0.1, knows_all))
+
+
+def test_a_heavy_tail_of_weights_is_warned_of_if_their_expectation_is_not_known():
+    rng = np.random.default_rng(0)
+    chance = np.maximum(rng.random(20_000) ** 1.4, 1e-5) * 0.5
+    table = np.stack([chance, 1.0 - chance], axis=1)
+    action = (rng.random(20_000) > chance).astype(int)
+    logged = table[np.arange(20_000), action]
+    reward = rng.random(20_000)
+    policy = np.full((20_000, 2), 0.5)
+    log = BanditLog(np.ones((20_000, 1)), action, reward, logged, 2)
+    found = problems_of(InversePropensityScoring(), log, policy)
+    assert any("heavy tail (Pareto k is 0." in text for text in found)
+    log = BanditLog(np.ones((20_000, 1)), action, reward, logged, 2, action_probabilities=table)
+    assert not problems_of(InversePropensityScoring(), log, policy)
+
+
+@pytest.mark.parametrize("estimator", MADE.values(), ids=MADE)
+def test_a_log_without_a_click_is_warned_of(estimator):
+    log, policy = biased_log(4000, 0.5, True)
+    log = BanditLog(log.observation, log.action, np.zeros(4000), log.propensity, 2)
+    with pytest.warns(UserWarning, match="all rows say the same"):
+        estimate = estimator.estimate(log, policy, np.zeros((4000, 2)))
+    assert estimate.interval() == (0.0, 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator.estimate(*biased_log(4000, 0.5, True), np.zeros((4000, 2)))
+
+
+@quiet
+def test_replay_of_a_log_that_is_not_uniform_has_the_interval_of_weighted_rows():
+    rng = np.random.default_rng(0)
+    context = rng.integers(2, size=4000)
+    chance = np.where(context == 0, 0.9, 0.1)
+    action = (rng.random(4000) < chance).astype(int)
+    propensity = np.where(action == 1, chance, 1.0 - chance)
+    reward = context + 0.1 * rng.normal(size=4000)
+    log = BanditLog(context[:, np.newaxis] * 1.0, action, reward, propensity, 2)
+    policy = np.tile([0.0, 1.0], (4000, 1))  # is worth 0.5
+    found = ReplayMethod().estimate(log, policy)
+    weighted = SelfNormalizedIPS().estimate(log, policy)
+    assert found.value == pytest.approx(0.1, abs=0.05)
+    assert found.bias == pytest.approx(found.value - weighted.value, abs=1e-12)
+    normal = found.normal_interval()
+    assert found.interval() == (normal[0], weighted.interval()[1])
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("size", "ips", "snips"), [(40, 0.460496631, 0.512485944), (100, 0.482501711, 0.501921037)]
+)
+def test_estimates_of_smoothed_weights_are_those_of_arviz(size, ips, snips):
+    log, policy = heavy_log(size)
+    found = ParetoSmoothedIPS().estimate(log, policy)
+    ratio = ParetoSmoothedSNIPS().estimate(log, policy)
+    assert (found.value, ratio.value) == pytest.approx((ips, snips), abs=2e-9)
+    weights = policy[0, 0] / log.propensity
+    fit = TailSums.from_values(weights).fit()
+    weights[np.argsort(weights)[-len(fit.tail) :]] = fit.smoothed()
+    values = weights * log.reward
+    assert found.standard_error == pytest.approx(values.std(ddof=1) / np.sqrt(size), rel=1e-9)
+    influence = weights * (log.reward - ratio.value) / weights.mean()
+    expected = np.sqrt((influence**2).sum() / size / (size - 1))
+    assert ratio.standard_error == pytest.approx(expected, rel=1e-9)
+    raw = InversePropensityScoring().estimate(log, policy)
+    assert found.bias == pytest.approx(found.value - raw.value, abs=1e-12)
+    low, high = found.interval()
+    assert low <= raw.interval()[0] < raw.interval()[1] <= high
+
+
+@quiet
+def test_predictions_of_the_mean_are_corrected_by_smoothed_weights():
+    log, policy = heavy_log(100)
+    predicted = np.full((100, 2), 0.5)
+    shifted = BanditLog(log.observation, log.action, log.reward - 0.5, log.propensity, 2)
+    found = ParetoSmoothedDR().estimate(log, policy, predicted).value
+    expected = 0.5 + ParetoSmoothedIPS().estimate(shifted, policy).value
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@quiet
+def test_a_tail_of_equal_weights_is_smoothed_alike_in_any_order():
+    rng = np.random.default_rng(0)
+    chance = np.round(rng.pareto(1.0, 2000) + 1.0)  # many are equal
+    log = BanditLog(np.ones((2000, 1)), np.zeros(2000, int), rng.random(2000), 0.1 / chance**0.5, 2)
+    policy = np.tile([0.1, 0.9], (2000, 1))
+    order = rng.permutation(2000)
+    found = ParetoSmoothedIPS().estimate(log, policy)
+    assert ParetoSmoothedIPS().estimate(log[order], policy).value == pytest.approx(
+        found.value, rel=1e-12
+    )
+    assert abs(found.bias) > 1e-4
+
+
+@quiet
+def test_weights_without_a_tail_are_not_smoothed():
+    log, policy = biased_log(4000, 0.5, True)
+    raw = InversePropensityScoring().estimate(log, policy)
+    assert ParetoSmoothedIPS().estimate(log, policy).value == pytest.approx(raw.value, rel=1e-14)
+
+
+@pytest.mark.parametrize("is_true", [True, False])
+def test_a_false_assumption_of_embeddings_is_warned_of(is_true):
+    rng = np.random.default_rng(0)
+    table = np.tile([0.4, 0.1, 0.4, 0.1], (20_000, 1))
+    action = rng.choice(4, 20_000, p=table[0])
+    means = np.array([0.2, 0.2, 0.6, 0.6] if is_true else [0.2, 0.4, 0.6, 0.6])
+    reward = (rng.random(20_000) < means[action]).astype(float)
+    columns = {"action_probabilities": table, "embedding": action[:, np.newaxis] // 2}
+    propensity = table[0, action]
+    log = BanditLog(np.ones((20_000, 1)), action, reward, propensity, 4, **columns)
+    policy = np.tile([0.1, 0.4, 0.1, 0.4], (20_000, 1))
+    likelihoods = MarginalizedIPS.likelihoods_by_counts(log)
+    found = MarginalizedIPS().terms(log, policy, likelihoods).sums().find_problems()
+    assert found == [] if is_true else "assumes of rewards seems wrong" in "".join(found)
+
+
+@pytest.mark.parametrize("is_true", [True, False])
+def test_a_false_assumption_of_slots_is_warned_of(is_true):
+    rng = np.random.default_rng(0)
+    size = 20_000
+    item = (rng.random((size, 2)) < 0.5).astype(int)
+    new = np.where(item == 1, 0.7, 0.3)
+    chance = 0.2 + 0.3 * item
+    if not is_true:  # the second slot pays less below a first one of the same kind
+        chance[:, 1] = np.where(item[:, 0] == item[:, 1], 0.1, 0.5)
+    reward = (rng.random((size, 2)) < chance).astype(float)
+    given = [
+        SlateProbabilities(slate=table.prod(axis=1), slot=table)
+        for table in (np.full((size, 2), 0.5), new)
+    ]
+    found = SlateIndependentIPS().terms(reward, *given).sums().find_problems()
+    assert found == [] if is_true else "assumes of rewards seems wrong" in "".join(found)
+
+
+def test_an_interval_of_combined_estimates_adds_up_what_theirs_reach():
+    log, policy = biased_log(6000, 0.5, True)
+    parts = [slice(0, 2000), slice(2000, 6000)]
+    estimates = [InversePropensityScoring().estimate(log[part], policy[part]) for part in parts]
+    combined = combine_estimates(estimates)
+    ends = np.array([estimate.interval() for estimate in estimates]).T
+    values = np.array([estimate.value for estimate in estimates])
+    reach = np.sqrt(((np.array(combined.shares) * (ends - values)) ** 2).sum(axis=1))
+    expected = (combined.value - reach[0], combined.value + reach[1])
+    assert combined.interval() == pytest.approx(expected, rel=1e-12)
+    normal = combined.normal_interval()
+    assert combined.interval() == pytest.approx(normal, abs=0.05 * (normal[1] - normal[0]))
