@@ -9,6 +9,7 @@ from bandit_envs.logged.learners.learners import (
 )
 from bandit_envs.logged.learners.learning import learn_from_log
 from bandit_envs.logged.learners.policy_files import SavedPolicy, read_policy, write_policy
+from bandit_envs.logged.learners.warm_start import warm_start
 
 __all__ = [
     "DirectMethodLearner",
@@ -19,5 +20,6 @@ __all__ = [
     "SavedPolicy",
     "learn_from_log",
     "read_policy",
+    "warm_start",
     "write_policy",
 ]
