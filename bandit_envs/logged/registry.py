@@ -8,13 +8,11 @@ from typing import Any
 
 from bandit_envs import logged
 from bandit_envs.base.registry import Entry
+from bandit_envs.logged.learners.direct_method import DirectMethodLearner
+from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
-from bandit_envs.logged.learners.learners import (
-    DirectMethodLearner,
-    DoublyRobustLearner,
-    Learner,
-    PolicyGradientLearner,
-)
+from bandit_envs.logged.learners.learner import Learner
+from bandit_envs.logged.learners.policy_gradient import PolicyGradientLearner
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 

@@ -22,7 +22,7 @@ from bandit_envs.logged import (
     SelfNormalizedIPS,
     probabilities_of,
 )
-from bandit_envs.logged.learners.learners import value_and_gradient
+from bandit_envs.logged.learners.fits.objectives import value_and_gradient
 from bandit_envs.metrics import AverageRewardMetric
 from bandit_envs.policies import RandomPolicy
 from bandit_envs.policies.models import LinearScores
