@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from bandit_envs import logged
+from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.registry import Entry
 from bandit_envs.logged.learners.direct_method import DirectMethodLearner
 from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
@@ -63,14 +64,21 @@ def make_policy_gradient(
     step_size: float = 0.5,
     penalty: float = 1e-4,
     model: str | None = None,
+    *,
+    baseline: float = 0.0,
+    variance_penalty: float = 0.0,
 ) -> PolicyGradientLearner:
     """Climbs the estimated value of a softmax policy with linear scores."""
+    name, parameters = parse_choice("estimator", objective, ESTIMATORS)
+    entry = EstimatorEntry.find(name, ESTIMATORS)
     return PolicyGradientLearner(
-        EstimatorEntry.find(objective, ESTIMATORS).make(),
+        entry.make(**entry.check(parameters)),
         num_steps=num_steps,
         step_size=step_size,
         penalty=penalty,
         model=_make_model(model),
+        baseline=baseline,
+        variance_penalty=variance_penalty,
     )
 
 

@@ -9,6 +9,7 @@ from bandit_envs.logged.estimators.continuous import (
     KernelIPS,
     actions_of,
 )
+from bandit_envs.logged.estimators.delays import ArrivalTimes, correct_delays
 from bandit_envs.logged.estimators.embeddings import (
     ActionPosterior,
     MarginalizedIPS,
@@ -41,6 +42,7 @@ from bandit_envs.logged.estimators.tuning import slope, tuned
 
 __all__ = [
     "ActionPosterior",
+    "ArrivalTimes",
     "CascadeDR",
     "DRConfidenceSequence",
     "DRWithOptimisticShrinkage",
@@ -67,6 +69,7 @@ __all__ = [
     "SubGaussianIPS",
     "SwitchDR",
     "actions_of",
+    "correct_delays",
     "estimate_batches",
     "merge_sums",
     "slope",

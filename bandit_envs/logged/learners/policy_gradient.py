@@ -2,63 +2,56 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_number, check_positive
 from bandit_envs.logged.estimators.single_actions import (
-    DirectMethod,
-    DoublyRobust,
     Estimator,
     InversePropensityScoring,
-    SelfNormalizedDR,
-    SelfNormalizedIPS,
 )
 from bandit_envs.logged.features import context_of
-from bandit_envs.logged.learners.fits.objectives import value_and_gradient
-from bandit_envs.logged.learners.fits.policies import (
-    policy_of,
-)
+from bandit_envs.logged.learners.fits.objectives import Objective
+from bandit_envs.logged.learners.fits.policies import policy_of
 from bandit_envs.logged.learners.learner import Learner
-from bandit_envs.logged.log import (
-    BanditLog,
-    require_rows,
-)
+from bandit_envs.logged.log import BanditLog, require_rows
 from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.rules import Softmax
 from bandit_envs.seeding import Seed
 
-OBJECTIVES = (
-    InversePropensityScoring(),
-    SelfNormalizedIPS(),
-    DoublyRobust(),
-    SelfNormalizedDR(),
-    DirectMethod(),
-)
-"""What `PolicyGradientLearner` can climb."""
-
 
 class PolicyGradientLearner(Learner):
     """Climbs the estimated value of a softmax policy with linear scores.
 
         pi(a | x) proportional to exp(w_a . [1, x])
-        w <- w + step_size (gradient of V(pi) - penalty w)
+        w <- w + step_size (gradient of (V(pi) - variance_penalty se(V(pi))) - penalty w)
 
     from w = 0, with features scaled to mean 0 and standard deviation 1 while it learns. V is what
-    the objective estimates on the whole log.
+    the objective estimates on the whole log, of rewards less the baseline, and se its standard
+    error.
 
     Args:
-        objective: an estimator that keeps all weights as they are: `InversePropensityScoring()`,
-            the default, `SelfNormalizedIPS()`, `DoublyRobust()`, `SelfNormalizedDR()` or
-            `DirectMethod()`.
+        objective: an estimator, by default `InversePropensityScoring()`. It may limit or shrink
+            weights, as `DRWithOptimisticShrinkage(10.0)` does. `SwitchDR` and `ReplayMethod` have
+            no gradient.
         num_steps: of the ascent.
         step_size: above 0.
         penalty: of the squared weights; at least 0.
         model: of the rewards, as for `RewardRegression`, if the objective needs predictions.
 
+        baseline: is subtracted from the rewards. Near their mean, it makes estimates by IPS vary
+            less. Others hardly change, as they subtract predictions, or their own mean.
+        variance_penalty: of the standard error; at least 0. It keeps the policy where the log is
+            informative. With IPS, rewards less the baseline should be at most 0, as otherwise
+            penalty and value both shrink where the policy leaves the log.
+
     Source: Swaminathan & Joachims, Batch learning from logged bandit feedback through
-    counterfactual risk minimization (2015), and The self-normalized estimator (2015).
+    counterfactual risk minimization (2015), there POEM, and The self-normalized estimator (2015);
+    Su et al., Doubly robust off-policy evaluation with shrinkage (2020); Metelli, Russo & Restelli,
+    Subgaussian and differentiable importance sampling (2021).
 
     >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
     >>> policy = PolicyGradientLearner().fit(log)
@@ -73,11 +66,17 @@ class PolicyGradientLearner(Learner):
         step_size: float = 0.5,
         penalty: float = 1e-4,
         model: object = None,
+        *,
+        baseline: float = 0.0,
+        variance_penalty: float = 0.0,
     ) -> None:
-        self._objective = InversePropensityScoring() if objective is None else objective
-        if self._objective not in OBJECTIVES:
-            expected = " or ".join(map(repr, OBJECTIVES))
+        estimator = InversePropensityScoring() if objective is None else objective
+        if not isinstance(estimator, Estimator) or not estimator.is_differentiable:
+            expected = "an estimator with a derivative, such as DoublyRobust()"
             raise ValueError(f"objective is {objective!r}; expected {expected}")
+        checked = check_number("variance_penalty", variance_penalty, 0.0)
+        self._objective = Objective(estimator, checked)
+        self._baseline = check_number("baseline", baseline)
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         self._step_size = check_positive("step_size", step_size)
         self._penalty = check_number("penalty", penalty, 0.0)
@@ -90,12 +89,14 @@ class PolicyGradientLearner(Learner):
         std[std == 0.0] = 1.0
         features = np.column_stack([np.ones(len(log)), (context - mean) / std])
         predicted = None
-        if self._objective.needs_predictions:
-            predicted = RewardRegression(self._model).predict(log)
+        if self._objective.estimator.needs_predictions:
+            predicted = RewardRegression(self._model).predict(log) - self._baseline
+        shifted = dataclasses.replace(log, reward=log.reward - self._baseline)
         weights = np.zeros((log.num_actions, features.shape[1]))
         for _ in range(self._num_steps):
-            _, gradient = value_and_gradient(self._objective, log, features, weights, predicted)
-            weights += self._step_size * (gradient - self._penalty * weights)
+            scores = features @ weights.T
+            _, by_score = self._objective.value_and_gradient(shifted, scores, predicted)
+            weights += self._step_size * (by_score.T @ features - self._penalty * weights)
         weights[:, 1:] /= std
         weights[:, 0] -= weights[:, 1:] @ mean
         rule = Softmax(temperature=1.0, cooling=1.0)

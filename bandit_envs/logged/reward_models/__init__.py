@@ -1,6 +1,6 @@
 """Models of rewards, which estimators and learners use."""
 
-from bandit_envs.logged.reward_models.regression import RewardRegression
+from bandit_envs.logged.reward_models.regression import RewardRegression, mrdr_weights
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge, RewardSums
 from bandit_envs.logged.reward_models.ridge import RidgeRegression
 
@@ -9,4 +9,5 @@ __all__ = [
     "RewardRegression",
     "RewardSums",
     "RidgeRegression",
+    "mrdr_weights",
 ]

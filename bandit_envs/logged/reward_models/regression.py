@@ -57,7 +57,7 @@ class RewardRegression:
         size = len(require_numbered_actions(log))
         if size < self._folds:
             raise ValueError(f"log has {size} rows; expected at least {self._folds}, one a fold")
-        weights = None if probabilities is None else _mrdr_weights(log, probabilities)
+        weights = None if probabilities is None else mrdr_weights(log, probabilities)
         if self._model is None:
             return RewardSums.from_log(log, 0, self._folds, weights).fit().predict(log)
         fold = folds_of(0, size, self._folds)
@@ -83,8 +83,17 @@ class RewardRegression:
         return model
 
 
-def _mrdr_weights(log: BanditLog, probabilities: ArrayLike) -> Floats:
-    """Returns the weights of rows [n] with which a model minimises the variance of DR."""
+def mrdr_weights(log: BanditLog, probabilities: ArrayLike) -> Floats:
+    """Returns the weights of rows with which a model minimises the variance of DR: [n].
+
+        pi(a_i | x_i)^2 (1 - p_i) / p_i^2
+
+    Args:
+        log: n decisions.
+        probabilities: [n, K], of the policy to be evaluated.
+
+    Source: Farajtabar et al., More robust doubly robust off-policy evaluation (2018).
+    """
     taken = np.asarray(probabilities, np.float64)[np.arange(len(log)), log.action]
     return np.asarray(taken**2 * (1.0 - log.propensity) / log.propensity**2)
 
