@@ -13,7 +13,9 @@ from bandit_envs.logged.learners.direct_method import DirectMethodLearner
 from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
 from bandit_envs.logged.learners.learner import Learner
+from bandit_envs.logged.learners.model_learner import ModelLearner
 from bandit_envs.logged.learners.policy_gradient import PolicyGradientLearner
+from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
@@ -82,6 +84,11 @@ def make_policy_gradient(
     )
 
 
+def make_contextual(model: str, rule: str = "greedy") -> ModelLearner:
+    """Chooses by any rule from what any model predicts that learned from the log."""
+    return ModelLearner(make_model(model), make_rule(rule))
+
+
 def _make_model(text: str | None) -> Any:
     """Returns the estimator of scikit-learn that a text names; None for None."""
     return None if text is None else make_estimator(text)
@@ -99,6 +106,7 @@ _LEARNERS = (
     LearnerEntry(id="ips", title="weighted classification", make=make_ips),
     LearnerEntry(id="direct_method", title="direct method", make=make_direct_method),
     LearnerEntry(id="doubly_robust", title="doubly robust", make=make_doubly_robust),
+    LearnerEntry(id="contextual", title="contextual", make=make_contextual),
     LearnerEntry(id="policy_gradient", title="gradient", make=make_policy_gradient),
 )
 

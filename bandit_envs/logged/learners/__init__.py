@@ -5,6 +5,7 @@ from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.learners.learning import learn_from_log
+from bandit_envs.logged.learners.model_learner import ModelLearner
 from bandit_envs.logged.learners.policy_files import SavedPolicy, read_policy, write_policy
 from bandit_envs.logged.learners.policy_gradient import PolicyGradientLearner
 from bandit_envs.logged.learners.warm_start import warm_start
@@ -14,6 +15,7 @@ __all__ = [
     "DoublyRobustLearner",
     "IPSLearner",
     "Learner",
+    "ModelLearner",
     "PolicyGradientLearner",
     "SavedPolicy",
     "learn_from_log",

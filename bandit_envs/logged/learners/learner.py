@@ -63,6 +63,11 @@ class Learner(abc.ABC):
         """
         return False
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether `fit_batches` has all rows in memory at once."""
+        return not self.streams
+
     def fit_batches(
         self, batches: Iterable[BanditLog], batch_size: int = 1, seed: Seed = None
     ) -> ContextualPolicy:
@@ -122,7 +127,8 @@ class Learner(abc.ABC):
         """
         if not self.streams:
             expected = "a DirectMethodLearner() or DoublyRobustLearner() with the regressions"
-            problem = f"{type(self).__name__} keeps all rows in memory, so it takes no {what}"
+            reason = "keeps all rows in memory" if self.keeps_rows else "learns the rows in order"
+            problem = f"{type(self).__name__} {reason}, so it takes no {what}"
             raise ValueError(f"{problem}; expected {expected} of the package, whose sums merge")
 
     @abc.abstractmethod
