@@ -1,5 +1,6 @@
 """Off-policy estimators, and the sums, intervals and choices that they are made of."""
 
+from bandit_envs.logged.estimators.clusters import MarginalizedDR, cluster_actions
 from bandit_envs.logged.estimators.confidence_sequence import (
     DRConfidenceSequence,
     IPSConfidenceSequence,
@@ -55,6 +56,7 @@ __all__ = [
     "InversePropensityScoring",
     "KernelDR",
     "KernelIPS",
+    "MarginalizedDR",
     "MarginalizedIPS",
     "PseudoInverse",
     "ReplayMethod",
@@ -69,6 +71,7 @@ __all__ = [
     "SubGaussianIPS",
     "SwitchDR",
     "actions_of",
+    "cluster_actions",
     "correct_delays",
     "estimate_batches",
     "merge_sums",

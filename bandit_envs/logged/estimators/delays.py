@@ -1,5 +1,7 @@
 """Rewards that arrive late: rows whose reward may still come count by how likely it has.
 
+Experimental: these names may change in any minor version.
+
 With the age t_i of row i, and G(t) the probability that a reward has arrived by the age t,
 
     r'_i = r_i / G(t_i)    if the reward has arrived, else 0
@@ -27,6 +29,8 @@ def correct_delays(
     log: BanditLog, arrived: ArrayLike, age: ArrayLike, arrived_by: Callable[[Floats], Floats]
 ) -> BanditLog:
     """Returns a log whose rewards stand for those that have not arrived.
+
+    Experimental: it may change in any minor version.
 
     It takes the rows of a log one by one, so that batches are corrected as the whole log is.
 
@@ -64,6 +68,8 @@ def correct_delays(
 @dataclasses.dataclass(frozen=True, eq=False)
 class ArrivalTimes:
     """How long rewards take, from a log in which some have not arrived. Those of parts merge.
+
+    Experimental: it may change in any minor version.
 
     Only delays of rewards that have arrived are known. Taken as they are, they are too short, as a
     long one is seen in old rows only. With the number d(u) of rows of the delay u, and R(u) of rows

@@ -81,6 +81,18 @@ class MarginalizedIPS:
 
     def terms(self, log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike) -> Terms:
         """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
+        weights = self.weigh(log, probabilities, likelihoods)
+        return Terms(
+            direct=np.zeros(len(log)),
+            weighted=check_reward_range("the weighted reward", weights * log.reward),
+            weights=weights[np.newaxis],
+            normaliser=weights if self.self_normalised else None,
+            estimator=repr(self),
+        )
+
+    @staticmethod
+    def weigh(log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike) -> Floats:
+        """Returns the weights of the rows: [n]. The arguments are those of `estimate`."""
         if log.action_probabilities is None:
             raise ValueError("log has no action_probabilities; its marginal weights need them")
         shape = (len(log), log.num_actions)
@@ -93,15 +105,20 @@ class MarginalizedIPS:
         logged = np.einsum("nk,nk->n", log.action_probabilities, table)
         expected = "above 0, as an action with such an embedding was logged"
         check_each("the likelihood of the logging policy", logged, logged > 0.0, expected)
-        weights = np.einsum("nk,nk->n", policy, table) / logged
-        weighted = check_reward_range("the weighted reward", weights * log.reward)
-        return Terms(
-            direct=np.zeros(len(log)),
-            weighted=weighted,
-            weights=weights[np.newaxis],
-            normaliser=weights if self.self_normalised else None,
-            estimator=repr(self),
-        )
+        return np.asarray(np.einsum("nk,nk->n", policy, table) / logged)
+
+    @staticmethod
+    def likelihoods_of_clusters(log: BanditLog, clusters: ArrayLike) -> Floats:
+        """Returns which actions are in the cluster of the logged one, 1 or 0: [n, K].
+
+        Args:
+            log: n decisions.
+            clusters: [K], of the actions, such as `cluster_actions` finds.
+        """
+        num_actions = require_numbered_actions(log).num_actions
+        of_action = as_column("clusters", clusters, "iu", np.int64, 1)
+        check_array("clusters has", of_action, (num_actions,))
+        return np.asarray(of_action[log.action][:, np.newaxis] == of_action, np.float64)
 
     @staticmethod
     def likelihoods_of_embeddings(

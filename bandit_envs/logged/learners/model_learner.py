@@ -1,4 +1,7 @@
-"""A learner of any model of rewards, for any rule."""
+"""A learner of any model of rewards, for any rule.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ from bandit_envs.seeding import Seed
 
 class ModelLearner(Learner):
     """Chooses by a rule from what a model predicts that has learned from the log.
+
+    Experimental: it may change in any minor version.
 
         pi(. | x) = rule(f(x, .)),    f(x, a) is what the model predicts
 

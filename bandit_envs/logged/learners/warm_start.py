@@ -1,4 +1,7 @@
-"""Policies that have learned from a log before they meet an environment."""
+"""Policies that have learned from a log before they meet an environment.
+
+Experimental: these names may change in any minor version.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ def warm_start(
     policy: str, log: str | None = None, *, env: PyEnvironment, seed: Seed = None
 ) -> Policy:
     """Learns from a log first, and then goes on in the environment.
+
+    Experimental: it may change in any minor version.
 
     It learns as `learn_from_log` does. Where rows are problems of their own, each learns the whole
     log. The log must be of the problem that the environment is, whatever its seed.
