@@ -71,10 +71,8 @@ def make_policy_gradient(
     variance_penalty: float = 0.0,
 ) -> PolicyGradientLearner:
     """Climbs the estimated value of a softmax policy with linear scores."""
-    name, parameters = parse_choice("estimator", objective, ESTIMATORS)
-    entry = EstimatorEntry.find(name, ESTIMATORS)
     return PolicyGradientLearner(
-        entry.make(**entry.check(parameters)),
+        make_named_estimator(objective),
         num_steps=num_steps,
         step_size=step_size,
         penalty=penalty,
@@ -87,6 +85,14 @@ def make_policy_gradient(
 def make_contextual(model: str, rule: str = "greedy") -> ModelLearner:
     """Chooses by any rule from what any model predicts that learned from the log."""
     return ModelLearner(make_model(model), make_rule(rule))
+
+
+def make_named_estimator(text: str) -> logged.Estimator:
+    """Returns the estimator that a text names, such as "dr_os:shrinkage=10"."""
+    name, parameters = parse_choice("estimator", text, ESTIMATORS)
+    entry = EstimatorEntry.find(name, ESTIMATORS)
+    estimator: logged.Estimator = entry.make(**entry.check(parameters))
+    return estimator
 
 
 def _make_model(text: str | None) -> Any:
@@ -108,6 +114,11 @@ _LEARNERS = (
     LearnerEntry(id="doubly_robust", title="doubly robust", make=make_doubly_robust),
     LearnerEntry(id="contextual", title="contextual", make=make_contextual),
     LearnerEntry(id="policy_gradient", title="gradient", make=make_policy_gradient),
+    LearnerEntry(
+        id="network_gradient",
+        title="gradient of a network",
+        make="bandit_envs.adapters.torch.network_scores:make_network_gradient",
+    ),
 )
 
 LEARNERS = {entry.id: entry for entry in _LEARNERS}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_number, check_positive
@@ -16,7 +14,6 @@ from bandit_envs.logged.learners.fits.objectives import Objective
 from bandit_envs.logged.learners.fits.policies import policy_of
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.log import BanditLog, require_rows
-from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.rules import Softmax
@@ -71,11 +68,7 @@ class PolicyGradientLearner(Learner):
         variance_penalty: float = 0.0,
     ) -> None:
         estimator = InversePropensityScoring() if objective is None else objective
-        if not isinstance(estimator, Estimator) or not estimator.is_differentiable:
-            expected = "an estimator with a derivative, such as DoublyRobust()"
-            raise ValueError(f"objective is {objective!r}; expected {expected}")
-        checked = check_number("variance_penalty", variance_penalty, 0.0)
-        self._objective = Objective(estimator, checked)
+        self._objective = Objective(estimator, variance_penalty)
         self._baseline = check_number("baseline", baseline)
         self._num_steps = check_integer("num_steps", num_steps, minimum=1)
         self._step_size = check_positive("step_size", step_size)
@@ -88,14 +81,10 @@ class PolicyGradientLearner(Learner):
         std = context.std(axis=0)
         std[std == 0.0] = 1.0
         features = np.column_stack([np.ones(len(log)), (context - mean) / std])
-        predicted = None
-        if self._objective.estimator.needs_predictions:
-            predicted = RewardRegression(self._model).predict(log) - self._baseline
-        shifted = dataclasses.replace(log, reward=log.reward - self._baseline)
+        climbed = self._objective.of_log(log, self._model, self._baseline)
         weights = np.zeros((log.num_actions, features.shape[1]))
         for _ in range(self._num_steps):
-            scores = features @ weights.T
-            _, by_score = self._objective.value_and_gradient(shifted, scores, predicted)
+            _, by_score = climbed(features @ weights.T)
             weights += self._step_size * (by_score.T @ features - self._penalty * weights)
         weights[:, 1:] /= std
         weights[:, 0] -= weights[:, 1:] @ mean

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from bandit_envs.arrays import Floats
+from bandit_envs.base.checks import check_number
 from bandit_envs.logged.estimators.single_actions import Estimator, weigh_rows
 from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.reward_models.regression import RewardRegression
 from bandit_envs.policies.draws import softmax
 
 
@@ -29,6 +34,28 @@ class Objective:
 
     estimator: Estimator
     variance_penalty: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.estimator, Estimator) or not self.estimator.is_differentiable:
+            expected = "an estimator with a derivative, such as DoublyRobust()"
+            raise ValueError(f"objective is {self.estimator!r}; expected {expected}")
+        check_number("variance_penalty", self.variance_penalty, 0.0)
+
+    def of_log(
+        self, log: BanditLog, model: Any, baseline: float
+    ) -> Callable[[Floats], tuple[float, Floats]]:
+        """Returns what `value_and_gradient` does of scores, for a log.
+
+        Args:
+            log: n decisions.
+            model: of the rewards, as for `RewardRegression`, if the estimator needs predictions.
+            baseline: is subtracted from all rewards.
+        """
+        predicted = None
+        if self.estimator.needs_predictions:
+            predicted = RewardRegression(model).predict(log) - baseline
+        shifted = dataclasses.replace(log, reward=log.reward - baseline)
+        return functools.partial(self.value_and_gradient, shifted, predicted_rewards=predicted)
 
     def value_and_gradient(
         self, log: BanditLog, scores: Floats, predicted_rewards: Floats | None = None
