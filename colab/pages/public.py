@@ -29,6 +29,7 @@ EXPERIMENTAL = (
     "bandit_envs.logged.estimators.delays",
     "bandit_envs.logged.kernels",
     "bandit_envs.logged.learners.model_learner",
+    "bandit_envs.logged.learners.slate_learning",
     "bandit_envs.logged.learners.warm_start",
     "bandit_envs.logged.registry",
     "bandit_envs.logged.reward_models.cluster_regression",

@@ -12,8 +12,9 @@ from bandit_envs.arrays import Floats, Rng
 from bandit_envs.base.checks import check_integer, check_number, check_positive
 from bandit_envs.base.extras import import_extra
 from bandit_envs.logged.estimators.single_actions import Estimator, InversePropensityScoring
-from bandit_envs.logged.features import features_of, spec_of_rows
+from bandit_envs.logged.features import features_of
 from bandit_envs.logged.learners.fits.objectives import Objective
+from bandit_envs.logged.learners.fits.policies import policy_of
 from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
@@ -136,14 +137,9 @@ class NetworkGradientLearner(Learner):
         self._baseline = check_number("baseline", baseline)
 
     def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
-        policy = ContextualPolicy(
-            self._scores,
-            Softmax(temperature=1.0, cooling=1.0),
-            observation_spec=spec_of_rows(require_numbered_actions(require_rows(log)).observation),
-            num_actions=log.num_actions,
-            batch_size=batch_size,
-            seed=seed,
-        )
+        rule = Softmax(temperature=1.0, cooling=1.0)
+        known = require_numbered_actions(require_rows(log))
+        policy = policy_of(self._scores, rule, known, batch_size, seed)
         state = policy.get_state()
         self._climb(state.content.learned.model.modules[0], log)
         policy.set_state(state)
