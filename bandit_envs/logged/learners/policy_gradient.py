@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_envs.base.checks import check_integer, check_number, check_positive
-from bandit_envs.logged.estimators.single_actions import (
-    Estimator,
-    InversePropensityScoring,
-)
+from bandit_envs.logged.estimators.single_actions import Estimator, InversePropensityScoring
 from bandit_envs.logged.features import context_of
 from bandit_envs.logged.learners.fits.objectives import Objective
 from bandit_envs.logged.learners.fits.policies import policy_of
@@ -38,7 +35,6 @@ class PolicyGradientLearner(Learner):
         step_size: above 0.
         penalty: of the squared weights; at least 0.
         model: of the rewards, as for `RewardRegression`, if the objective needs predictions.
-
         baseline: is subtracted from the rewards. Near their mean, it makes estimates by IPS vary
             less. Others hardly change, as they subtract predictions, or their own mean.
         variance_penalty: of the standard error; at least 0. It keeps the policy where the log is
