@@ -129,6 +129,12 @@ def test_the_weights_of_mrdr_are_those_of_the_formula():
     assert mrdr_weights(table_log(), POLICY) == pytest.approx(expected, abs=1e-9)
 
 
+def test_the_weights_of_mrdr_need_propensities():
+    log = BanditLog(np.ones((2, 1)), [0, 1], [1.0, 0.0])
+    with pytest.raises(ValueError, match="log has no propensities"):
+        mrdr_weights(log, np.full((2, 2), 0.5))
+
+
 def test_batches_make_the_estimate_by_mrdr_of_the_whole_log():
     log = drawn(np.random.default_rng(0), 600)
     table = np.tile([0.2, 0.3, 0.5], (600, 1))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import features_of, has_items
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
 from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
 from bandit_envs.policies.scikit_learn.model import (
     copy_estimator,
@@ -95,7 +95,8 @@ def mrdr_weights(log: BanditLog, probabilities: ArrayLike) -> Floats:
     Source: Farajtabar et al., More robust doubly robust off-policy evaluation (2018).
     """
     taken = np.asarray(probabilities, np.float64)[np.arange(len(log)), log.action]
-    return np.asarray(taken**2 * (1.0 - log.propensity) / log.propensity**2)
+    propensity = require_propensities(log).propensity
+    return np.asarray(taken**2 * (1.0 - propensity) / propensity**2)
 
 
 def _action_features(log: BanditLog, rows: Indices, action: Indices) -> Floats:
