@@ -144,7 +144,8 @@ def fit_rows(learner: Learner, name: str, log: OpenLog, stop: int) -> Contextual
         parts = log.first_parts(stop)
         return learner.fit_parts(lambda visit: log.passes.over(parts, visit, text))
     rows = log.rows(0, stop)
-    note_what_is_kept(name, rows, log.passes.observer)
+    if learner.keeps_rows:
+        note_what_is_kept(name, rows, log.passes.observer)
     with log.passes.watch(rows, text) as batches:
         return learner.fit_batches(batches)
 

@@ -7,19 +7,20 @@ import dataclasses
 from typing import Any
 
 from bandit_envs import logged
+from bandit_envs.base.notation import parse_choice
 from bandit_envs.base.registry import Entry
 from bandit_envs.logged.estimators import (
     ParetoSmoothedDR,
     ParetoSmoothedIPS,
     ParetoSmoothedSNIPS,
 )
+from bandit_envs.logged.learners.direct_method import DirectMethodLearner
+from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
-from bandit_envs.logged.learners.learners import (
-    DirectMethodLearner,
-    DoublyRobustLearner,
-    Learner,
-    PolicyGradientLearner,
-)
+from bandit_envs.logged.learners.learner import Learner
+from bandit_envs.logged.learners.model_learner import ModelLearner
+from bandit_envs.logged.learners.policy_gradient import PolicyGradientLearner
+from bandit_envs.policies.parts.registry import make_model, make_rule
 from bandit_envs.policies.scikit_learn.model import ScikitLearnModel
 from bandit_envs.policies.scikit_learn.named_estimators import make_estimator
 
@@ -70,15 +71,33 @@ def make_policy_gradient(
     step_size: float = 0.5,
     penalty: float = 1e-4,
     model: str | None = None,
+    *,
+    baseline: float = 0.0,
+    variance_penalty: float = 0.0,
 ) -> PolicyGradientLearner:
     """Climbs the estimated value of a softmax policy with linear scores."""
     return PolicyGradientLearner(
-        EstimatorEntry.find(objective, ESTIMATORS).make(),
+        make_named_estimator(objective),
         num_steps=num_steps,
         step_size=step_size,
         penalty=penalty,
         model=_make_model(model),
+        baseline=baseline,
+        variance_penalty=variance_penalty,
     )
+
+
+def make_contextual(model: str, rule: str = "greedy") -> ModelLearner:
+    """Chooses by any rule from what any model predicts that learned from the log."""
+    return ModelLearner(make_model(model), make_rule(rule))
+
+
+def make_named_estimator(text: str) -> logged.Estimator:
+    """Returns the estimator that a text names, such as "dr_os:shrinkage=10"."""
+    name, parameters = parse_choice("estimator", text, ESTIMATORS)
+    entry = EstimatorEntry.find(name, ESTIMATORS)
+    estimator: logged.Estimator = entry.make(**entry.check(parameters))
+    return estimator
 
 
 def _make_model(text: str | None) -> Any:
@@ -98,7 +117,13 @@ _LEARNERS = (
     LearnerEntry(id="ips", title="weighted classification", make=make_ips),
     LearnerEntry(id="direct_method", title="direct method", make=make_direct_method),
     LearnerEntry(id="doubly_robust", title="doubly robust", make=make_doubly_robust),
+    LearnerEntry(id="contextual", title="contextual", make=make_contextual),
     LearnerEntry(id="policy_gradient", title="gradient", make=make_policy_gradient),
+    LearnerEntry(
+        id="network_gradient",
+        title="gradient of a network",
+        make="bandit_envs.adapters.torch.network_scores:make_network_gradient",
+    ),
 )
 
 LEARNERS = {entry.id: entry for entry in _LEARNERS}

@@ -379,6 +379,9 @@ _ENTRIES = (
         rule=rules.UpperQuantile,
     ),
     PolicyEntry("contextual", "contextual", make_contextual, context="any"),
+    PolicyEntry(
+        "warm_start", "warm start", "bandit_envs.logged.learners:warm_start", context="any"
+    ),
     PolicyEntry("random_slate", "random slates", policies.RandomSlatePolicy),
     PolicyEntry("cascade_ucb", "CascadeUCB", policies.CascadeUCBPolicy),
     PolicyEntry("pbm_ucb", "PBM-UCB", policies.PBMUCBPolicy),

@@ -19,6 +19,7 @@ from bandit_envs.logged import (
     DirectMethodLearner,
     DoublyRobust,
     DoublyRobustLearner,
+    DRWithOptimisticShrinkage,
     IPSLearner,
     LogRecorder,
     PolicyGradientLearner,
@@ -73,6 +74,12 @@ def evaluate(folder, *arguments, log="log.npz"):
         (
             "policy_gradient:objective=dr,num_steps=20",
             PolicyGradientLearner(DoublyRobust(), num_steps=20),
+        ),
+        (
+            'policy_gradient:objective="dr_os:shrinkage=10",num_steps=20,variance_penalty=0.1',
+            PolicyGradientLearner(
+                DRWithOptimisticShrinkage(10.0), num_steps=20, variance_penalty=0.1
+            ),
         ),
     ],
 )

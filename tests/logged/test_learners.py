@@ -1,5 +1,8 @@
 """Learners: policies from logs, beside independent numbers and the truth."""
 
+import dataclasses
+import warnings
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,7 @@ from bandit_envs.logged import (
     DirectMethodLearner,
     DoublyRobust,
     DoublyRobustLearner,
+    DRWithOptimisticShrinkage,
     InversePropensityScoring,
     LogRecorder,
     PolicyGradientLearner,
@@ -20,11 +24,15 @@ from bandit_envs.logged import (
     RidgeRegression,
     SelfNormalizedDR,
     SelfNormalizedIPS,
+    SubGaussianDR,
+    SubGaussianIPS,
+    SwitchDR,
     probabilities_of,
 )
-from bandit_envs.logged.learners.learners import value_and_gradient
+from bandit_envs.logged.learners.fits.objectives import Objective
 from bandit_envs.metrics import AverageRewardMetric
 from bandit_envs.policies import RandomPolicy
+from bandit_envs.policies.draws import softmax
 from bandit_envs.policies.models import LinearScores
 from bandit_envs.policies.rules import Softmax
 from bandit_envs.specs import ArraySpec
@@ -69,6 +77,53 @@ EXPECTED = [
             [0.0029503, 0.0045416, 0.0101502],
         ],
     ),
+    (
+        DRWithOptimisticShrinkage(2.0),
+        0.391047903,
+        [
+            [-0.0277495, -0.0178409, -0.0148122],
+            [0.0255766, 0.0500703, 0.019459],
+            [0.0021729, -0.0322294, -0.0046468],
+        ],
+    ),
+    (
+        SubGaussianDR(0.1),
+        0.347189073,
+        [
+            [-0.0348368, -0.0270499, 0.0276197],
+            [0.0258095, 0.0652443, -0.0230355],
+            [0.0090272, -0.0381944, -0.0045841],
+        ],
+    ),
+    (
+        SubGaussianIPS(0.1),
+        0.322813959,
+        [
+            [-0.0589307, 0.0535755, -0.1403094],
+            [0.0682928, -0.058291, 0.1515202],
+            [-0.0093621, 0.0047155, -0.0112108],
+        ],
+    ),
+]
+PENALISED = [
+    (
+        InversePropensityScoring(),
+        0.256457547,
+        [
+            [-0.0329849, 0.0470181, -0.1071539],
+            [0.039688, -0.0515334, 0.1142812],
+            [-0.006703, 0.0045153, -0.0071273],
+        ],
+    ),
+    (
+        InversePropensityScoring(1.0),
+        0.202573791,
+        [
+            [0.0345125, 0.0089143, -0.0396155],
+            [-0.0385228, -0.0083887, 0.0411738],
+            [0.0040103, -0.0005256, -0.0015583],
+        ],
+    ),
 ]
 
 
@@ -76,10 +131,13 @@ def small_log():
     return BanditLog(np.array(CONTEXT), ACTION, REWARD, PROPENSITY, 3)
 
 
-def value_of(objective, weights):
+def value_of(objective, weights, baseline=0.0, variance_penalty=0.0):
     features = np.column_stack([np.ones(8), CONTEXT])
     predicted = np.array(PREDICTED) if objective.needs_predictions else None
-    return value_and_gradient(objective, small_log(), features, weights, predicted)
+    log = dataclasses.replace(small_log(), reward=small_log().reward - baseline)
+    of_value = Objective(objective, variance_penalty)
+    value, by_score = of_value.value_and_gradient(log, features @ weights.T, predicted)
+    return value, by_score.T @ features
 
 
 @pytest.mark.parametrize(("objective", "value", "gradient"), EXPECTED)
@@ -90,15 +148,76 @@ def test_values_and_gradients_are_those_of_the_formulas(objective, value, gradie
     np.testing.assert_allclose(found[1], gradient, atol=1e-7)
 
 
-@pytest.mark.parametrize("objective", [SelfNormalizedIPS(), SelfNormalizedDR()])
-def test_the_gradient_is_the_slope_of_self_normalised_values(objective):
-    _, gradient = value_of(objective, WEIGHTS)
+@pytest.mark.parametrize(("objective", "value", "gradient"), PENALISED)
+def test_a_variance_penalty_takes_standard_errors_from_the_value(objective, value, gradient):
+    found = value_of(objective, WEIGHTS, variance_penalty=0.5)
+
+    assert found[0] == pytest.approx(value, abs=1e-9)
+    np.testing.assert_allclose(found[1], gradient, atol=1e-7)
+
+
+def test_a_baseline_is_subtracted_from_the_rewards():
+    value, gradient = value_of(InversePropensityScoring(), WEIGHTS, baseline=0.4)
+
+    assert value == pytest.approx(-0.007486647, abs=1e-9)
+    np.testing.assert_allclose(gradient[:, 0], [-0.0062217, 0.0093215, -0.0030998], atol=1e-7)
+
+
+@pytest.mark.parametrize("variance_penalty", [0.0, 0.7])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        SelfNormalizedIPS(),
+        SelfNormalizedDR(),
+        DoublyRobust(1.5),
+        DRWithOptimisticShrinkage(2.0),
+        SubGaussianIPS(0.3),
+    ],
+    ids=["SNIPS", "SNDR", "limited DR", "DRos", "sub-Gaussian IPS"],
+)
+def test_the_gradient_is_the_slope_of_the_value(objective, variance_penalty):
+    _, gradient = value_of(objective, WEIGHTS, variance_penalty=variance_penalty)
     step = 1e-6
     for place in np.ndindex(WEIGHTS.shape):
         change = np.zeros_like(WEIGHTS)
         change[place] = step
-        rise = value_of(objective, WEIGHTS + change)[0] - value_of(objective, WEIGHTS - change)[0]
-        assert gradient[place] == pytest.approx(rise / (2.0 * step), abs=1e-7)
+        higher = value_of(objective, WEIGHTS + change, variance_penalty=variance_penalty)[0]
+        lower = value_of(objective, WEIGHTS - change, variance_penalty=variance_penalty)[0]
+        assert gradient[place] == pytest.approx((higher - lower) / (2.0 * step), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "objective", [SelfNormalizedIPS(), SelfNormalizedDR(), DRWithOptimisticShrinkage(2.0)]
+)
+def test_the_penalty_is_of_the_standard_error_that_estimates_have(objective):
+    predicted = np.array(PREDICTED) if objective.needs_predictions else None
+    scores = np.column_stack([np.ones(8), CONTEXT]) @ WEIGHTS.T
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimate = objective.estimate(small_log(), softmax(scores), predicted)
+
+    penalised, _ = value_of(objective, WEIGHTS, variance_penalty=2.0)
+
+    assert penalised == pytest.approx(estimate.value - 2.0 * estimate.standard_error, abs=1e-12)
+
+
+def test_a_baseline_and_a_penalty_change_what_is_learned():
+    log = bad_logger_log(300, seed=0)
+    plain = PolicyGradientLearner(num_steps=50).fit(log)
+    shifted = PolicyGradientLearner(num_steps=50, baseline=0.3).fit(log)
+    of_shifted = dataclasses.replace(log, reward=log.reward - 0.3)
+    assert shifted.model == PolicyGradientLearner(num_steps=50).fit(of_shifted).model
+    assert shifted.model != plain.model
+    below = dataclasses.replace(log, reward=log.reward - 1.0)
+    cautious = PolicyGradientLearner(num_steps=50, variance_penalty=5.0, baseline=1.0).fit(log)
+    bold = PolicyGradientLearner(num_steps=50, baseline=1.0).fit(log)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        errors = [
+            InversePropensityScoring().estimate(below, probabilities_of(each, log)).standard_error
+            for each in (cautious, bold)
+        ]
+    assert errors[0] < errors[1]
 
 
 THETA = np.array([[1.5, -0.5, 0.0], [-1.0, 1.0, 0.5], [0.0, -1.0, 1.5], [-0.5, 0.5, -2.0]])
@@ -218,7 +337,7 @@ def softmax_policy(weights):
     ("call", "argument", "message"),
     [
         (PolicyGradientLearner, ReplayMethod(), "objective is ReplayMethod"),
-        (PolicyGradientLearner, DoublyRobust(max_weight=2.0), "objective is DoublyRobust"),
+        (PolicyGradientLearner, SwitchDR(2.0), "objective is SwitchDR"),
         (DirectMethodLearner().fit, log_with_items(), "per_arm; expected contexts alone"),
         (softmax_policy, np.ones((3, 2)), r"weights has shape \(3, 2\); expected \(3, 3\)"),
         (softmax_policy, np.full((3, 3), np.nan), "weights has NaN"),

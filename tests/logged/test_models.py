@@ -15,10 +15,12 @@ from bandit_envs.logged import (
     InversePropensityScoring,
     RewardRegression,
     RidgeRegression,
+    estimate_batches,
 )
-from bandit_envs.logged.reward_models import RewardSums
+from bandit_envs.logged.reward_models import RewardSums, mrdr_weights
 from bandit_envs.logged.reward_models.reward_sums import folds_of
 from tests.logged.logs import PROBABILITIES, drawn, small_log
+from tests.logged.test_more_estimators import POLICY, table_log
 from tests.statistical import has_probabilities
 
 
@@ -119,6 +121,34 @@ def test_the_model_of_mrdr_learns_with_the_weights_of_its_source():
     for features, _, found in lessons:
         contexts = features[:, 3]  # after three columns that say which action it is
         assert np.allclose(found, [by_context[key] for key in contexts])
+
+
+def test_the_weights_of_mrdr_are_those_of_the_formula():
+    expected = [14.672777778, 0.008024105, 0.005679012, 0.083449931, 0.630375, 0.061193756]
+    expected += [0.153171598, 4.403119093]
+    assert mrdr_weights(table_log(), POLICY) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_weights_of_mrdr_need_propensities():
+    log = BanditLog(np.ones((2, 1)), [0, 1], [1.0, 0.0])
+    with pytest.raises(ValueError, match="log has no propensities"):
+        mrdr_weights(log, np.full((2, 2), 0.5))
+
+
+def test_batches_make_the_estimate_by_mrdr_of_the_whole_log():
+    log = drawn(np.random.default_rng(0), 600)
+    table = np.tile([0.2, 0.3, 0.5], (600, 1))
+
+    def policy(batch):
+        return table[: len(batch)]
+
+    found = estimate_batches(DoublyRobust(), [log[:250], log[250:]], policy, weigh=mrdr_weights)
+
+    whole = DoublyRobust().estimate(log, table, RewardRegression().predict(log, table))
+    plain = DoublyRobust().estimate(log, table, RewardRegression().predict(log))
+    assert found.value == pytest.approx(whole.value, abs=1e-12)
+    assert found.standard_error == pytest.approx(whole.standard_error, abs=1e-12)
+    assert found.value != plain.value
 
 
 @pytest.mark.parametrize("model", ["LogisticRegression", "Ridge"])

@@ -1,13 +1,16 @@
 """How each policy of the registry is made, and an environment that it fits."""
 
+import functools
 import math
+import tempfile
 
 import numpy as np
 import pytest
 
-from bandit_envs import BernoulliPyEnvironment
+from bandit_envs import BernoulliPyEnvironment, RandomPolicy, StepDriver
 from bandit_envs.environments import KnapsackBandit
 from bandit_envs.environments.registry import ENVIRONMENTS
+from bandit_envs.logged import LogRecorder, write_log
 from bandit_envs.policies import ContinuousPolicy, KnapsackPolicy
 from bandit_envs.policies.registry import POLICIES
 
@@ -50,6 +53,18 @@ ARGUMENTS = {
 """Arguments without a default, by the ids of policies."""
 
 
+@functools.cache
+def folder_of_a_log():
+    """Returns a folder with a log of the environment that policies with contexts meet."""
+    folder = tempfile.TemporaryDirectory()
+    env = ENVIRONMENTS["logistic_context"].make(num_actions=4, batch_size=5, seed=9)
+    recorder = LogRecorder(4)
+    policy = RandomPolicy(4, batch_size=5, seed=9)
+    StepDriver(env, policy, [recorder], num_steps=10, emit_log_probability=True).run()
+    write_log(f"{folder.name}/log.npz", recorder.log())
+    return folder  # is removed when the process ends
+
+
 def is_class_of(name, kind):
     """Returns whether an id stands for a class of a kind; some stand for functions."""
     make = POLICIES[name].make
@@ -84,6 +99,8 @@ def make_policy(name, env, seed=0):
         arguments["budget"] = count * (1 + math.ceil(math.log2(count)))
     if name == "g_optimal":
         arguments["features"] = np.random.default_rng(0).normal(size=(env.num_actions, 2))
+    if name == "warm_start":
+        arguments = {"policy": "lin_ucb:alpha=0.5", "log": folder_of_a_log().name}
     if name == "pbm_ucb":
         num_slots = entry.make.arguments_for(env)["num_slots"]
         arguments["observation_probs"] = [0.9**slot for slot in range(num_slots)]

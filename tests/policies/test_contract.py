@@ -22,8 +22,20 @@ class FromRegistry:
         return make_policy(self.name, env, seed)
 
 
+class WarmContract(PolicyContract):
+    """Of a policy that knows a log from the start."""
+
+    def test_reset_forgets_and_goes_on_drawing(self):
+        policy = self.make_policy(self.make_environment(self.num_rows, 0), 0)
+        assert not policy.is_as_made
+        policy.reset()
+        assert policy.is_as_made
+
+
 def contract_of(name):
     """Returns the contract that a policy of the registry must pass."""
+    if name == "warm_start":
+        return WarmContract
     return BestArmContract if is_class_of(name, BestArmPolicy) else PolicyContract
 
 

@@ -7,6 +7,7 @@ from bandit_envs.adapters.torch.dropout import Dropout
 from bandit_envs.adapters.torch.ensemble import Ensemble
 from bandit_envs.adapters.torch.gradient_network import GradientNetwork
 from bandit_envs.adapters.torch.network import LearnedNetworks, Network
+from bandit_envs.adapters.torch.network_scores import NetworkGradientLearner, NetworkScores
 from bandit_envs.adapters.torch.neural_linear import NeuralLinear
 
 __all__ = [
@@ -15,5 +16,7 @@ __all__ = [
     "GradientNetwork",
     "LearnedNetworks",
     "Network",
+    "NetworkGradientLearner",
+    "NetworkScores",
     "NeuralLinear",
 ]

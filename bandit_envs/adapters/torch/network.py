@@ -50,7 +50,7 @@ class NetworkEntry(ModelEntry):
     what = "network"
 
 
-def _find_network(network: Any) -> Any:
+def find_network(network: Any) -> Any:
     """Returns what a `module:name` is; of all else, the network itself."""
     if isinstance(network, str) and ":" in network:
         return find_users(NetworkEntry, network).make
@@ -113,7 +113,7 @@ class Network(ValueModel):
     device: str = "cpu"
 
     is_random: ClassVar[bool] = True
-    made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {"network": _find_network}
+    made_of_text: ClassVar[Mapping[str, Callable[[str], Any]]] = {"network": find_network}
     log_rows = 8  # with more, a log of a thousand decisions would train a network hardly at all
     num_networks = 1
 
@@ -138,7 +138,7 @@ class Network(ValueModel):
             ModuleNotFoundError: PyTorch is not installed.
             TypeError, ValueError: `network` makes no network for inputs of these sizes.
         """
-        network = _find_network(self.network)
+        network = find_network(self.network)
         networks = import_networks().make_networks(
             network=self._make_network if network is None else network,
             num_networks=self.num_networks,

@@ -320,6 +320,38 @@ def make_networks(
     return Networks(networks, optimizer(parameters, lr=learning_rate), device, num_inputs)
 
 
+def make_scaled(
+    network: nn.Module | Callable[[int, int], nn.Module], num_inputs: int, num_outputs: int
+) -> nn.Sequential:
+    """Returns a network of scaled features, whose parameters are drawn, or those of a module.
+
+    `scale_features` says how they are scaled.
+    """
+    inner = _make_network(network, num_inputs, num_outputs)
+    parameters = list(inner.parameters())
+    dtype = parameters[0].dtype if parameters else None
+    scale = nn.BatchNorm1d(num_inputs, eps=0.0, affine=False, dtype=dtype)
+    return nn.Sequential(scale, inner)
+
+
+def scale_features(network: nn.Sequential, features: Floats) -> torch.Tensor:
+    """Scales features from now on so that those of [n, D] have mean 0 and standard deviation 1.
+
+    Args:
+        network: of `make_scaled`, in evaluation mode.
+        features: [n, D].
+
+    Returns:
+        The features as inputs of the network: [n, D].
+    """
+    first = next(network.parameters())
+    inputs = torch.tensor(features, dtype=first.dtype, device=first.device)
+    variance = inputs.var(dim=0, unbiased=False)
+    network[0].running_mean = inputs.mean(dim=0)
+    network[0].running_var = torch.where(variance > 0.0, variance, torch.ones_like(variance))
+    return inputs
+
+
 def make_perceptron(
     num_inputs: int, num_outputs: int, width: int, depth: int, dropout: float = 0.0
 ) -> nn.Module:

@@ -1,5 +1,6 @@
 """Off-policy estimators, and the sums, intervals and choices that they are made of."""
 
+from bandit_envs.logged.estimators.clusters import MarginalizedDR, cluster_actions
 from bandit_envs.logged.estimators.confidence_sequence import (
     DRConfidenceSequence,
     IPSConfidenceSequence,
@@ -9,6 +10,7 @@ from bandit_envs.logged.estimators.continuous import (
     KernelIPS,
     actions_of,
 )
+from bandit_envs.logged.estimators.delays import ArrivalTimes, correct_delays
 from bandit_envs.logged.estimators.embeddings import (
     ActionPosterior,
     MarginalizedIPS,
@@ -46,6 +48,7 @@ from bandit_envs.logged.estimators.tuning import slope, tuned
 
 __all__ = [
     "ActionPosterior",
+    "ArrivalTimes",
     "CascadeDR",
     "DRConfidenceSequence",
     "DRWithOptimisticShrinkage",
@@ -58,6 +61,7 @@ __all__ = [
     "InversePropensityScoring",
     "KernelDR",
     "KernelIPS",
+    "MarginalizedDR",
     "MarginalizedIPS",
     "ParetoSmoothedDR",
     "ParetoSmoothedIPS",
@@ -75,6 +79,8 @@ __all__ = [
     "SubGaussianIPS",
     "SwitchDR",
     "actions_of",
+    "cluster_actions",
+    "correct_delays",
     "estimate_batches",
     "merge_sums",
     "slope",

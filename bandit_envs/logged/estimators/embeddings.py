@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandit_envs.arrays import Floats, check_array
-from bandit_envs.base.checks import short_repr
+from bandit_envs.base.checks import check_integer, short_repr
 from bandit_envs.logged.columns import (
     as_column,
     check_distributions,
@@ -82,6 +83,22 @@ class MarginalizedIPS:
 
     def terms(self, log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike) -> Terms:
         """Returns what each row adds to the estimate; `terms.sums()` of parts of a log merge."""
+        weights = self.weigh(log, probabilities, likelihoods)
+        policy = as_column("probabilities", probabilities)
+        return Terms(
+            direct=np.zeros(len(log)),
+            weighted=check_reward_range("the weighted reward", weights * log.reward),
+            weights=weights[np.newaxis],
+            normaliser=weights if self.self_normalised else None,
+            estimator=repr(self),
+            assumed=None
+            if self.self_normalised
+            else add_of_actions(log, policy, weights, log.reward),
+        )
+
+    @staticmethod
+    def weigh(log: BanditLog, probabilities: ArrayLike, likelihoods: ArrayLike) -> Floats:
+        """Returns the weights of the rows: [n]. The arguments are those of `estimate`."""
         if log.action_probabilities is None:
             raise ValueError("log has no action_probabilities; its marginal weights need them")
         shape = (len(log), log.num_actions)
@@ -94,20 +111,26 @@ class MarginalizedIPS:
         logged = np.einsum("nk,nk->n", log.action_probabilities, table)
         expected = "above 0, as an action with such an embedding was logged"
         check_each("the likelihood of the logging policy", logged, logged > 0.0, expected)
-        weights = np.einsum("nk,nk->n", policy, table) / logged
-        weighted = check_reward_range("the weighted reward", weights * log.reward)
-        return Terms(
-            direct=np.zeros(len(log)),
-            weighted=weighted,
-            weights=weights[np.newaxis],
-            normaliser=weights if self.self_normalised else None,
-            estimator=repr(self),
-            assumed=None if self.self_normalised else _weigh_actions(log, policy, weights),
-        )
+        return np.asarray(np.einsum("nk,nk->n", policy, table) / logged)
+
+    @staticmethod
+    def likelihoods_of_clusters(log: BanditLog, clusters: ArrayLike) -> Floats:
+        """Returns which actions are in the cluster of the logged one, 1 or 0: [n, K].
+
+        Args:
+            log: n decisions.
+            clusters: [K], of the actions, such as `cluster_actions` finds.
+        """
+        num_actions = require_numbered_actions(log).num_actions
+        of_action = as_column("clusters", clusters, "iu", np.int64, 1)
+        check_array("clusters has", of_action, (num_actions,))
+        return np.asarray(of_action[log.action][:, np.newaxis] == of_action, np.float64)
 
     @staticmethod
     def likelihoods_of_embeddings(
-        embedding: ArrayLike, category_probabilities: ArrayLike
+        embedding: ArrayLike,
+        category_probabilities: ArrayLike,
+        dimensions: Sequence[int] | None = None,
     ) -> Floats:
         """Returns p(e_i | a), if dimensions are independent given the action: [n, K].
 
@@ -115,20 +138,21 @@ class MarginalizedIPS:
             embedding: [n, D], the category in each dimension, from 0 to C - 1.
             category_probabilities: [K, C, D], of each category in each dimension, under each
                 action.
+            dimensions: those that count, from 0; None for all.
         """
         tables = as_column("category_probabilities", category_probabilities, ndim=3)
-        _, num_categories, num_dimensions = tables.shape
+        num_categories = tables.shape[1]
         categories = as_column("embedding", embedding, "iu", np.int64)
-        check_array("embedding has", categories, (len(categories), num_dimensions))
+        check_array("embedding has", categories, (len(categories), tables.shape[2]))
         is_category = (categories >= 0) & (categories < num_categories)
         check_each("embedding", categories, is_category, f"0 to {num_categories - 1}")
         likelihoods: Floats = np.ones((len(categories), len(tables)))
-        for dimension in range(num_dimensions):
+        for dimension in _check_dimensions(dimensions, tables.shape[2]):
             likelihoods *= tables[:, categories[:, dimension], dimension].T
         return np.asarray(likelihoods)
 
     @staticmethod
-    def likelihoods_by_counts(log: BanditLog) -> Floats:
+    def likelihoods_by_counts(log: BanditLog, dimensions: Sequence[int] | None = None) -> Floats:
         """Returns the shares of the rows of each action that have the embeddings e_i: [n, K].
 
         They estimate p(e_i | a), and are exact if each action has one embedding. Embeddings must
@@ -137,8 +161,9 @@ class MarginalizedIPS:
 
         Args:
             log: n decisions, with `embedding`.
+            dimensions: those of the embedding that count, from 0; None for all.
         """
-        embedding = _embedding_of(log)
+        embedding = _embedding_of(log, dimensions)
         _, kind = np.unique(embedding, axis=0, return_inverse=True)  # [n, 1] in NumPy 2.0 only
         kind = kind.reshape(len(log))
         counts = np.zeros((int(kind.max(initial=-1)) + 1, log.num_actions))
@@ -189,10 +214,15 @@ class ActionPosterior:
             raise TypeError(f"model is {short_repr(model)}; expected one with predict_proba")
         self._model = model
 
-    def predict(self, log: BanditLog) -> Floats:
-        """Returns p(a | x_i, e_i) of every action: [n, K]; the log needs an `embedding`."""
+    def predict(self, log: BanditLog, dimensions: Sequence[int] | None = None) -> Floats:
+        """Returns p(a | x_i, e_i) of every action: [n, K].
+
+        Args:
+            log: n decisions, with `embedding`.
+            dimensions: those of the embedding that count, from 0; None for all.
+        """
         size = len(require_numbered_actions(log))
-        is_category = [_indicators(column) for column in _embedding_of(log).T]
+        is_category = [_indicators(column) for column in _embedding_of(log, dimensions).T]
         features = np.concatenate([flat_features_of(log), *is_category], axis=1)
         model = copy.deepcopy(self._model)
         table = np.zeros((size, log.num_actions))
@@ -202,20 +232,40 @@ class ActionPosterior:
         return table
 
 
-def _weigh_actions(log: BanditLog, policy: Floats, weights: Floats) -> Floats | None:
-    """Returns what rows add more by the weights of actions [n]; None if the log lacks actions."""
+def add_of_actions(
+    log: BanditLog, policy: Floats, weights: Floats, residual: Floats
+) -> Floats | None:
+    """Returns what rows add more by the weights of actions [n]; None if the log lacks actions.
+
+    Args:
+        log: n decisions.
+        policy: [n, K], its probabilities.
+        weights: [n], by embeddings.
+        residual: [n], what they weigh.
+    """
     logged = log.action_probabilities
     if logged is None or ((policy > 0.0) & (logged <= 0.0)).any():
         return None
     of_actions = policy[np.arange(len(log)), log.action] / log.propensity
-    return np.asarray((of_actions - weights) * log.reward)
+    return np.asarray((of_actions - weights) * residual)
 
 
-def _embedding_of(log: BanditLog) -> NDArray[np.int64]:
-    """Returns the embeddings of a log: [n, D]."""
+def _embedding_of(log: BanditLog, dimensions: Sequence[int] | None) -> NDArray[np.int64]:
+    """Returns some dimensions of the embeddings of a log: [n, D]."""
     if log.embedding is None:
         raise ValueError("log has no embedding; expected the categories of the actions, [n, D]")
-    return log.embedding
+    return log.embedding[:, _check_dimensions(dimensions, log.embedding.shape[1])]
+
+
+def _check_dimensions(dimensions: Sequence[int] | None, size: int) -> list[int]:
+    """Returns different dimensions of embeddings, of which there are `size`; None for all."""
+    if dimensions is None:
+        return list(range(size))
+    known = [check_integer("dimensions", each, minimum=0) for each in dimensions]
+    if max(known, default=-1) >= size or len(set(known)) < max(len(known), 1):
+        expected = f"some of 0 to {size - 1}, each once"
+        raise ValueError(f"dimensions is {short_repr(dimensions)}; expected {expected}")
+    return known
 
 
 def _indicators(categories: NDArray[np.int64]) -> Floats:

@@ -125,9 +125,23 @@ class Estimator(abc.ABC):
             is_smoothed=self.smooths_weights,
         )
 
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether learners can climb it: it knows how changed weights follow w, with no jump."""
+        return type(self)._derivative is not Estimator._derivative
+
+    def differentiate(self, rows: WeighedRows) -> tuple[Floats, Floats]:
+        """Returns the weights that are used, and their derivatives by w: two [n]."""
+        changed = self._change(rows.weights, rows.probability)
+        return changed, self._derivative(rows.weights)
+
     @abc.abstractmethod
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         """Returns the weights [n] to use, given w and the probability of the logged action."""
+
+    def _derivative(self, weights: Floats) -> Floats:
+        """Returns the derivatives of what `_change` returns by w: [n]."""
+        raise NotImplementedError(f"{type(self).__name__} does not know its derivative")
 
 
 class ReplayMethod(Estimator):
@@ -166,6 +180,9 @@ class InversePropensityScoring(Estimator):
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         return np.minimum(weights, self.max_weight)
 
+    def _derivative(self, weights: Floats) -> Floats:
+        return np.asarray(weights < self.max_weight, np.float64)
+
 
 class SelfNormalizedIPS(Estimator):
     """Divides by the sum of the weights: sum(w r) / sum(w).
@@ -180,6 +197,9 @@ class SelfNormalizedIPS(Estimator):
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         return weights
 
+    def _derivative(self, weights: Floats) -> Floats:
+        return np.ones_like(weights)
+
 
 class DirectMethod(Estimator):
     """Averages the predictions alone: mean(sum_a pi(a | x) q(x, a)).
@@ -192,6 +212,9 @@ class DirectMethod(Estimator):
     needs_predictions = True
 
     def _change(self, weights: Floats, probability: Floats) -> Floats:
+        return np.zeros_like(weights)
+
+    def _derivative(self, weights: Floats) -> Floats:
         return np.zeros_like(weights)
 
 
@@ -218,6 +241,9 @@ class DoublyRobust(Estimator):
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         return np.minimum(weights, self.max_weight)
 
+    def _derivative(self, weights: Floats) -> Floats:
+        return np.asarray(weights < self.max_weight, np.float64)
+
 
 class SelfNormalizedDR(Estimator):
     """Divides corrections by weights: mean(sum_a pi(a | x) q(x, a)) + sum(w (r - q)) / sum(w).
@@ -232,6 +258,9 @@ class SelfNormalizedDR(Estimator):
 
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         return weights
+
+    def _derivative(self, weights: Floats) -> Floats:
+        return np.ones_like(weights)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -279,6 +308,10 @@ class DRWithOptimisticShrinkage(Estimator):
         shrinkage = max(self.shrinkage, SMALLEST)
         return np.asarray(weights / (1.0 + weights**2 / shrinkage))
 
+    def _derivative(self, weights: Floats) -> Floats:
+        share = 1.0 / (1.0 + weights**2 / max(self.shrinkage, SMALLEST))
+        return np.asarray(share * (2.0 * share - 1.0))
+
 
 @dataclasses.dataclass(frozen=True)
 class SubGaussianIPS(Estimator):
@@ -301,6 +334,11 @@ class SubGaussianIPS(Estimator):
     def _change(self, weights: Floats, probability: Floats) -> Floats:
         denominator = 1.0 - self.shrinkage + self.shrinkage * weights
         return np.divide(weights, denominator, out=np.zeros_like(weights), where=weights > 0.0)
+
+    def _derivative(self, weights: Floats) -> Floats:
+        denominator = 1.0 - self.shrinkage + self.shrinkage * weights
+        slope = (1.0 - self.shrinkage) / np.maximum(denominator, SMALLEST) ** 2
+        return np.asarray(slope)
 
 
 class SubGaussianDR(SubGaussianIPS):

@@ -224,7 +224,7 @@ class CascadeDR:
         direct = (above * (tables * predicted).sum(axis=2)).sum(axis=1)
         weighted = (slots * (rewards - of_items)).sum(axis=1)
         terms = Terms(direct=direct, weighted=weighted, weights=slots.T)
-        return terms.sums().estimate([terms], stacklevel=2)
+        return terms.sums().estimate([terms], stacklevel=3)
 
 
 class SlateMoments(NamedTuple):
@@ -321,7 +321,7 @@ class PseudoInverse:
             weighted=check_reward_range("the weighted reward", weights * rewards),
             weights=weights[np.newaxis],
         )
-        return terms.sums().estimate([terms], stacklevel=2)
+        return terms.sums().estimate([terms], stacklevel=3)
 
 
 def _indicate(slates: ArrayLike, num_items: int) -> Floats:

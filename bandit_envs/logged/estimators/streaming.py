@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator
 
 from numpy.typing import ArrayLike
 
+from bandit_envs.arrays import Floats
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms, merge_sums
 from bandit_envs.logged.estimators.single_actions import Estimator
 from bandit_envs.logged.log import BanditLog, check_repeatable
@@ -19,6 +21,7 @@ def estimate_batches(
     batches: Iterable[BanditLog],
     probabilities: Callable[[BanditLog], ArrayLike],
     folds: int = 3,
+    weigh: Callable[[BanditLog, ArrayLike], Floats] | None = None,
 ) -> Estimate:
     """Estimates the mean reward that a policy would have earned, from a log in batches.
 
@@ -33,6 +36,9 @@ def estimate_batches(
         probabilities: a function that returns the policy's probabilities [n, K] of all actions in a
             batch, such as `functools.partial(probabilities_of, policy)`.
         folds: of the models that predict rewards.
+        weigh: returns by how much each row of a batch counts in these models, [n], given the
+            policy's probabilities. With `reward_models.mrdr_weights`, they minimise the variance of
+            `DoublyRobust` (MRDR).
 
     Warns:
         UserWarning: as `Estimator.estimate`.
@@ -50,7 +56,12 @@ def estimate_batches(
         found = f"probabilities is of type {type(probabilities).__name__}"
         expected = "a function of a batch, such as functools.partial(probabilities_of, policy)"
         raise TypeError(f"{found}; expected {expected}")
-    model = fit_batches(batches, folds) if estimator.needs_predictions else None
+    model = None
+    if estimator.needs_predictions:
+        of_batch = None
+        if weigh is not None:
+            of_batch = functools.partial(_weigh_batch, weigh, probabilities)
+        model = fit_batches(batches, folds, of_batch)
     terms = BatchTerms(estimator, batches, probabilities, model)
     return merge_sums(terms.sums()).estimate(terms, stacklevel=3)
 
@@ -85,3 +96,12 @@ class BatchTerms:
         for terms in self:
             yield terms.sums(first_row)
             first_row += len(terms)
+
+
+def _weigh_batch(
+    weigh: Callable[[BanditLog, ArrayLike], Floats],
+    probabilities: Callable[[BanditLog], ArrayLike],
+    batch: BanditLog,
+) -> Floats:
+    """Returns by how much each row of a batch counts in models of rewards: [n]."""
+    return weigh(batch, probabilities(batch))

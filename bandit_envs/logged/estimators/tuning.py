@@ -1,90 +1,117 @@
-"""The choice of one of several off-policy estimators, by the log that it estimates from."""
+"""The choice of one of several off-policy estimates, by the log that they are made of.
+
+Candidates are anything that an estimate can be made of: estimators, bandwidths of a kernel,
+dimensions of embeddings. `estimate` says how; by default, candidates have a method of that name.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.estimators.estimate import Estimate
-from bandit_envs.logged.estimators.single_actions import Estimator
-from bandit_envs.logged.log import BanditLog
 from bandit_envs.metrics.statistics import student_quantile
+
+Candidate = TypeVar("Candidate")
 
 
 def tuned(
-    estimators: Sequence[Estimator],
-    log: BanditLog,
-    probabilities: ArrayLike,
-    predicted_rewards: ArrayLike | None = None,
-) -> tuple[Estimator, Estimate]:
-    """Returns the estimator with the smallest estimated mean squared error, and its estimate.
+    estimators: Sequence[Candidate],
+    *data: Any,
+    estimate: Callable[..., Estimate] | None = None,
+    **named: Any,
+) -> tuple[Candidate, Estimate]:
+    """Returns the candidate with the smallest estimated mean squared error, and its estimate.
 
-    The error is the squared standard error plus the square of the bias that the changed weights
-    cause, which is estimated by the mean of (w - changed w) times the reward or residual. Warnings
-    are those of this estimator alone.
+    The error is the squared standard error plus the square of the bias. Where weights are changed,
+    such as by a limit or a bandwidth, the bias is `Estimate.bias`. If no estimate knows what its
+    weights leave out, such as those of embeddings, the bias is told by the one with the largest
+    standard error, as if this one had none:
+
+        bias^2 = max(0, (V - V_0)^2 - (se_0^2 - se^2))
+
+    Warnings are those of the chosen estimate alone.
 
     Args:
-        estimators: to choose from.
-        log: as for `Estimator.estimate`, and so are the others.
-        probabilities: of the policy.
-        predicted_rewards: for estimators with a reward model.
+        estimators: to choose from, as for `slope`.
+        *data: what each is given, as for `slope`.
+        estimate: as for `slope`.
+        **named: as for `slope`.
 
-    Source: Su et al. (2020), section 5; the tuning classes of the Open Bandit Pipeline.
+    Source: Su et al. (2020), section 5; the tuning classes of the Open Bandit Pipeline. The
+    variance of the difference: Hausman, Specification tests in econometrics (1978).
     """
-
-    def squared_error(estimator: Estimator) -> float:
-        found = estimator.estimate(log, probabilities, predicted_rewards)
-        return found.standard_error**2 + found.bias**2
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        best = min(estimators, key=squared_error)
-    return best, best.estimate(log, probabilities, predicted_rewards)
+    make = _estimate_with if estimate is None else estimate
+    found = _estimate_all(make, estimators, data, named)
+    squared_biases = [each.bias**2 for each in found]
+    if not any(each.sums.changes_weights for each in found):
+        widest = max(found, key=lambda each: each.standard_error)
+        squared_biases = [_squared_bias(each, widest) for each in found]
+    errors = [
+        each.standard_error**2 + bias for each, bias in zip(found, squared_biases, strict=True)
+    ]
+    best = estimators[int(np.argmin(errors))]
+    return best, make(best, *data, **named)
 
 
 def slope(
-    estimators: Sequence[Estimator],
-    log: BanditLog,
-    probabilities: ArrayLike,
-    predicted_rewards: ArrayLike | None = None,
+    estimators: Sequence[Candidate],
+    *data: Any,
     confidence: float = 0.9,
-) -> tuple[Estimator, Estimate]:
-    """Selects an estimator by comparing intervals (SLOPE); returns it and its estimate.
+    estimate: Callable[..., Estimate] | None = None,
+    **named: Any,
+) -> tuple[Candidate, Estimate]:
+    """Selects an estimate by comparing intervals (SLOPE); returns its candidate, and it.
 
-    Estimators are ordered by decreasing width of their intervals, as their bias is assumed to grow.
+    Estimates are ordered by decreasing width of their intervals, as their bias is assumed to grow.
     The first whose value is farther from that of an earlier one than
 
         width of its own interval + (sqrt(6) - 1) * width of the earlier one's
 
-    is refuted, and so are all after it. It needs no estimate of the bias.
+    is refuted, and so are all after it. It needs no estimate of the bias. What it selects may be
+    biased by about as much as the intervals are wide.
 
     Args:
-        estimators: to choose from, such as one estimator with several limits of its weights.
-        log: as for `Estimator.estimate`, and so are the others.
-        probabilities: of the policy.
-        predicted_rewards: for estimators with a reward model.
+        estimators: to choose from, such as one estimator with several limits of its weights, or
+            several bandwidths; or with `estimate`, the parameters themselves.
+        *data: what each `estimate` is given: for estimators of numbered actions the log, the
+            policy's probabilities and, if they need them, predicted rewards.
         confidence: of the one-sided intervals by Student's t; above 0.5.
+        estimate: returns the estimate of a candidate, which it is given before the data. By
+            default, the method `estimate` of the candidate. With `estimate_batches`, the data are
+            the batches of a log and a function of the probabilities.
+        **named: data by name, such as `predicted_rewards`.
 
     Source: Su, Srinath & Krishnamurthy, Adaptive estimator selection for off-policy evaluation
     (2020); Tucker & Lee, Improved estimator selection for off-policy evaluation (2021).
+
+    >>> from bandit_envs.logged import KernelIPS
+    >>> dose = np.random.default_rng(0).uniform(0.0, 2.0, 20_000)
+    >>> columns = (1.0 - (dose - 1.0) ** 2, np.full(20_000, 0.5), dose, np.full(20_000, 1.0))
+    >>> candidates = [KernelIPS(width) for width in (0.05, 0.1, 0.8)]
+    >>> slope(candidates, *columns)[0].bandwidth
+    0.1
     """
     level = check_number("confidence", confidence, 0.5, 1.0)
     if not 0.5 < level < 1.0:
         raise ValueError(f"confidence is {level:g}; expected a number above 0.5 and below 1")
-    if not estimators:
-        raise ValueError("estimators is empty; expected at least one")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        found = [each.estimate(log, probabilities, predicted_rewards) for each in estimators]
-    quantile = student_quantile(2.0 * level - 1.0, len(log) - 1)
-    widths = [quantile * estimate.standard_error for estimate in found]
-    order = np.argsort(widths, kind="stable")[::-1]
-    chosen = order[0]
+    make = _estimate_with if estimate is None else estimate
+    found = _estimate_all(make, estimators, data, named)
+    quantile = student_quantile(2.0 * level - 1.0, found[0].sums.size - 1)
+    best = estimators[_find_last_accepted(found, quantile)]
+    return best, make(best, *data, **named)
+
+
+def _find_last_accepted(found: Sequence[Estimate], quantile: float) -> int:
+    """Returns the place of the estimate that SLOPE selects."""
+    widths = [quantile * each.standard_error for each in found]
+    order = np.argsort(widths, kind="stable")[::-1].tolist()
+    chosen: int = order[0]
     for place, index in enumerate(order):
         is_refuted = any(
             abs(found[index].value - found[earlier].value)
@@ -94,5 +121,30 @@ def slope(
         if is_refuted:
             break
         chosen = index
-    best = estimators[int(chosen)]
-    return best, best.estimate(log, probabilities, predicted_rewards)
+    return chosen
+
+
+def _estimate_all(
+    estimate: Callable[..., Estimate],
+    candidates: Sequence[Any],
+    data: tuple[Any, ...],
+    named: dict[str, Any],
+) -> list[Estimate]:
+    """Returns the estimates of all candidates, without warnings."""
+    if not len(candidates):
+        raise ValueError("estimators is empty; expected at least one")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return [estimate(each, *data, **named) for each in candidates]
+
+
+def _estimate_with(candidate: Any, *data: Any, **named: Any) -> Estimate:
+    """Returns what the method `estimate` of a candidate does."""
+    estimate: Estimate = candidate.estimate(*data, **named)
+    return estimate
+
+
+def _squared_bias(estimate: Estimate, unbiased: Estimate) -> float:
+    """Returns the estimated square of a bias, by an estimate that has none and varies more."""
+    of_difference = unbiased.standard_error**2 - estimate.standard_error**2
+    return max(0.0, (estimate.value - unbiased.value) ** 2 - of_difference)

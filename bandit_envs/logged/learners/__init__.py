@@ -1,23 +1,27 @@
 """Learners: policies from logged data, and files that hold these policies."""
 
+from bandit_envs.logged.learners.direct_method import DirectMethodLearner
+from bandit_envs.logged.learners.doubly_robust import DoublyRobustLearner
 from bandit_envs.logged.learners.ips_learner import IPSLearner
-from bandit_envs.logged.learners.learners import (
-    DirectMethodLearner,
-    DoublyRobustLearner,
-    Learner,
-    PolicyGradientLearner,
-)
+from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.learners.learning import learn_from_log
+from bandit_envs.logged.learners.model_learner import ModelLearner
 from bandit_envs.logged.learners.policy_files import SavedPolicy, read_policy, write_policy
+from bandit_envs.logged.learners.policy_gradient import PolicyGradientLearner
+from bandit_envs.logged.learners.slate_learning import learn_from_slates
+from bandit_envs.logged.learners.warm_start import warm_start
 
 __all__ = [
     "DirectMethodLearner",
     "DoublyRobustLearner",
     "IPSLearner",
     "Learner",
+    "ModelLearner",
     "PolicyGradientLearner",
     "SavedPolicy",
     "learn_from_log",
+    "learn_from_slates",
     "read_policy",
+    "warm_start",
     "write_policy",
 ]

@@ -8,7 +8,8 @@ import numpy as np
 
 from bandit_envs.base.checks import check_number
 from bandit_envs.logged.features import context_of
-from bandit_envs.logged.learners.learners import Learner, greedy_policy
+from bandit_envs.logged.learners.fits.policies import greedy_policy
+from bandit_envs.logged.learners.learner import Learner
 from bandit_envs.logged.log import BanditLog, require_propensities, require_rows
 from bandit_envs.policies.contextual import ContextualPolicy
 from bandit_envs.policies.models import FittedClassifier, LinearScores

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bandit_envs.arrays import Floats, Indices, Rng
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import features_of, has_items
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog, require_numbered_actions, require_propensities
 from bandit_envs.logged.reward_models.reward_sums import RewardSums, folds_of
 from bandit_envs.policies.scikit_learn.model import (
     copy_estimator,
@@ -57,7 +57,7 @@ class RewardRegression:
         size = len(require_numbered_actions(log))
         if size < self._folds:
             raise ValueError(f"log has {size} rows; expected at least {self._folds}, one a fold")
-        weights = None if probabilities is None else _mrdr_weights(log, probabilities)
+        weights = None if probabilities is None else mrdr_weights(log, probabilities)
         if self._model is None:
             return RewardSums.from_log(log, 0, self._folds, weights).fit().predict(log)
         fold = folds_of(0, size, self._folds)
@@ -83,10 +83,20 @@ class RewardRegression:
         return model
 
 
-def _mrdr_weights(log: BanditLog, probabilities: ArrayLike) -> Floats:
-    """Returns the weights of rows [n] with which a model minimises the variance of DR."""
+def mrdr_weights(log: BanditLog, probabilities: ArrayLike) -> Floats:
+    """Returns the weights of rows with which a model minimises the variance of DR: [n].
+
+        pi(a_i | x_i)^2 (1 - p_i) / p_i^2
+
+    Args:
+        log: n decisions.
+        probabilities: [n, K], of the policy to be evaluated.
+
+    Source: Farajtabar et al., More robust doubly robust off-policy evaluation (2018).
+    """
     taken = np.asarray(probabilities, np.float64)[np.arange(len(log)), log.action]
-    return np.asarray(taken**2 * (1.0 - log.propensity) / log.propensity**2)
+    propensity = require_propensities(log).propensity
+    return np.asarray(taken**2 * (1.0 - propensity) / propensity**2)
 
 
 def _action_features(log: BanditLog, rows: Indices, action: Indices) -> Floats:

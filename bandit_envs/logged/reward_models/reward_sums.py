@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -91,11 +91,23 @@ class RewardSums:
         return cls(folds, moments)
 
     @classmethod
-    def from_batches(cls, part: NumberedBatches, folds: int = 3) -> RewardSums:
-        """Returns the sums of a part of a log in batches."""
+    def from_batches(
+        cls,
+        part: NumberedBatches,
+        folds: int = 3,
+        weigh: Callable[[BanditLog], Floats] | None = None,
+    ) -> RewardSums:
+        """Returns the sums of a part of a log in batches.
+
+        Args:
+            part: the batches.
+            folds: as for `from_log`.
+            weigh: returns the weights of the rows of a batch, [n]; None for 1.
+        """
         sums = cls(folds, {})
         for first_row, batch in part:
-            sums = sums.merge(cls.from_log(batch, first_row, folds))
+            weights = None if weigh is None else weigh(batch)
+            sums = sums.merge(cls.from_log(batch, first_row, folds, weights))
         return sums
 
     def merge(self, other: RewardSums) -> RewardSums:
@@ -162,9 +174,19 @@ class CrossFittedRidge:
         return predicted
 
 
-def fit_batches(batches: Iterable[BanditLog], folds: int = 3) -> CrossFittedRidge:
-    """Returns the models of a log in batches, in the order of its rows."""
-    return RewardSums.from_batches(number_batches(batches), folds).fit()
+def fit_batches(
+    batches: Iterable[BanditLog],
+    folds: int = 3,
+    weigh: Callable[[BanditLog], Floats] | None = None,
+) -> CrossFittedRidge:
+    """Returns the models of a log in batches, in the order of its rows.
+
+    Args:
+        batches: of the log.
+        folds: at least 2.
+        weigh: as for `RewardSums.from_batches`.
+    """
+    return RewardSums.from_batches(number_batches(batches), folds, weigh).fit()
 
 
 def number_batches(

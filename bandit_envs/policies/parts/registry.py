@@ -51,6 +51,7 @@ MODELS: dict[str, ModelPart] = ModelPart.table(
 
 FITTED: dict[str, ModelPart] = ModelPart.table(
     ("fitted_classifier", "fitted classifier", "bandit_envs.policies.models:FittedClassifier"),
+    ("network_scores", "network of scores", "bandit_envs.adapters.torch:NetworkScores"),
     ("fitted_regressions", "fitted regressions", "bandit_envs.policies.models:FittedRegressions"),
 )
 """All others, which a learner makes."""

@@ -1,0 +1,74 @@
+"""A learner that chooses by predicted rewards."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.logged.features import context_of
+from bandit_envs.logged.learners.fits.action_sums import (
+    ridge_policy,
+    sum_logged_rewards,
+)
+from bandit_envs.logged.learners.fits.policies import (
+    policy_of_regressions,
+)
+from bandit_envs.logged.learners.fits.regressors import check_regressor, fit_regressor
+from bandit_envs.logged.learners.learner import Learner, PassOverParts, pass_here
+from bandit_envs.logged.log import (
+    BanditLog,
+    require_rows,
+)
+from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.scikit_learn.model import (
+    copy_estimator,
+)
+from bandit_envs.seeding import Seed, generator
+
+
+class DirectMethodLearner(Learner):
+    """Chooses the action whose predicted reward is the largest.
+
+        argmax_a  q_a(x)
+
+    where q_a is a regression of the rewards of the action a. An action that was never logged is
+    chosen only if no other is available.
+
+    Args:
+        regressor: of scikit-learn, of which each action gets a copy; or a classifier of rewards.
+            By default a `RidgeRegression`.
+
+    Raises:
+        TypeError: `regressor` is no estimator.
+
+    Source: Beygelzimer & Langford, The offset tree (2009), the regression approach.
+
+    >>> log = BanditLog(np.ones((4, 1)), [0, 1, 0, 1], [1.0, 2.0, 1.0, 2.0], [0.5] * 4)
+    >>> policy = DirectMethodLearner().fit(log)
+    >>> policy.num_actions
+    2
+    """
+
+    def __init__(self, regressor: Any = None) -> None:
+        self._regressor = check_regressor(regressor)
+
+    @property
+    def streams(self) -> bool:
+        return self._regressor is None
+
+    def _fit(self, log: BanditLog, batch_size: int, seed: Seed) -> ContextualPolicy:
+        if self.streams:
+            return self._fit_parts(functools.partial(pass_here, [log]), batch_size, seed)
+        rng = generator(seed)
+        context = context_of(require_rows(log))
+        models: list[Any] = []
+        for action in range(log.num_actions):
+            rows = np.flatnonzero(log.action == action)
+            regressor = copy_estimator(self._regressor, rng)
+            models.append(fit_regressor(regressor, context[rows], log.reward[rows], action))
+        return policy_of_regressions(models, log, batch_size, rng)
+
+    def _fit_parts(self, over: PassOverParts, batch_size: int, seed: Seed) -> ContextualPolicy:
+        return ridge_policy(over(sum_logged_rewards), batch_size, seed)

@@ -1,0 +1,1 @@
+"""What learners fit to logs, and the policies that follow."""

@@ -1,0 +1,99 @@
+"""Ridge regressions of the rewards of actions, from sums of parts of a log."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+
+import numpy as np
+
+from bandit_envs.arrays import Floats
+from bandit_envs.logged.features import context_of
+from bandit_envs.logged.learners.fits.policies import (
+    policy_of_regressions,
+)
+from bandit_envs.logged.log import BanditLog, require_propensities
+from bandit_envs.logged.reward_models.reward_sums import (
+    CrossFittedRidge,
+    NumberedBatches,
+)
+from bandit_envs.logged.reward_models.ridge import RidgeSums
+from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.models.fitted_estimators import NEVER
+from bandit_envs.seeding import Seed
+
+
+@dataclasses.dataclass(frozen=True)
+class ActionSums:
+    """What a part of a log says of its actions. Those of parts merge.
+
+    Args:
+        ridge: the sums of the regressions of actions.
+        logged: the actions that were taken.
+        sample: a row, which shows how many actions and features there are; None without rows.
+    """
+
+    ridge: RidgeSums = dataclasses.field(default_factory=RidgeSums)
+    logged: frozenset[int] = frozenset()
+    sample: BanditLog | None = None
+
+    def merge(self, other: ActionSums) -> ActionSums:
+        """Returns the sums of the rows of both."""
+        sample = other.sample if self.sample is None else self.sample
+        return ActionSums(self.ridge.merge(other.ridge), self.logged | other.logged, sample)
+
+
+def sum_logged_rewards(part: NumberedBatches) -> ActionSums:
+    """Returns the sums of the rewards of the actions that were taken, in a part of a log."""
+    found = ActionSums()
+    for _, batch in part:
+        ridge = RidgeSums()
+        context = context_of(batch)
+        logged = np.unique(batch.action).tolist()
+        for action in logged:
+            rows = np.flatnonzero(batch.action == action)
+            ridge.add(action, context[rows], batch.reward[rows])
+        found = found.merge(ActionSums(ridge, frozenset(logged), batch[:1]))
+    return found
+
+
+def sum_all_rewards(model: CrossFittedRidge, part: NumberedBatches) -> ActionSums:
+    """Returns the sums of the doubly robust rewards of all actions, in a part of a log."""
+    found = ActionSums()
+    for first_row, batch in part:
+        ridge = RidgeSums()
+        context = context_of(batch)
+        rewards = correct_rewards(model.predict(batch, first_row), batch)
+        for action in range(batch.num_actions):
+            ridge.add(action, context, rewards[:, action])
+        logged = frozenset(np.unique(batch.action).tolist())
+        found = found.merge(ActionSums(ridge, logged, batch[:1]))
+    return found
+
+
+def correct_rewards(predicted: Floats, log: BanditLog) -> Floats:
+    """Makes predicted rewards [n, K] doubly robust, in their place, and returns them."""
+    rows = np.arange(len(log))
+    error = log.reward - predicted[rows, log.action]
+    predicted[rows, log.action] += error / require_propensities(log).propensity
+    return predicted
+
+
+def ridge_policy(parts: Iterable[ActionSums], batch_size: int, seed: Seed) -> ContextualPolicy:
+    """Returns a policy that chooses the action with the largest prediction.
+
+    Args:
+        parts: of the log. Actions that were never taken are chosen last.
+        batch_size: the number of rows of the policy.
+        seed: of its draws.
+    """
+    sums = functools.reduce(ActionSums.merge, parts, ActionSums())
+    if sums.sample is None or not sums.logged:
+        raise ValueError("the log has 0 rows; expected at least one")
+    models = sums.ridge.fit()
+    of_all = [
+        models[action] if action in sums.logged else NEVER
+        for action in range(sums.sample.num_actions)
+    ]
+    return policy_of_regressions(of_all, sums.sample, batch_size, seed)

@@ -1,0 +1,55 @@
+"""Policies of what learners have fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bandit_envs.logged.features import context_of, spec_of_rows
+from bandit_envs.logged.log import (
+    BanditLog,
+)
+from bandit_envs.logged.reward_models.ridge import RidgeRegression
+from bandit_envs.policies.contextual import ContextualPolicy
+from bandit_envs.policies.models import FittedRegressions, LinearScores, ValueModel
+from bandit_envs.policies.rules import Greedy, Rule
+from bandit_envs.seeding import Seed
+
+
+def policy_of_regressions(
+    models: list[Any], log: BanditLog, batch_size: int, seed: Seed
+) -> ContextualPolicy:
+    """Returns a policy that chooses the action with the largest prediction."""
+    if not all(isinstance(model, (float, RidgeRegression)) for model in models):
+        return greedy_policy(FittedRegressions(models), log, batch_size, seed)
+    weights = np.zeros((len(models), 1 + context_of(log[:1]).shape[1]))
+    for action, model in enumerate(models):
+        if isinstance(model, float):
+            weights[action, 0] = model
+        else:
+            weights[action] = model.weights
+    return greedy_policy(LinearScores(weights), log, batch_size, seed)
+
+
+def greedy_policy(
+    model: ValueModel, log: BanditLog, batch_size: int, seed: Seed
+) -> ContextualPolicy:
+    """Returns a policy for a log that chooses the action with the largest prediction."""
+    return policy_of(model, Greedy(), log, batch_size, seed)
+
+
+def policy_of(
+    model: ValueModel, rule: Rule, log: BanditLog, batch_size: int, seed: Seed
+) -> ContextualPolicy:
+    """Returns a policy for the contexts and actions of a log."""
+    policy = ContextualPolicy(
+        model,
+        rule,
+        observation_spec=spec_of_rows(log.observation),
+        num_actions=log.num_actions,
+        batch_size=batch_size,
+        seed=seed,
+    )
+    policy.encoding = log.encoding
+    return policy

@@ -1,0 +1,41 @@
+"""Regressions of the rewards of single actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bandit_envs.arrays import Floats
+from bandit_envs.policies.models.fitted_estimators import NEVER
+from bandit_envs.policies.scikit_learn.model import (
+    check_estimator,
+    name_failing_estimator,
+)
+
+
+def fit_regressor(regressor: Any, context: Floats, rewards: Floats, action: int) -> Any:
+    """Returns what predicts the rewards of an action.
+
+    Args:
+        regressor: learns.
+        context: [m, d].
+        rewards: [m].
+        action: for messages.
+
+    Returns:
+        A fitted estimator; or a number, if all rewards are the same or there are none.
+
+    Raises:
+        ValueError: the regressor cannot learn from these rows.
+    """
+    if rewards.size == 0:
+        return NEVER
+    if (rewards == rewards[0]).all():  # a classifier needs two classes
+        return float(rewards[0])
+    with name_failing_estimator(regressor, "learn from", len(rewards), f"of action {action}"):
+        regressor.fit(context, rewards)
+    return regressor
+
+
+def check_regressor(regressor: Any) -> Any:
+    """Returns a regressor; None for ridge regressions, whose sums merge."""
+    return None if regressor is None else check_estimator("regressor", regressor)
