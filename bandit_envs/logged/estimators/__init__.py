@@ -14,6 +14,7 @@ from bandit_envs.logged.estimators.embeddings import (
     MarginalizedIPS,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, merge_sums
+from bandit_envs.logged.estimators.gains import estimate_logged, gain_over
 from bandit_envs.logged.estimators.pareto_smoothing import (
     ParetoSmoothedDR,
     ParetoSmoothedIPS,
@@ -76,6 +77,8 @@ __all__ = [
     "SwitchDR",
     "actions_of",
     "estimate_batches",
+    "estimate_logged",
+    "gain_over",
     "merge_sums",
     "slope",
     "tuned",
