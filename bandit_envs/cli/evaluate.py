@@ -2,14 +2,15 @@
 
 import argparse
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 from bandit_envs import evaluations
-from bandit_envs.cli.console import ERR, OUT, RowProgress, new_table
+from bandit_envs.cli.console import ERR, OUT, RowProgress
 from bandit_envs.cli.logs import check_training, engine, open_log
 from bandit_envs.cli.studies import folder_of
-from bandit_envs.evaluations import EstimateRow, Evaluation
+from bandit_envs.cli.tables import show_estimates
+from bandit_envs.evaluations import Evaluation
+from bandit_envs.evaluations.candidates import LOGGED
 from bandit_envs.evaluations.evaluating import DEFAULT_ESTIMATORS
 from bandit_envs.evaluations.evaluation import ESTIMATES
 
@@ -22,12 +23,14 @@ def evaluate(options: argparse.Namespace) -> int:
     folder = _output_folder(options)
     evaluation = _evaluate(options)
     evaluation.write(folder)
-    _show(evaluation.rows, f"{options.log}\n{evaluation.title}", evaluation.confidence)
+    OUT.print(f"{options.log}\n{evaluation.title}", soft_wrap=True)
+    show_estimates(evaluation)
     for note in evaluation.notes:
         OUT.print(note, soft_wrap=True)
     OUT.print(f"Results: {folder}", soft_wrap=True)
     bound = -math.inf if options.fail_below is None else options.fail_below
-    low = [row for row in evaluation.rows if not row.low >= bound]  # NaN is no number that passes
+    rows = evaluation.rows[1:]  # what the log has earned is no estimate
+    low = [row for row in rows if not row.low >= bound]  # NaN is no number that passes
     for row in low:
         text = f"{row.policy}: the interval of {row.estimator} begins at {row.low:.4f}"
         ERR.print(f"{text}, below {bound:g}", soft_wrap=True)
@@ -49,6 +52,9 @@ def _evaluate(options: argparse.Namespace) -> Evaluation:
             options.estimator or DEFAULT_ESTIMATORS,
             train=None if options.no_train else options.train_fraction,
             until=options.train_until,
+            baseline=options.baseline,
+            all_rows=options.all_rows,
+            by=options.by,
             confidence=options.confidence,
             observer=progress,
             **engine(options),
@@ -59,6 +65,10 @@ def _evaluate_numbers(options: argparse.Namespace) -> Evaluation:
     """Returns the estimates that the options ask for of a log of numbers."""
     if options.estimator:
         raise ValueError("--continuous estimates by kernels; expected no --estimator")
+    if options.by is not None or options.baseline != LOGGED:
+        raise ValueError(
+            "--continuous has no segments or other baselines ; expected no --by or --baseline"
+        )
     if options.estimate_propensities:
         raise ValueError("densities of numbers are not estimated; expected them in the table")
     with RowProgress() as progress:
@@ -82,32 +92,3 @@ def _output_folder(options: argparse.Namespace) -> Path:
     if not (options.overwrite or is_usable(folder)):
         raise ValueError(f"{folder} has estimates; --overwrite replaces them")
     return folder
-
-
-def _show(found: Sequence[EstimateRow], title: str, confidence: float) -> None:
-    """Prints a table of the estimates, and the warnings below it, each once."""
-    texts = list(dict.fromkeys(row.warnings for row in found if row.warnings))
-    interval = f"value ({100.0 * confidence:.4g}% interval)"
-    headings = ["policy, estimator", interval, "rows", "effective\nrows"]
-    if texts:
-        headings.append("warning")
-    OUT.print(title, soft_wrap=True)
-    table = new_table("", *headings)
-    last = ""
-    for row in found:
-        if row.policy != last:
-            table.add_row(row.policy)
-            if not math.isnan(row.truth):
-                table.add_row("  truth", f"{row.truth:.4f}")
-            last = row.policy
-        cells = [
-            f"{row.value:.4f} ({row.low:.4f} to {row.high:.4f})",
-            f"{row.rows}",
-            f"{row.effective_sample_size:.0f}",
-        ]
-        if row.warnings:
-            cells.append(f"[{texts.index(row.warnings) + 1}]")
-        table.add_row(f"  {row.estimator}", *cells)
-    OUT.print(table)
-    for number, text in enumerate(texts, start=1):
-        OUT.print(f"[{number}] {text}", soft_wrap=True)

@@ -33,6 +33,7 @@ EXAMPLES = {
         "bandit-envs show results/study",
         "bandit-envs show results/study --panels reward,regret --output study.html",
         "bandit-envs show results/study --quantiles 0.1 0.9",
+        "bandit-envs show results/log-estimates",
     ),
     "watch": (
         "bandit-envs watch testbed:k=5 --policy ucb:c=1 --steps 30 --output lesson.gif",
@@ -47,6 +48,8 @@ EXAMPLES = {
         " --reward click --propensity p --num-actions 3 --drop-missing",
         "bandit-envs evaluate log.npz --policy ucb:c=1 --train-fraction 0.7 --estimator snips"
         " --confidence 0.9 --fail-below -10",
+        "bandit-envs evaluate log.npz --policy random --policy ucb:c=1 --baseline random"
+        " --all-rows --by step",
         "bandit-envs evaluate clicks.csv --policy random --estimate-propensities"
         " --features age,visits",
         "bandit-envs evaluate prices.csv --continuous --action price --bandwidth 0.2"

@@ -166,11 +166,11 @@ def _add_report(subcommands: Subcommands) -> None:
 def _add_show(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "show",
-        "write a results folder as one page of HTML, with tables that sort and curves that zoom",
-        "bandit_envs.cli.studies:show",
+        "write a results folder of a study or of `evaluate` as one page of HTML",
+        "bandit_envs.cli.show:show",
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of results")
-    text = "the page's file, ending in .html (default: study.html in the folder)"
+    text = "the page's file, ending in .html (default: study.html or evaluation.html in the folder)"
     parser.add_argument("--output", type=Path, metavar="FILE", help=text)
     _add_views(parser)
 
@@ -210,6 +210,15 @@ def _add_evaluate(subcommands: Subcommands) -> None:
         " may be repeated (default: ips, snips and dr)"
     )
     parser.add_argument("--estimator", action="append", metavar="NAME", help=text)
+    text = "the policy that gains are over, one of those given (default: the one that made the log)"
+    parser.add_argument("--baseline", default="logged", metavar="SPEC", help=text)
+    text = (
+        "evaluate each policy on all rows that it has not learned from (default: all policies on "
+        "the rows that none has learned from)"
+    )
+    parser.add_argument("--all-rows", action="store_true", help=text)
+    text = "also a table for the rows of each value of a column, such as a feature, or step"
+    parser.add_argument("--by", metavar="COLUMN", help=text)
     text = "actions are real numbers such as prices, and propensities their densities"
     parser.add_argument("--continuous", action="store_true", help=text)
     text = "of kernels, with --continuous (default: by the spread of the actions)"

@@ -114,15 +114,9 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
-def show(options: argparse.Namespace) -> int:
-    """Writes a page of HTML with all that has finished."""
-    file = options.output or options.folder / "study.html"
-    if file.suffix != ".html":
-        raise ValueError(f"output is {file}; expected a file ending in .html")
-    found = _load(options)
-    found.write_page(file)
-    OUT.print(f"Page: {file}", soft_wrap=True)
-    return 0
+def show_study(options: argparse.Namespace, file: Path) -> None:
+    """Writes a page of HTML with all that has finished of a study."""
+    _load(options).write_page(file)
 
 
 def _load(options: argparse.Namespace) -> LoadedStudy:

@@ -11,13 +11,14 @@ and `learn` learns a policy from it; both by workers or on a cluster if asked. T
 >>> from bandit_envs.logged import BanditLog
 >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
 >>> found = evaluate(log, ["random", "ucb:c=1"], ["ips", "dr"])
->>> [(row.policy, row.estimator, row.rows) for row in found.rows]
-[('random', 'ips', 900), ('random', 'dr', 900), ('ucb:c=1', 'ips', 450), ('ucb:c=1', 'dr', 450)]
+>>> [(row.policy, row.estimator, round(row.value, 2)) for row in found.rows[:3]]
+[('logged', 'mean', 0.67), ('random', 'ips', 0.67), ('random', 'dr', 0.75)]
 """
 
 from bandit_envs.evaluations.candidates import AnyPolicy
+from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.evaluating import evaluate
-from bandit_envs.evaluations.evaluation import EstimateRow, Evaluation
+from bandit_envs.evaluations.evaluation import Evaluation
 from bandit_envs.evaluations.learning import Learned, learn
 from bandit_envs.evaluations.logs import AnyLog, LogError
 from bandit_envs.evaluations.numbers import evaluate_numbers

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from bandit_envs import logged
+from bandit_envs.base.checks import short_repr
 from bandit_envs.base.users_code import users_modules
 from bandit_envs.datasets.encoding import TableEncoding
 from bandit_envs.evaluations.learning import fit_rows
 from bandit_envs.evaluations.logs import OpenLog, require_rows
-from bandit_envs.evaluations.named import Kind, collect, short_name
+from bandit_envs.evaluations.named import Kind, collect, describe_type, short_name
 from bandit_envs.logged import BanditLog, Learner
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.learners.policy_files import SUFFIX, SavedPolicy, read_policy
@@ -27,6 +28,9 @@ from bandit_envs.studies.definition.choice import PolicyChoice, name_in_errors
 
 AnyPolicy: TypeAlias = Policy | Learner | SavedPolicy | str | os.PathLike[str]
 """A policy, a learner of one, what `read_policy` returns, or a text as the command takes it."""
+
+LOGGED = "logged"
+"""The name of the policy that made the log."""
 
 POLICIES = Kind(
     one="policy",
@@ -196,6 +200,23 @@ def name_policies(
         ValueError: there are no policies, two have the same name, or a text names no policy.
     """
     return list(collect(POLICIES, policies, _contenders).values())
+
+
+def check_baseline(baseline: str, names: Sequence[str]) -> None:
+    """Raises TypeError or ValueError if gains cannot be over a policy.
+
+    Args:
+        baseline: the name of the policy.
+        names: of the policies that are evaluated.
+    """
+    if LOGGED in names:
+        problem = f"policy {LOGGED} has the name of the policy that made the log"
+        raise ValueError(f"{problem}; give it another one by the keys of a dict")
+    if not isinstance(baseline, str):
+        raise TypeError(f"baseline is {describe_type(baseline)}; expected the name of a policy")
+    if baseline not in (LOGGED, *names):
+        known = ", ".join((LOGGED, *names))
+        raise ValueError(f"baseline is {short_repr(baseline)}; expected one of {known}")
 
 
 @contextlib.contextmanager

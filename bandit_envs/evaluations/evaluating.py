@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.evaluations.candidates import (
+    LOGGED,
     AnyPolicy,
     Candidate,
     GivenPolicy,
+    check_baseline,
     check_features,
     name_policies,
     names_of_actions,
 )
-from bandit_envs.evaluations.evaluation import Evaluated, Evaluation
+from bandit_envs.evaluations.contest import Contest, Models, sum_rewards
+from bandit_envs.evaluations.evaluation import Evaluation, Remarks
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
 from bandit_envs.evaluations.named import Kind, collect, short_name
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, check_readers, start_passes
-from bandit_envs.evaluations.policy_sums import Models, PolicySums, sum_policies, sum_rewards
+from bandit_envs.evaluations.segments import Segmentation
 from bandit_envs.evaluations.training import Training
 from bandit_envs.logged import Estimator, RewardSums
 from bandit_envs.logged.registry import ESTIMATORS, EstimatorEntry
@@ -60,6 +64,9 @@ def evaluate(
     *,
     train: float | None = 0.5,
     until: str | None = None,
+    baseline: str = LOGGED,
+    all_rows: bool = False,
+    by: str | None = None,
     confidence: float = 0.95,
     workers: int = 1,
     backend: str = "loky",
@@ -68,11 +75,15 @@ def evaluate(
 ) -> Evaluation:
     """Estimates what policies would have earned in a log, as `bandit-envs evaluate` does.
 
+    The first row of the table is the policy that made the log. Each other policy has its gain over
+    it: the difference of the estimates from the same rows, whose interval is shorter than those of
+    the two values suggest.
+
     All policies meet all estimators in one pass over the log; policies that learn, and estimators
     that predict rewards, take one more before. Policies that learn do so from the first rows, as if
-    they had made these decisions themselves. They are frozen then, and evaluated on the others. A
-    policy in a file is evaluated on the rows that it has not learned from. `Evaluation.notes` says
-    so.
+    they had made these decisions themselves. They are frozen then. All policies are evaluated on
+    the rows that none of them has learned from, in this call or before it was written to a file.
+    `Evaluation.notes` says which.
 
     Args:
         log: a `BanditLog`; its batches, of any size, which can be read more than once; what
@@ -89,6 +100,13 @@ def evaluate(
             learn, so that all are evaluated on all rows, as they are.
         until: in place of a share, the column and the value of a time, as "day=2024-12-31":
             policies learn from the rows below, which come first.
+        baseline: the name of the policy that gains are over; by default the one that made the log.
+        all_rows: whether each policy is evaluated on all rows that it has not learned from itself,
+            rather than on those that no policy has. The values of policies are then of different
+            rows, but a gain is of rows that are the same for both.
+        by: a column of whole numbers or texts, at most 50 different ones: `Evaluation.segments` has
+            a table for the rows of each. It may be a feature of a table, or `step` and so on; of
+            an observation that is a dict, one of its keys.
         confidence: the probability that an interval holds.
         workers: processes or threads, which share the files of a log, or the batches of a list.
         backend: "loky", "threading", "dask" or "ray".
@@ -108,33 +126,66 @@ def evaluate(
     >>> log = BanditLog(np.ones((900, 1)), [0, 1, 1] * 300, [1, 0, 1] * 300, [0.5] * 900)
     >>> policies = {"uniform": "random", "UCB": UCBPolicy(1.0, num_actions=2)}
     >>> for row in evaluate(log, policies, {"DR": DoublyRobust()}).rows:
-    ...     print(row.policy, row.estimator, row.rows, round(row.value, 2))
-    uniform DR 900 0.75
-    UCB DR 450 1.0
+    ...     print(row.policy, row.estimator, row.rows, round(row.value, 2), round(row.gain, 2))
+    logged mean 450 0.67 nan
+    uniform DR 450 0.75 0.08
+    UCB DR 450 1.0 0.33
     """
     check_confidence(confidence)
     check_readers(workers, backend, address, observer)
     contenders = name_policies(policies)
+    check_baseline(baseline, [contender.name for contender in contenders])
     named_estimators = collect(ESTIMATORS_GIVEN, estimators, _estimators)
     training = Training(train, until)
     source = as_source(log, training.time)
     check_features(contenders, source.features)
+    segmentation = None if by is None else Segmentation(by)
     with start_passes(workers, backend, address, observer) as passes:
         opened = open_log(source.add_actions(names_of_actions(contenders)), passes)
-        if not opened.summary.has_propensities:
-            advice = "estimate_propensities, or --estimate-propensities, estimates them"
-            raise ValueError(f"{source.name} has no propensities; {advice}")
+        _check_columns(opened, segmentation)
         rows = None if training.is_none else training.count_before_others(opened)
         candidates = [contender.enter(opened, rows) for contender in contenders]
-        for contender, candidate in zip(contenders, candidates):
+        starts = [candidate.start for candidate in candidates]
+        evaluated_from = starts if all_rows else [max(starts)] * len(starts)
+        for contender, start in zip(contenders, evaluated_from):
             if isinstance(contender, GivenPolicy):
-                others = opened.rows(candidate.start, opened.size)
-                warn_if_seen(contender.policy, others, stacklevel=3)
-        sums = _sum(opened, candidates, named_estimators)
-    estimated = [opened.summary.estimated] if opened.summary.estimated else []
-    remarks = dict.fromkeys(named_estimators, estimated)
-    evaluated = [Evaluated(each, found, remarks) for each, found in zip(candidates, sums)]
-    return Evaluation(evaluated, opened.summary, opened.title, confidence)
+                warn_if_seen(contender.policy, opened, stacklevel=3, start=start)
+        contest = _make_contest(
+            opened,
+            candidates,
+            evaluated_from,
+            estimators=named_estimators,
+            baseline=baseline,
+            segmentation=segmentation,
+        )
+        found = _pass_over(opened, evaluated_from, contest.sum_part, "evaluating policies")
+    return Evaluation(
+        candidates=candidates,
+        found=functools.reduce(contest.merge, found),
+        summary=opened.summary,
+        log=os.path.basename(opened.source.name),
+        title=opened.title,
+        confidence=confidence,
+        baseline=baseline,
+        by=by,
+        remarks=_remark(opened, candidates, named_estimators),
+    )
+
+
+def _check_columns(log: OpenLog, segmentation: Segmentation | None) -> None:
+    """Raises ValueError if a log lacks propensities, or the column that it is cut by."""
+    if not log.summary.has_propensities:
+        advice = "estimate_propensities, or --estimate-propensities, estimates them"
+        raise ValueError(f"{log.source.name} has no propensities; {advice}")
+    if segmentation is not None and log.summary.empty is not None:
+        segmentation.check(log.summary.empty)
+
+
+def _remark(log: OpenLog, candidates: Sequence[Candidate], estimators: Iterable[str]) -> Remarks:
+    """Returns how propensities were estimated, for each policy and estimator, if they were."""
+    estimated = [log.summary.estimated] if log.summary.estimated else []
+    remarks = dict.fromkeys(estimators, estimated)
+    return dict.fromkeys([each.name for each in candidates], remarks)
 
 
 def _estimators(label: str | None, given: AnyEstimator) -> Iterator[tuple[str, Estimator]]:
@@ -148,22 +199,41 @@ def _estimators(label: str | None, given: AnyEstimator) -> Iterator[tuple[str, E
         yield label or str(choice), estimator
 
 
-def _sum(
-    log: OpenLog, candidates: Sequence[Candidate], estimators: Mapping[str, Estimator]
-) -> list[PolicySums]:
-    """Returns the sums of policies in the rows that they have not seen."""
-    starts = sorted({candidate.start for candidate in candidates})
-    needs_predictions = any(each.needs_predictions for each in estimators.values())
-    models = _fit_models(log, starts) if needs_predictions else {}
+def _make_contest(
+    log: OpenLog,
+    candidates: Sequence[Candidate],
+    evaluated_from: Sequence[int],
+    *,
+    estimators: Mapping[str, Estimator],
+    baseline: str,
+    segmentation: Segmentation | None,
+) -> Contest:
+    """Returns what visits the parts of a log, once the rewards are predicted.
+
+    Args:
+        log: the log.
+        candidates: the policies.
+        evaluated_from: the first row that each of them is evaluated on.
+        estimators: by name.
+        baseline: the name of the policy that gains are over.
+        segmentation: cuts the log in segments.
+    """
     # Their rows are known. A batch that looks like one that a policy has seen is no reason to warn,
     # and copies of policies do not remember any.
     copies = [
-        dataclasses.replace(each, policy=each.policy.replicate(each.policy.batch_size))
-        for each in candidates
+        dataclasses.replace(each, policy=each.policy.replicate(each.policy.batch_size), start=start)
+        for each, start in zip(candidates, evaluated_from)
     ]
-    visit = functools.partial(sum_policies, copies, estimators, models)
-    found = _pass_over(log, starts, visit, "evaluating policies")
-    return [functools.reduce(PolicySums.merge, filter(None, parts)) for parts in zip(*found)]
+    starts = sorted(set(evaluated_from))
+    needs_predictions = any(each.needs_predictions for each in estimators.values())
+    return Contest(
+        candidates=copies,
+        estimators=estimators,
+        models=_fit_models(log, starts) if needs_predictions else {},
+        baseline=next((each for each in copies if each.name == baseline), None),
+        logged_start=starts[0],
+        segmentation=segmentation,
+    )
 
 
 def _fit_models(log: OpenLog, starts: Sequence[int]) -> Models:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from bandit_envs.base.extras import import_extra
 from bandit_envs.base.saving import atomic_write
-from bandit_envs.evaluations.candidates import Candidate, name_candidate
-from bandit_envs.evaluations.policy_sums import PolicySums, name_estimator
-from bandit_envs.logged.estimators import Estimate
+from bandit_envs.evaluations.candidates import LOGGED, Candidate
+from bandit_envs.evaluations.contest import Found
+from bandit_envs.evaluations.estimate_rows import (
+    FEWEST,
+    EstimateRow,
+    Evaluated,
+    make_tables,
+)
+from bandit_envs.evaluations.segments import order_names
+from bandit_envs.evaluations.showing.report import PolicyWeights, Report
 from bandit_envs.logged.summary import LogSummary
 from bandit_envs.policies import Policy
 from bandit_envs.studies.showing.tables import csv_rows, text_cell
@@ -26,112 +31,89 @@ if TYPE_CHECKING:
 ESTIMATES = "estimates.csv"
 """The file of the table."""
 
+Remarks: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
+"""Reasons to distrust estimates, by policy and estimator."""
 
-class EstimateRow(NamedTuple):
-    """What an estimator says of a policy: a row of `estimates.csv`."""
-
-    policy: str
-    estimator: str
-    rows: int  # that the estimate is of
-    value: float
-    low: float
-    high: float
-    standard_error: float
-    effective_sample_size: float
-    max_weight: float
-    share_of_large_weights: float
-    pareto_k: float  # of weighted rewards, or errors; above 0.7, a few rows decide
-    warnings: str  # reasons to distrust the estimate
-    truth: float  # by the log's expected rewards; NaN if it has none
-
-
-@dataclasses.dataclass(frozen=True)
-class Evaluated:
-    """A policy that was evaluated, and the sums of its rows.
-
-    Args:
-        candidate: the policy.
-        sums: of its rows.
-        remarks: more reasons to distrust estimates, by the names of estimators.
-    """
-
-    candidate: Candidate
-    sums: PolicySums
-    remarks: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-
-    def truth(self) -> float:
-        """Returns the mean expected reward, or NaN if the log does not know it."""
-        means = self.sums.means
-        return float(means.mean) if means.count else math.nan
-
-    def estimates(self) -> Iterator[tuple[str, Estimate, list[str]]]:
-        """Yields the names of the estimators, the estimates, and the reasons to distrust them."""
-        for name, sums in self.sums.estimates.items():
-            with warnings.catch_warnings(), name_candidate(self.candidate):
-                warnings.simplefilter("ignore", UserWarning)
-                with name_estimator(name, sums):
-                    estimate = sums.estimate()
-                    problems = sums.find_problems()
-            problems.extend(self.remarks.get(name, ()))
-            yield name, estimate, problems
-
-    def rows(self, confidence: float) -> Iterator[EstimateRow]:
-        """Yields the rows of the policy, one an estimator."""
-        for name, estimate, problems in self.estimates():
-            low, high = estimate.interval(confidence)
-            yield EstimateRow(
-                policy=self.candidate.name,
-                estimator=name,
-                rows=estimate.sums.size,
-                value=estimate.value,
-                low=low,
-                high=high,
-                standard_error=estimate.standard_error,
-                effective_sample_size=estimate.effective_sample_size,
-                max_weight=estimate.max_weight,
-                share_of_large_weights=estimate.share_of_large_weights,
-                pareto_k=estimate.pareto_k,
-                warnings="; ".join(problems),
-                truth=self.truth(),
-            )
+SEGMENTS = "segments.csv"
+"""The file of the tables of the segments."""
 
 
 class Evaluation:
     """What policies would have earned, estimated from a log; `evaluate` returns one.
 
     Args:
-        evaluated: the policies, and the sums of their rows.
+        candidates: the policies.
+        found: their sums, and those of the policy that made the log, of all rows and by segment.
         summary: what the log holds.
+        log: names the log.
         title: describes the log, with what is left out of it.
         confidence: the probability that an interval holds.
+        baseline: the name of the policy that gains are over.
+        by: the column of the segments; None for none.
+        remarks: more reasons to distrust estimates, by policy and estimator.
     """
 
     def __init__(
-        self, evaluated: Sequence[Evaluated], summary: LogSummary, title: str, confidence: float
+        self,
+        *,
+        candidates: Sequence[Candidate],
+        found: Found,
+        summary: LogSummary,
+        log: str,
+        title: str,
+        confidence: float,
+        baseline: str,
+        by: str | None,
+        remarks: Remarks,
     ) -> None:
-        self._evaluated = evaluated
+        self._candidates = candidates
+        self._evaluated = _evaluated_in(None, candidates, found, remarks)
         self.summary = summary  #: what the log holds
+        self._log = log
         self.title = title  #: describes the log, with what is left out of it
         self.confidence = confidence  #: the probability that an interval holds
-        self.rows = [  #: the rows of `estimates`, as an `EstimateRow` each
-            row for each in evaluated for row in each.rows(confidence)
-        ]
+        self.baseline = baseline  #: the name of the policy that gains are over
+        self.by = by  #: the column of the segments; None for none
+        #: The rows of `estimates`, as an `EstimateRow` each. The first is the logged policy's.
+        (self.rows,) = make_tables([self._evaluated], confidence)
+        names = order_names([*{name for name, _ in found if name is not None}])
+        every = [_evaluated_in(name, candidates, found, remarks) for name in names]
+        parts = [[each for each in part if each.size >= FEWEST] for part in every]
+        #: The rows of each segment, by its value of the column. P-values are corrected for the
+        #: numbers of policies and segments.
+        self.segments = dict(zip(names, make_tables(parts, confidence)))
 
     def __repr__(self) -> str:
-        sizes = f"policies={len(self._evaluated)}, estimates={len(self.rows)}"
+        sizes = f"policies={len(self._candidates)}, estimates={len(self.rows) - 1}"
         return f"Evaluation({sizes}, log_rows={self.summary.size})"
 
     @property
     def estimates(self) -> DataFrame:
-        """A row for each policy and estimator, with the columns of `EstimateRow`. Needs pandas."""
+        """The table with the columns of `EstimateRow`. Needs pandas.
+
+        It has a row for each policy and estimator, after one of the policy that made the log.
+        """
         frame = import_extra("pandas", "logged").DataFrame(self.rows, columns=EstimateRow._fields)
+        found: DataFrame = frame
+        return found
+
+    @property
+    def segment_estimates(self) -> DataFrame:
+        """The tables of all segments, one below the other. Needs pandas.
+
+        The first column has the segment, and is named as the column that the log was cut by.
+        """
+        frame = import_extra("pandas", "logged").DataFrame(
+            [[name, *row] for name, rows in self.segments.items() for row in rows],
+            columns=[self.by or "segment", *EstimateRow._fields],
+        )
         found: DataFrame = frame
         return found
 
     @property
     def policies(self) -> dict[str, Policy]:
         """The policies as they were evaluated, by name: those that learn have learned."""
-        return {each.candidate.name: each.candidate.policy for each in self._evaluated}
+        return {each.name: each.policy for each in self._candidates}
 
     @property
     def notes(self) -> list[str]:
@@ -139,28 +121,44 @@ class Evaluation:
 
         They are about policies that have learned, from this log or from another one.
         """
-        names = [f"{each.name} {text}." for each in self._candidates for text in each.remarks]
-        return [*self._notes_of_parts(), *self._notes_of_other_logs(), *names]
+        return [
+            *self._notes_of_parts(),
+            *self._notes_of_other_logs(),
+            *(f"{each.name} {text}." for each in self._candidates for text in each.remarks),
+            *self._notes_of_gains(),
+            *self._notes_of_segments(),
+        ]
 
     def plot(self) -> Figure:
-        """Returns a figure of the estimates with their intervals, beside the logged mean."""
+        """Returns a figure of the estimates and the gains, with their intervals."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.figures import draw_estimates  # noqa: PLC0415
+        from bandit_envs.evaluations.showing.figures import draw_estimates  # noqa: PLC0415
 
-        values = {(row.policy, row.estimator): (row.value, row.low, row.high) for row in self.rows}
-        return draw_estimates(values, float(self.summary.rewards.mean))
+        return draw_estimates(self.rows, self.baseline)
 
     def plot_weights(self) -> Figure:
         """Returns a figure of the weights of the rows, by policy."""
         import_extra("matplotlib", "cli")
-        from bandit_envs.evaluations.figures import draw_weights  # noqa: PLC0415
+        from bandit_envs.evaluations.showing.figures import draw_weights  # noqa: PLC0415
 
-        return draw_weights({each.candidate.name: each.sums.weights for each in self._evaluated})
+        return draw_weights({each.name: each.sums.weights for each in self._evaluated[1:]})
+
+    def write_page(self, file: str | os.PathLike[str]) -> None:
+        """Writes a page of HTML with the tables, figures and warnings, to hand on.
+
+        The page needs no server and no network.
+        """
+        import_extra("matplotlib", "cli")
+        from bandit_envs.evaluations.showing.page import report_page  # noqa: PLC0415
+
+        atomic_write(Path(file), [report_page(self._report()).encode()])
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Writes the table and the figures to a folder, as the command does.
 
-        The files are `estimates.csv`, `estimates.png` and `weights.png`. Older ones are replaced.
+        The files are `estimates.csv`, `estimates.png` and `weights.png`, and if the log was cut,
+        `segments.csv`; and `evaluation.json`, from which `bandit-envs show` makes a page. Older
+        ones are replaced.
         """
         import_extra("matplotlib", "cli")
         from bandit_envs.studies.plots import to_image  # noqa: PLC0415
@@ -169,23 +167,52 @@ class Evaluation:
         path.mkdir(parents=True, exist_ok=True)
         cells = [_to_cells(row) for row in self.rows]
         atomic_write(path / ESTIMATES, [csv_rows([EstimateRow._fields, *cells])])
+        if self.by is not None:
+            lines = [
+                [text_cell(name), *_to_cells(row)]
+                for name, rows in self.segments.items()
+                for row in rows
+            ]
+            header = [text_cell(self.by), *EstimateRow._fields]
+            atomic_write(path / SEGMENTS, [csv_rows([header, *lines])])
+        else:
+            (path / SEGMENTS).unlink(missing_ok=True)
         atomic_write(path / "estimates.png", [to_image(self.plot())])
         atomic_write(path / "weights.png", [to_image(self.plot_weights())])
+        self._report().write(path)
 
-    @property
-    def _candidates(self) -> list[Candidate]:
-        return [each.candidate for each in self._evaluated]
+    def _report(self) -> Report:
+        """Returns all that is shown."""
+        return Report(
+            log=self._log,
+            title=self.title,
+            notes=self.notes,
+            confidence=self.confidence,
+            baseline=self.baseline,
+            by=self.by,
+            rows=self.rows,
+            segments=self.segments,
+            weights=[_describe_weights(each) for each in self._evaluated[1:]],
+        )
 
     def _notes_of_parts(self) -> Iterator[str]:
-        """Yields which policies have learned from which rows of the log."""
+        """Yields which policies have learned from which rows of the log, and who meets others."""
         size = self.summary.size
-        for start in sorted({each.start for each in self._candidates} - {0}):
+        starts = sorted({each.start for each in self._candidates})
+        for start in starts:
             names = [each.name for each in self._candidates if each.start == start]
-            learned = f"Learned from the first {start} rows, and frozen then: {', '.join(names)}"
-            text = f"{learned}. They are evaluated on the other {size - start} rows"
-            if any(each.start == 0 for each in self._candidates):
-                text += f", and the other policies on all {size}"
-            yield f"{text}."
+            if start:
+                learned = f"Learned from the first {start} rows, and frozen then"
+                yield f"{learned}: {', '.join(names)}."
+        if starts[-1] == 0:
+            return
+        rows = {row.rows for row in self.rows}
+        if len(rows) == 1:
+            others = f"the other {rows.pop()} of {size} rows"
+            yield f"All policies are evaluated on {others}, from which none has learned."
+            return
+        yield "Each policy is evaluated on the rows from which it has not learned itself."
+        yield f"Gains are of the rows from which neither it nor {self.baseline} has learned."
 
     def _notes_of_other_logs(self) -> Iterator[str]:
         """Yields which policies may have learned from rows that they are evaluated on."""
@@ -198,8 +225,47 @@ class Evaluation:
             learned = f"Learned from a log that the file does not tell: {', '.join(unknown)}"
             yield f"{learned}. {advice}"
 
+    def _notes_of_gains(self) -> Iterator[str]:
+        """Yields which estimators have no gains."""
+        others = [row for row in self.rows if row.policy not in (LOGGED, self.baseline)]
+        names = {row.estimator: None for row in others if not row.gain_rows}
+        if names:
+            yield f"Without gains over {self.baseline}: {', '.join(names)}."
+
+    def _notes_of_segments(self) -> Iterator[str]:
+        """Yields which segments have too few rows for an estimate."""
+        short = [name for name, rows in self.segments.items() if not rows]
+        if short:
+            yield f"Of one row, and so without estimates: {self.by} {', '.join(short)}."
+
+
+def _describe_weights(evaluated: Evaluated) -> PolicyWeights:
+    """Returns what the weights of a policy say, which are the same for all estimators."""
+    weights = next(iter(evaluated.sums.estimates.values())).weights
+    return PolicyWeights(
+        policy=evaluated.name,
+        histogram=evaluated.sums.weights,
+        mean=float(weights.means.mean),
+        mean_error=float(weights.means.standard_error),
+        effective_rows=weights.effective_sample_size(),
+        expected_rows=weights.expected_sample_size(),
+        pareto_k=weights.tail.shape(),
+    )
+
+
+def _evaluated_in(
+    name: str | None, candidates: Sequence[Candidate], found: Found, remarks: Remarks
+) -> list[Evaluated]:
+    """Returns the policies that have rows in a segment, or at all; first the one of the log."""
+    evaluated = []
+    for place, policy in enumerate([None, *candidates]):
+        if (name, place) in found:
+            more = {} if policy is None else remarks.get(policy.name, {})
+            evaluated.append(Evaluated(policy, found[name, place], more))
+    return evaluated
+
 
 def _to_cells(row: EstimateRow) -> list[object]:
     """Returns a row of the file."""
-    truth = "" if math.isnan(row.truth) else row.truth
-    return [text_cell(row.policy), text_cell(row.estimator), *row[2:-1], truth]
+    cells = [text_cell(cell) if isinstance(cell, str) else cell for cell in row]
+    return ["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]

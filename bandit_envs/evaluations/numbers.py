@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from bandit_envs.base.checks import check_confidence, check_positive
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.evaluations.candidates import (
+    LOGGED,
     AnyPolicy,
     Candidate,
     ChosenPolicy,
@@ -21,15 +23,17 @@ from bandit_envs.evaluations.candidates import (
     name_candidate,
     name_policies,
 )
-from bandit_envs.evaluations.evaluation import Evaluated, Evaluation
+from bandit_envs.evaluations.contest import Found, add_sums, describe_logged
+from bandit_envs.evaluations.evaluation import Evaluation
 from bandit_envs.evaluations.logs import AnyLog, OpenLog, as_source, open_log
 from bandit_envs.evaluations.observer import LogObserver
 from bandit_envs.evaluations.passes import LogPart, check_readers, start_passes
-from bandit_envs.evaluations.policy_sums import PolicySums
+from bandit_envs.evaluations.policy_sums import PolicyRows
 from bandit_envs.logged.estimators import EstimateSums, KernelIPS, actions_of
 from bandit_envs.logged.estimators.estimate import Terms
-from bandit_envs.logged.estimators.weight_histogram import WeightHistogram
+from bandit_envs.logged.estimators.gains import logged_terms, subtract_terms
 from bandit_envs.logged.features import spec_of_rows
+from bandit_envs.logged.intervals.blocks import number_rows
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.metrics.statistics import Statistics
 from bandit_envs.nests import Nest
@@ -139,7 +143,7 @@ def evaluate_numbers(
     >>> price = np.random.default_rng(0).uniform(0.0, 2.0, 5000)
     >>> log = BanditLog(np.ones((5000, 1)), price, 1.0 - (price - 1.0) ** 2, [0.5] * 5000, 0)
     >>> found = evaluate_numbers(log, "gaussian:std=0.01,coefficients=[1.0]", bandwidth=0.2)
-    >>> [(row.estimator, round(row.value, 1)) for row in found.rows[::2]]
+    >>> [(row.estimator, round(row.value, 1)) for row in found.rows[1::2]]
     [('kernel_ips:bandwidth=0.2', 1.0), ('kernel_snips:bandwidth=0.2', 1.0)]
     """
     check_confidence(confidence)
@@ -161,14 +165,26 @@ def evaluate_numbers(
             for each in (width, 0.5 * width)
         }
         visit = functools.partial(sum_numbers, candidates, estimators)
-        found = passes.over(opened.parts, visit, "evaluating policies")
-    evaluated = []
-    for candidate, parts in zip(candidates, zip(*found)):
-        sums = functools.reduce(PolicySums.merge, filter(None, parts))
-        remarks = _find_moved(sums.estimates, opened.summary.estimated)
-        evaluated.append(Evaluated(candidate, sums, remarks))
-    title = f"{opened.title}\nactions from {numbers.low:.4g} to {numbers.high:.4g}"
-    return Evaluation(evaluated, opened.summary, title, confidence)
+        parts = passes.over(opened.parts, visit, "evaluating policies")
+    found: Found = {}
+    for part in parts:
+        for key, sums in part.items():
+            add_sums(found, key, sums)
+    remarks = {
+        candidate.name: _find_moved(found[None, place].estimates, opened.summary.estimated)
+        for place, candidate in enumerate(candidates, start=1)
+    }
+    return Evaluation(
+        candidates=candidates,
+        found=found,
+        summary=opened.summary,
+        log=os.path.basename(opened.source.name),
+        title=f"{opened.title}\nactions from {numbers.low:.4g} to {numbers.high:.4g}",
+        confidence=confidence,
+        baseline=LOGGED,
+        by=None,
+        remarks=remarks,
+    )
 
 
 def sum_actions(part: LogPart) -> NumberSums:
@@ -181,38 +197,45 @@ def sum_actions(part: LogPart) -> NumberSums:
 
 def sum_numbers(
     candidates: Sequence[Candidate], estimators: Mapping[str, KernelIPS], part: LogPart
-) -> list[PolicySums | None]:
-    """Returns the sums of policies in a part of a log; None if it has no rows."""
-    found: list[PolicySums | None] = [None] * len(candidates)
+) -> Found:
+    """Returns the sums of a part of a log: of the policy that made it, then of the others."""
+    found: Found = {}
     for first_row, batch in part:
         if not len(batch):
             continue
-        for place, candidate in enumerate(candidates):
+        add_sums(found, (None, 0), describe_logged(batch, first_row).sums())
+        for place, candidate in enumerate(candidates, start=1):
             with name_candidate(candidate):
-                sums = _sum_rows(candidate.policy, estimators, batch, first_row)
-            known = found[place]
-            found[place] = sums if known is None else known.merge(sums)
+                described = _describe(candidate.policy, estimators, batch, first_row)
+            add_sums(found, (None, place), described.sums())
     return found
 
 
-def _sum_rows(
+def _describe(
     policy: Any, estimators: Mapping[str, KernelIPS], batch: BanditLog, first_row: int
-) -> PolicySums:
-    """Returns the sums of a policy in some rows, the first of which has this number in the log."""
+) -> PolicyRows:
+    """Returns what rows say of a policy, the first of which has a number."""
     targets = actions_of(policy, batch)
     estimates = {}
     weights = np.zeros(0)
     for name, estimator in estimators.items():
         weights = estimator.weigh(batch.propensity, batch.action, targets)
-        terms = Terms(
+        estimates[name] = Terms(
             direct=np.zeros(len(batch)),
             weighted=weights * batch.reward,
             weights=weights[np.newaxis],
             normaliser=weights if estimator.self_normalised else None,
         )
-        estimates[name] = terms.sums(first_row)
-    nothing = Statistics.from_values(np.zeros(0))
-    return PolicySums(estimates, WeightHistogram.from_weights(weights), nothing)
+    logged = logged_terms(batch)
+    return PolicyRows(
+        estimates=estimates,
+        gains={name: subtract_terms(terms, logged) for name, terms in estimates.items()},
+        weights=weights,
+        means=np.zeros(0),
+        numbers=number_rows(first_row, len(batch)),
+        action=batch.action,
+        table=None,
+    )
 
 
 def _enter(contender: Contender, log: OpenLog, numbers: NumberSums) -> Candidate:

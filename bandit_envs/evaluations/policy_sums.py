@@ -1,31 +1,22 @@
-"""What policies would have done in parts of a log, as sums that merge."""
+"""What rows of a log say of a policy, and their sums, which merge."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
-from bandit_envs.base.users_code import users_modules
-from bandit_envs.evaluations.candidates import Candidate, name_candidate
-from bandit_envs.evaluations.passes import LogPart
-from bandit_envs.logged import BanditLog, Estimator, RewardSums
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.logged.estimators import EstimateSums
+from bandit_envs.logged.estimators.estimate import Terms
+from bandit_envs.logged.estimators.sums import ActionSums
 from bandit_envs.logged.estimators.weight_histogram import WeightHistogram
-from bandit_envs.logged.probabilities import tabulate
-from bandit_envs.logged.reward_models import CrossFittedRidge
 from bandit_envs.metrics.statistics import Statistics
-from bandit_envs.studies.definition.choice import name_in_errors
 
-Models: TypeAlias = Mapping[int, CrossFittedRidge]
-"""Models of the rewards of the rows from a start on, by this start."""
-
-FOLDS = 3  # of the models of rewards
-SAMPLES = 100  # choices counted of a policy that does not know its probabilities
+MEAN = "mean"
+"""The name of the estimator of the policy that made the log: the mean reward."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,116 +25,110 @@ class PolicySums:
 
     Args:
         estimates: the sums of the estimates, by the names of the estimators.
+        gains: the sums of the gains over the baseline, by the names of the estimators; none of the
+            baseline itself, and of rows that the baseline has seen.
         weights: the weights of the rows.
         means: the statistics of the expected rewards, if the log has them.
     """
 
     estimates: Mapping[str, EstimateSums]
+    gains: Mapping[str, EstimateSums]
     weights: WeightHistogram
     means: Statistics
 
     def merge(self, other: PolicySums) -> PolicySums:
         """Returns the sums of the rows of both."""
-        estimates = {
-            name: sums.merge(other.estimates[name]) for name, sums in self.estimates.items()
+        return PolicySums(
+            estimates=_merge_named(self.estimates, other.estimates),
+            gains=_merge_named(self.gains, other.gains),
+            weights=self.weights.merge(other.weights),
+            means=self.means.merge(other.means),
+        )
+
+
+def _merge_named(
+    left: Mapping[str, EstimateSums], right: Mapping[str, EstimateSums]
+) -> Mapping[str, EstimateSums]:
+    """Returns the sums of the rows of both, by name; some may be of one of them only."""
+    merged = dict(left)
+    for name, sums in right.items():
+        merged[name] = merged[name].merge(sums) if name in merged else sums
+    return merged
+
+
+@dataclasses.dataclass(frozen=True)
+class PolicyRows:
+    """What each of some rows of a log says of a policy.
+
+    Args:
+        estimates: the terms of the estimates, by the names of the estimators.
+        gains: the terms of the gains over the baseline, of as many of the last rows as neither
+            policy has seen.
+        weights: of the rows.
+        means: the expected rewards; empty if the log has none.
+        numbers: of the rows, among all rows that the policy has not seen.
+        action: [n], the logged actions.
+        table: [n, K], the probabilities of the policy; None for the one that made the log.
+    """
+
+    estimates: Mapping[str, Terms]
+    gains: Mapping[str, Terms]
+    weights: Floats
+    means: Floats
+    numbers: Indices
+    action: Indices
+    table: Floats | None
+
+    def sums(self) -> PolicySums:
+        """Returns the sums over the rows."""
+        return PolicySums(
+            estimates=self._sum(self.estimates),
+            gains=self._sum(self.gains),
+            weights=WeightHistogram.from_weights(self.weights),
+            means=Statistics.from_values(self.means),
+        )
+
+    def take(self, rows: Indices) -> PolicyRows:
+        """Returns what some of the rows say; `rows` are their indices, in ascending order."""
+        action = self.action[rows]
+        table = None if self.table is None else self.table[rows]
+        actions = None if table is None else _find_actions(action, table)
+        gains = {}
+        for name, terms in self.gains.items():
+            shift = len(self.weights) - len(terms)
+            gains[name] = _take_terms(terms, rows[rows >= shift] - shift)
+        estimates = {}
+        for name, terms in self.estimates.items():
+            taken = _take_terms(terms, rows)
+            estimates[name] = dataclasses.replace(taken, actions=actions)
+        return PolicyRows(
+            estimates=estimates,
+            gains={name: terms for name, terms in gains.items() if len(terms)},
+            weights=self.weights[rows],
+            means=self.means[rows] if len(self.means) else self.means,
+            numbers=self.numbers[rows],
+            action=action,
+            table=table,
+        )
+
+    def _sum(self, named: Mapping[str, Terms]) -> Mapping[str, EstimateSums]:
+        """Returns the sums of terms of all rows, or of the last ones, by name."""
+        size = len(self.weights)
+        return {
+            name: terms.sums(self.numbers[size - len(terms) :]) for name, terms in named.items()
         }
-        weights = self.weights.merge(other.weights)
-        return PolicySums(estimates, weights, self.means.merge(other.means))
 
 
-def sum_rewards(starts: Sequence[int], part: LogPart) -> list[RewardSums]:
-    """Returns the sums of models of the rewards in a part of a log, for the rows from each start.
-
-    Folds count the rows from this start.
-    """
-    sums = [RewardSums(FOLDS, {})] * len(starts)
-    for first_row, batch in part:
-        for place, start in enumerate(starts):
-            rows_before, rows = _rows_from(start, first_row, batch)
-            if len(rows):
-                sums[place] = sums[place].merge(RewardSums.from_log(rows, rows_before, FOLDS))
-    return sums
+def _take_terms(terms: Terms, rows: Indices) -> Terms:
+    """Returns the terms of some rows."""
+    values = {field.name: getattr(terms, field.name) for field in dataclasses.fields(terms)}
+    arrays: dict[str, Any] = {
+        name: value[..., rows] for name, value in values.items() if isinstance(value, np.ndarray)
+    }
+    return dataclasses.replace(terms, **arrays)
 
 
-def sum_policies(
-    candidates: Sequence[Candidate],
-    estimators: Mapping[str, Estimator],
-    models: Models,
-    part: LogPart,
-) -> list[PolicySums | None]:
-    """Returns the sums of policies in a part of a log; None if it has no row for a policy."""
-    found: list[PolicySums | None] = [None] * len(candidates)
-    for first_row, batch in part:
-        predicted = {}
-        for place, candidate in enumerate(candidates):
-            start = candidate.start
-            rows_before, rows = _rows_from(start, first_row, batch)
-            if not len(rows):
-                continue
-            if start in models and start not in predicted:
-                predicted[start] = models[start].predict(rows, rows_before)
-            with name_candidate(candidate):
-                sums = _sum_rows(candidate, estimators, rows, rows_before, predicted.get(start))
-            known = found[place]
-            found[place] = sums if known is None else known.merge(sums)
-    return found
-
-
-def _rows_from(start: int, first_row: int, batch: BanditLog) -> tuple[int, BanditLog]:
-    """Returns the rows of a batch from a start on, and how many rows lie between both.
-
-    Args:
-        start: the number of a row of the log.
-        first_row: the number of the first row of the batch.
-        batch: of the log.
-    """
-    return max(first_row - start, 0), batch[max(start - first_row, 0) :]
-
-
-def _sum_rows(
-    candidate: Candidate,
-    estimators: Mapping[str, Estimator],
-    rows: BanditLog,
-    rows_before: int,
-    predicted: Floats | None,
-) -> PolicySums:
-    """Returns the sums of a policy in some rows.
-
-    Args:
-        candidate: the policy.
-        estimators: by name.
-        rows: a part of those that the policy has not seen.
-        rows_before: how many rows that it has not seen are before this part.
-        predicted: [n, K], rewards, if an estimator needs them.
-    """
-    policy = candidate.policy
-    samples = None if policy.knows_probabilities else SAMPLES
-    # The choices that are counted depend on the rows' place in the log, not on who reads them.
-    table = tabulate(policy, rows, samples, seed=rows_before, first_row=rows_before)
-    taken = table[np.arange(len(rows)), rows.action]
-    values = np.zeros(0)
-    if rows.expected_rewards is not None:
-        # Those of actions that are not available may be infinite.
-        means = np.where(table > 0.0, rows.expected_rewards, 0.0)
-        values = (table * means).sum(axis=1)
-    estimates = {}
-    for name, estimator in estimators.items():
-        with name_estimator(name, estimator):
-            estimates[name] = estimator.sums(rows, table, predicted, rows_before)
-    return PolicySums(
-        estimates=estimates,
-        weights=WeightHistogram.from_weights(taken / rows.propensity),
-        means=Statistics.from_values(values),
-    )
-
-
-@contextlib.contextmanager
-def name_estimator(name: str, made: object) -> Iterator[None]:
-    """Names the estimator in errors.
-
-    Args:
-        name: of the estimator.
-        made: the estimator, or sums of it.
-    """
-    with name_in_errors(f"estimator {name}", *users_modules(made)):
-        yield
+def _find_actions(action: Indices, table: Floats) -> ActionSums:
+    """Returns which actions rows have, and which of the others a policy takes in them."""
+    logged = np.bincount(action, minlength=table.shape[1]) > 0
+    return ActionSums(logged, (table > 0.0).any(axis=0) & ~logged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator
@@ -36,6 +37,32 @@ class SeenRows:
             for size, identities in self._identities.items()
         )
 
+    def count_first(self, batches: Iterable[BanditLog], enough: int) -> int:
+        """Returns how many of the first rows of a log are in those remembered, one after another.
+
+        Args:
+            batches: of the log.
+            enough: counts no further than the first log or batch that reaches so many rows.
+        """
+        if not self._identities:
+            return 0
+        sizes = sorted(self._identities)
+        found = 0
+        rows = LogSummary.from_batches([])  # those after the ones found
+        for batch in batches:
+            start = 0
+            while start < len(batch):
+                size = next((each for each in sizes if each > rows.size), None)
+                if size is None or found >= enough:
+                    return found
+                part = batch[start : start + size - rows.size]
+                rows = rows.merge(LogSummary.from_batches([part]))
+                start += len(part)
+                if rows.identify() in self._identities.get(rows.size, ()):
+                    found += rows.size
+                    rows = LogSummary.from_batches([])
+        return found
+
 
 _SEEN: weakref.WeakKeyDictionary[Policy, SeenRows] = weakref.WeakKeyDictionary()
 
@@ -64,16 +91,23 @@ def remember(policy: AnyPolicy, seen: SeenRows) -> AnyPolicy:
     return policy
 
 
-def warn_if_seen(policy: Policy, batches: Iterable[BanditLog], stacklevel: int = 3) -> None:
+def warn_if_seen(
+    policy: Policy, batches: Iterable[BanditLog], stacklevel: int = 3, start: int = 0
+) -> None:
     """Warns if a policy has learned from the first rows of a log on which it is to be evaluated.
 
     Args:
         policy: is evaluated.
         batches: of the log, which can be passed over more than once.
         stacklevel: of the warning.
+        start: the first row of the log on which the policy is to be evaluated.
     """
     seen = _SEEN.get(policy)
-    if seen is not None and seen.has(batches):
+    if seen is None:
+        return
+    if seen.count_first(batches, start + 1) > start or seen.has(
+        LogRows(batches, start, sys.maxsize)
+    ):
         warnings.warn(
             "the policy has learned from rows of this log, so estimates of them are too high; "
             "expected rows that it has not seen",

@@ -30,6 +30,7 @@ from bandit_envs.logged import (
     to_frame,
     write_log,
 )
+from bandit_envs.logged.estimators import estimate_logged
 from bandit_envs.trajectories import restart, termination
 from tests.command_line import rows, run
 
@@ -39,7 +40,7 @@ pytest.importorskip("rich")
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
 MINE = "tests.studies.mine"
-FILES = ["estimates.csv", "estimates.png", "weights.png"]
+FILES = ["estimates.csv", "estimates.png", "evaluation.json", "weights.png"]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def no_figures(monkeypatch):
 
 @pytest.fixture
 def evaluate(tmp_path):
-    """Evaluates policies on a log and returns the outcome and the rows of its table."""
+    """Evaluates policies on a log and returns the outcome and the rows of their table."""
 
     def evaluate(log, *arguments):
         file = log
@@ -77,7 +78,9 @@ def evaluate(tmp_path):
         outcome = run("evaluate", file, *arguments, "--output", output, "--overwrite")
         assert outcome.code == 0, outcome.err
         assert sorted(path.name for path in output.iterdir()) == FILES
-        return outcome, rows(output / "estimates.csv")
+        logged, *others = rows(output / "estimates.csv")
+        assert logged["policy"] == "logged"
+        return outcome, others
 
     return evaluate
 
@@ -126,6 +129,32 @@ def test_every_policy_meets_every_estimator(evaluate, recorded):
     assert "frozen" not in outcome.out
 
 
+def test_gains_over_the_logged_policy_are_shown_beside_values(evaluate, recorded):
+    specs = ["--policy", "random", "--policy", "ucb:c=1"]
+    outcome, found = evaluate(recorded, *specs, "--estimator", "snips")
+    logged = estimate_logged(recorded[600:])
+    assert f"{logged.value:.4f} (" in outcome.out
+    for row in found:
+        gain = float(row["gain"])
+        assert gain == pytest.approx(float(row["value"]) - logged.value)
+        assert f"{gain:+.4f} ({float(row['gain_low']):+.4f} to " in outcome.out
+    assert "p: of no gain, corrected by Holm for 2 comparisons" in outcome.out
+    outcome, found = evaluate(recorded, *specs, "--estimator", "snips", "--baseline", "random")
+    assert [row["gain_rows"] for row in found] == ["0", "600"]
+    assert "gain over random" in outcome.out
+    assert "Holm" not in outcome.out
+    outcome, _ = evaluate(recorded, *specs[:2], "--baseline", "random")
+    assert "gain over" not in outcome.out
+
+
+def test_what_the_log_has_earned_fails_no_gate(recorded, tmp_path):
+    write_log(tmp_path / "log.npz", recorded)
+    arguments = ["evaluate", tmp_path / "log.npz", "--policy", f"{MINE}:Always:action=1"]
+    outcome = run(*arguments, "--output", tmp_path / "out", "--fail-below", "100")
+    assert outcome.code == 1
+    assert "logged:" not in outcome.err
+
+
 def test_an_interval_below_a_bound_fails(recorded, tmp_path):
     write_log(tmp_path / "log.npz", recorded)
     arguments = ["evaluate", tmp_path / "log.npz", "--policy", "random", "--estimator", "snips"]
@@ -136,9 +165,10 @@ def test_an_interval_below_a_bound_fails(recorded, tmp_path):
     assert "random: the interval of snips begins at" in outcome.err
 
 
-def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded):
+@pytest.mark.parametrize("all_rows", [[], ["--all-rows"]])
+def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded, all_rows):
     specs = ["--policy", "ucb:c=1", "--policy", "lin_ucb", "--policy", "random"]
-    outcome, found = evaluate(recorded, *specs, "--estimator", "ips")
+    outcome, found = evaluate(recorded, *specs, "--estimator", "ips", *all_rows)
     first = recorded[:600]
     rest = recorded[600:]
     spec = ArraySpec((2,), np.float64)
@@ -147,7 +177,8 @@ def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded
         LinUCBPolicy(num_actions=3, observation_spec=spec, batch_size=20),
     )
     expected = [(rest, teach(policy, first)) for policy in learners]
-    expected.append((recorded, RandomPolicy(3, 20)))  # it cannot learn, so it has seen no row
+    # One that cannot learn has seen no row.
+    expected.append((recorded if all_rows else rest, RandomPolicy(3, 20)))
     assert "first 600 rows" in outcome.out
     for row, (part, policy) in zip(found, expected, strict=True):
         estimate = InversePropensityScoring().estimate(part, probabilities_of(policy, part))
@@ -155,12 +186,12 @@ def test_a_policy_that_learns_is_frozen_after_half_of_the_log(evaluate, recorded
         assert float(row["value"]) == pytest.approx(estimate.value)
 
 
-@pytest.mark.parametrize("beside", [[], ["--policy", "ucb:c=1"]])
+@pytest.mark.parametrize("beside", [[], ["--policy", "ucb:c=1", "--all-rows"]])
 def test_a_users_policy_without_learn_is_evaluated_on_all_rows(evaluate, table, beside):
     specs = ["--policy", f"{MINE}:Always:action=1", *beside]
     outcome, found = evaluate(table, *specs, "--estimator", "snips")
     assert [int(row["rows"]) for row in found] == [1200, 600][: len(found)]
-    assert ("the other policies on all 1200" in outcome.out) == bool(beside)
+    assert ("Each policy is evaluated on the rows" in outcome.out) == bool(beside)
     # The policy does not know its probabilities, so its choices are counted.
     chosen = np.tile([0.0, 1.0, 0.0], (1200, 1))
     assert float(found[0]["value"]) == SelfNormalizedIPS().estimate(table, chosen).value
@@ -201,7 +232,7 @@ def test_replay_takes_a_deterministic_policy(evaluate, table):
 def test_warnings_are_shown_and_written(evaluate, table):
     outcome, (row,) = evaluate(table[:50], "--policy", "random", "--estimator", "ips")
     assert "effective sample size" in row["warnings"]
-    assert f"[1] {row['warnings']}" in outcome.out
+    assert f"] {row['warnings']}" in outcome.out
 
 
 def test_figures_show_dots_intervals_the_logged_mean_and_weights(evaluate, recorded, monkeypatch):
@@ -215,11 +246,12 @@ def test_figures_show_dots_intervals_the_logged_mean_and_weights(evaluate, recor
     monkeypatch.undo()
     monkeypatch.setattr(matplotlib_figure.Figure, "savefig", keep)
     _, found = evaluate(recorded, "--policy", "random", "--policy", f"{MINE}:Always")
-    (estimates,) = figures[0].axes
-    lines = {line.get_label(): line for line in estimates.lines}
+    values, gains = figures[0].axes
+    lines = {line.get_label(): line for line in values.lines}
     assert set(lines["logged mean"].get_xdata()) == {recorded.reward.mean()}
-    dots = {float(x) for container in estimates.containers for x in container[0].get_xdata()}
-    assert dots == {float(row["value"]) for row in found}
+    for axis, name in ((values, "value"), (gains, "gain")):
+        dots = {float(x) for container in axis.containers for x in container[0].get_xdata()}
+        assert dots == {float(row[name]) for row in found}
     shares = [sum(patch.get_height() for patch in axis.patches) for axis in figures[1].axes]
     assert shares == pytest.approx([1.0, np.mean(recorded.action == 0)])
 
@@ -411,7 +443,7 @@ def test_policies_learn_from_the_rows_before_a_time(evaluate, table, tmp_path, n
     frame = as_dated_frame(table)
     file = tmp_path / name
     frame.to_csv(file) if file.suffix == ".csv" else frame.to_parquet(file)
-    specs = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips")
+    specs = ("--policy", "ucb:c=1", "--policy", "random", "--estimator", "snips", "--all-rows")
     outcome, (learned, fixed) = evaluate(file, *NAMES, *FEATURES, *specs, "--train-until", limit)
     policy = teach(UCBPolicy(1.0, num_actions=3), table[:400])
     rest = table[400:]
@@ -468,6 +500,10 @@ def test_a_time_that_cuts_no_log_in_two_is_refused(table, tmp_path, limit, messa
         (["--policy", "ucb:c=1", "--train-fraction", "1e-9"], "too few to learn from a part"),
         (["--policy", "random", "--train-fraction", "0"], "train-fraction is 0"),
         (["--policy", "random", "--train-fraction", "-1"], "train-fraction is -1"),
+        (
+            ["--policy", "random", "--baseline", "x"],
+            "baseline is 'x'; expected one of logged, rand",
+        ),
         (["--policy", "random", "--drop-missing"], "--drop-missing is for a table of your own"),
     ],
 )

@@ -34,8 +34,10 @@ from bandit_envs.logged import (
     write_log,
     write_policy,
 )
+from bandit_envs.logged.estimators import estimate_logged, gain_over
 from bandit_envs.policies.models import Ridge
 from bandit_envs.policies.rules import Greedy
+from bandit_envs.studies.results.differences import holm
 from tests.evaluations.logs import Batches, Unread, record_log, split_log, write_parts
 
 TEXTS = ["random", "ucb:c=1", "lin_ucb"]
@@ -122,27 +124,102 @@ def test_a_log_may_be_in_memory_in_batches_or_in_files(log, tmp_path, kind):
 
 def test_several_policies_and_estimators_in_one_pass_equal_single_ones(log):
     estimators = {"DR": DoublyRobust(), "SNIPS": SelfNormalizedIPS()}
-    found = evaluate(log, TEXTS, estimators)
+    options = {"all_rows": True}
+    found = evaluate(log, TEXTS, estimators, **options)
     single = [
-        evaluate(log, text, {name: estimator}).rows[0]
+        evaluate(log, text, {name: estimator}, **options).rows[1]
         for text in TEXTS
         for name, estimator in estimators.items()
     ]
-    assert found.rows == single
+    for row, expected in zip(found.rows[1:], single, strict=True):
+        assert row._replace(p_value=expected.p_value) == expected  # which others correct
 
 
 def test_estimates_are_those_of_the_estimators(log):
-    found = evaluate(log, ["random", "ucb:c=1"], [DoublyRobust()], confidence=0.9)
+    policies = ["random", "ucb:c=1"]
+    found = evaluate(log, policies, [DoublyRobust()], confidence=0.9, all_rows=True)
     uniform = np.full((1200, 3), 1 / 3)
     estimate = DoublyRobust().estimate(log, uniform, RewardRegression().predict(log))
     rest = log[600:]
     ucb = learn_from_log(UCBPolicy(1.0, num_actions=3, batch_size=20), log[:600])
     predicted = RewardRegression().predict(rest)
     learned = DoublyRobust().estimate(rest, probabilities_of(ucb, rest), predicted)
-    for row, expected in zip(found.rows, (estimate, learned), strict=True):
+    assert found.rows[0].value == pytest.approx(log.reward.mean())
+    for row, expected in zip(found.rows[1:], (estimate, learned), strict=True):
         assert row.value == pytest.approx(expected.value)
         assert (row.low, row.high) == pytest.approx(expected.interval(0.9))
-    assert found.rows[0].truth == pytest.approx(log.expected_rewards.mean())
+    assert found.rows[1].truth == pytest.approx(log.expected_rewards.mean())
+
+
+def test_gains_are_over_the_logged_policy_on_the_same_rows(log):
+    found = evaluate(log, ["random", "ucb:c=1"], ["snips", "dr"])
+    rest = log[600:]
+    logged = estimate_logged(rest)
+    first, *others = found.rows
+    assert (first.policy, first.estimator, first.gain_rows) == ("logged", "mean", 0)
+    assert (first.value, first.standard_error) == pytest.approx(
+        (rest.reward.mean(), rest.reward.std(ddof=1) / math.sqrt(600))
+    )
+    assert first.truth == pytest.approx(rest.expected_rewards[np.arange(600), rest.action].mean())
+    assert math.isnan(first.gain)
+    ucb = learn_from_log(UCBPolicy(1.0, num_actions=3, batch_size=20), log[:600])
+    predicted = RewardRegression().predict(rest)
+    tables = (np.full((600, 3), 1 / 3), probabilities_of(ucb, rest))
+    expected = [
+        gain_over(estimator.estimate(rest, table, predicted), logged)
+        for table in tables
+        for estimator in (SelfNormalizedIPS(), DoublyRobust())
+    ]
+    for row, gain in zip(others, expected, strict=True):
+        assert (row.gain, row.gain_standard_error) == pytest.approx(
+            (gain.value, gain.standard_error)
+        )
+        assert (row.gain_low, row.gain_high) == pytest.approx(gain.interval())
+        assert row.gain == pytest.approx(row.value - first.value)
+        assert row.gain_rows == row.rows == 600
+
+
+@pytest.mark.parametrize("all_rows", [False, True])
+def test_gains_may_be_over_another_policy(log, all_rows):
+    policies = {"uniform": "random", "UCB": "ucb:c=1", "learned": DirectMethodLearner()}
+    options = {"baseline": "UCB", "all_rows": all_rows}
+    found = evaluate(log, policies, DoublyRobust(), **options)
+    logged, uniform, ucb, learned = found.rows
+    assert (uniform.rows, logged.rows) == ((1200, 1200) if all_rows else (600, 600))
+    rest = log[600:]
+    predicted = RewardRegression().predict(rest)
+    tables = (
+        np.full((600, 3), 1 / 3),
+        probabilities_of(
+            learn_from_log(UCBPolicy(1.0, num_actions=3, batch_size=20), log[:600]), rest
+        ),
+        probabilities_of(DirectMethodLearner().fit(log[:600]), rest),
+    )
+    estimates = [DoublyRobust().estimate(rest, table, predicted) for table in tables]
+    for row, estimate in ((uniform, estimates[0]), (learned, estimates[2])):
+        gain = gain_over(estimate, estimates[1])
+        assert (row.gain, row.gain_standard_error) == pytest.approx(
+            (gain.value, gain.standard_error)
+        )
+        assert row.gain_rows == 600
+    assert ucb.gain_rows == logged.gain_rows == 0
+    assert math.isnan(ucb.p_value)
+
+
+def test_estimators_without_gains_are_named(log):
+    options = {"baseline": "random"}
+    found = evaluate(log, ["random", "constant:number=1"], ["ips", "ps_ips"], **options)
+    assert [row.gain_rows for row in found.rows] == [0, 0, 0, 1200, 0]
+    assert found.notes == ["Without gains over random: ps_ips."]
+
+
+def test_p_values_are_corrected_for_the_number_of_policies(log):
+    texts = ["random", "constant:number=0", "constant:number=1", "constant:number=2"]
+    found = evaluate(log, texts, ["ips", "snips"])
+    for estimator in ("ips", "snips"):
+        rows = [row for row in found.rows if row.estimator == estimator]
+        alone = [evaluate(log, row.policy, estimator).rows[1].p_value for row in rows]
+        assert [row.p_value for row in rows] == pytest.approx(holm(alone))
 
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
@@ -162,9 +239,10 @@ def test_two_workers_find_what_one_process_finds(log, folder, monkeypatch, backe
         "object": EpsilonGreedyPolicy(0.2, num_actions=3, batch_size=20),
         "learner": DirectMethodLearner(),
     }
-    expected = evaluate(given, policies, ["dr", "snips"])
-    found = evaluate(given, policies, ["dr", "snips"], workers=2, backend=backend)
-    check_same_rows(found, expected, rel=1e-12)
+    for options in ({}, {"baseline": "learner", "all_rows": True}):
+        expected = evaluate(given, policies, ["dr", "snips"], **options)
+        found = evaluate(given, policies, ["dr", "snips"], workers=2, backend=backend, **options)
+        check_same_rows(found, expected, rel=1e-12)
 
 
 @pytest.mark.slow
@@ -196,6 +274,14 @@ def test_a_cluster_finds_and_learns_what_one_process_does(folder, backend):
         ("random", {"estimators": ["ips", "ips"]}, ValueError, "estimator ips is listed twice"),
         ("random", {"estimators": [3]}, TypeError, "estimator is of type int"),
         ("random", {"estimators": "ips:max_weight=-1"}, ValueError, "max_weight is -1"),
+        (
+            "random",
+            {"baseline": "ucb"},
+            ValueError,
+            "baseline is 'ucb'; expected one of logged, ra",
+        ),
+        ("random", {"baseline": None}, TypeError, "baseline is None; expected the name"),
+        ({"logged": "random"}, {}, ValueError, "policy logged has the name of the policy that"),
         ("random", {"confidence": 1.0}, ValueError, "confidence is 1"),
         ("random", {"train": 0.0}, ValueError, "train is 0; expected more"),
         ("random", {"train": 2.0}, ValueError, "train is 2"),
@@ -269,6 +355,7 @@ def test_objects_without_names_get_short_ones(log):
         warnings.simplefilter("ignore", UserWarning)  # it has learned from rows of the log
         found = evaluate(log, policies, "ips", train=None)
     assert [row.policy for row in found.rows] == [
+        "logged",
         "ContextualPolicy(LinearScores, Greedy)",
         "UCBPolicy(c=1.0, num_actions=3, batch_size=1)",
     ]
@@ -329,16 +416,17 @@ class Notebook(LogObserver):
 
 
 @pytest.mark.parametrize("options", [{}, {"workers": 2, "backend": "threading"}], ids=str)
-def test_an_observer_is_told_of_all_passes(folder, options):
+@pytest.mark.parametrize(("all_rows", "size"), [(True, 1200), (False, 684)])
+def test_an_observer_is_told_of_all_passes(folder, options, all_rows, size):
     if options:
         pytest.importorskip("joblib")
+    options = {**options, "all_rows": all_rows}  # or the files that have common rows
     observer = Notebook()
     evaluate(folder, ["random", "ucb:c=1"], "dr", observer=observer, **options)
     assert observer.passes == [
         ["reading the log", 0, 1200, True],
         ["ucb:c=1 learns", 600, 600, True],
-        ["predicting rewards", 1200, 1200, True],
-        ["evaluating policies", 1200, 1200, True],
+        *[[text, size, size, True] for text in ("predicting rewards", "evaluating policies")],
     ]
 
 
@@ -352,8 +440,8 @@ def test_an_observer_is_told_of_the_end_of_a_pass_that_fails(log):
 def test_a_policy_that_is_given_stays_as_it_is(log):
     policy = UCBPolicy(1.0, num_actions=3, batch_size=20)
     found = evaluate(log, policy, "ips")
-    (row,) = found.rows
-    (expected,) = evaluate(log, "ucb:c=1", "ips").rows
+    (_, row) = found.rows
+    (_, expected) = evaluate(log, "ucb:c=1", "ips").rows
     assert row == expected._replace(policy=repr(policy))
     learned = found.policies[repr(policy)]
     assert learned is not policy
@@ -368,12 +456,12 @@ def test_a_learner_learns_from_the_first_rows(log):
     found = evaluate(log, [DirectMethodLearner()], "snips", train=0.25)
     policy = DirectMethodLearner().fit(log[:300])
     estimate = SelfNormalizedIPS().estimate(log[300:], probabilities_of(policy, log[300:]))
-    (row,) = found.rows
+    (_, row) = found.rows
     assert (row.policy, row.rows) == ("DirectMethodLearner", 900)
     assert row.value == pytest.approx(estimate.value)
     assert found.notes == [
-        "Learned from the first 300 rows, and frozen then: DirectMethodLearner. "
-        "They are evaluated on the other 900 rows."
+        "Learned from the first 300 rows, and frozen then: DirectMethodLearner.",
+        "All policies are evaluated on the other 900 of 1200 rows, from which none has learned.",
     ]
 
 
@@ -383,7 +471,9 @@ def test_a_policy_in_a_file_is_evaluated_on_the_rows_that_it_has_not_seen(log, t
     write_policy(file, policy, log[:500])
     given = {"file": file, "read": read_policy(file), "beside": "random"}
     found = evaluate(split_log(log), given, "ips")
-    assert [row.rows for row in found.rows] == [700, 700, 1200]
+    assert [row.rows for row in found.rows] == [700] * 4
+    found = evaluate(split_log(log), given, "ips", all_rows=True)
+    assert [row.rows for row in found.rows] == [1200, 700, 700, 1200]
     write_policy(file, policy)
     found = evaluate(log, file, "ips")
     assert "from a log that the file does not tell" in found.notes[0]
@@ -408,13 +498,23 @@ def test_a_policy_that_learns_on_the_way_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = evaluate(alike, ["ucb:c=1", DirectMethodLearner()], "ips")
-    assert [row.rows for row in found.rows] == [450, 450]
+    assert [row.rows for row in found.rows] == [450, 450, 450]
+
+
+def test_a_policy_is_not_warned_of_if_others_leave_its_rows_out(log):
+    policy = DirectMethodLearner().fit_batches(split_log(log[:600], 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(log, [policy, "ucb:c=1"], "ips")
+    for options in ({"train": 0.25}, {"all_rows": True}):
+        with pytest.warns(UserWarning, match="has learned from rows of this log"):
+            evaluate(log, [policy, "ucb:c=1"], "ips", **options)
 
 
 @pytest.mark.parametrize("cut", [lambda log: log, split_log], ids=["log", "batches"])
 def test_a_log_in_memory_is_cut_at_a_step(log, cut):
     found = evaluate(cut(log), "ucb:c=1", "ips", until="step=15")
-    assert [row.rows for row in found.rows] == [900]
+    assert [row.rows for row in found.rows] == [900, 900]
 
 
 def test_a_table_is_one_problem_and_large_batches_are_cut(table, monkeypatch):
@@ -425,8 +525,8 @@ def test_a_table_is_one_problem_and_large_batches_are_cut(table, monkeypatch):
     check_same_rows(found, expected, rel=1e-12)
     learned = learn_from_log(policy, table[:600])
     estimate = SelfNormalizedIPS().estimate(table[600:], probabilities_of(learned, table[600:]))
-    assert found.rows[0].value == pytest.approx(estimate.value)
-    assert math.isnan(found.rows[0].truth)
+    assert found.rows[1].value == pytest.approx(estimate.value)
+    assert all(math.isnan(row.truth) for row in found.rows)
 
 
 def test_features_that_a_policy_has_not_learned_from_are_refused(table, tmp_path):
@@ -448,7 +548,7 @@ def test_the_frame_has_the_columns_of_the_file(log):
     assert isinstance(frame, pandas.DataFrame)
     assert tuple(frame.columns) == EstimateRow._fields
     assert frame["value"].tolist() == [row.value for row in found.rows]
-    assert frame["estimator"].tolist()[:2] == [repr(InversePropensityScoring()), "dr"]
+    assert frame["estimator"].tolist()[:3] == ["mean", repr(InversePropensityScoring()), "dr"]
     assert frame["truth"].dtype == float
 
 
@@ -457,16 +557,16 @@ def test_figures_show_the_estimates_and_the_weights(log):
     found = evaluate(log, ["random", "ucb:c=1"], ["ips", "dr"])
     estimates = found.plot()
     assert isinstance(estimates, figure.Figure)
-    (axis,) = estimates.axes
-    dots = {float(x) for container in axis.containers for x in container[0].get_xdata()}
-    assert dots == {row.value for row in found.rows}
+    for axis, name in zip(estimates.axes, ("value", "gain"), strict=True):
+        dots = {float(x) for container in axis.containers for x in container[0].get_xdata()}
+        assert dots == {getattr(row, name) for row in found.rows[1:]}
     assert len(found.plot_weights().axes) == 2
 
 
 def test_cells_of_users_are_no_formulas(log, tmp_path):
     pytest.importorskip("matplotlib")
     evaluate(log, {"=1+1": "random"}, {"=2+2": "ips"}).write(tmp_path)
-    (_, row) = (tmp_path / "estimates.csv").read_text().splitlines()
+    (_, _, row) = (tmp_path / "estimates.csv").read_text().splitlines()
     assert row.startswith("'=1+1,'=2+2,")
 
 

@@ -130,7 +130,7 @@ def test_a_learner_that_keeps_many_rows_says_so_to_the_observer(log, monkeypatch
 def test_a_policy_that_was_written_is_evaluated_on_other_rows(log, tmp_path):
     learn(split_log(log), train=0.7).write(tmp_path / "policy.npz")
     found = evaluate(log, tmp_path / "policy.npz", "ips")
-    assert [row.rows for row in found.rows] == [360]
+    assert [row.rows for row in found.rows] == [360, 360]
 
 
 def test_a_regressor_of_scikit_learn_takes_no_workers():

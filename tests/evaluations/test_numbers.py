@@ -28,8 +28,9 @@ def test_batches_and_the_whole_log_have_the_same_estimates():
         action_spec=BoundedArraySpec((), np.float64, 0.0, 2.0),
         seed=0,
     )
-    whole = evaluate_numbers(log, {"it": policy}, bandwidth=0.1).rows
-    parts = evaluate_numbers([log[:700], log[700:]], {"it": policy}, bandwidth=0.1).rows
+    logged, *whole = evaluate_numbers(log, {"it": policy}, bandwidth=0.1).rows
+    _, *parts = evaluate_numbers([log[:700], log[700:]], {"it": policy}, bandwidth=0.1).rows
+    assert logged.value == pytest.approx(log.reward.mean())
     assert [row.estimator for row in whole] == [
         "kernel_ips:bandwidth=0.1",
         "kernel_ips:bandwidth=0.05",
@@ -39,6 +40,8 @@ def test_batches_and_the_whole_log_have_the_same_estimates():
     for one, other in zip(whole, parts):
         assert one.value == pytest.approx(other.value, abs=1e-9)
         assert one.standard_error == pytest.approx(other.standard_error, abs=1e-9)
+        assert one.gain == pytest.approx(one.value - logged.value)
+        assert (one.gain_low, one.gain_high) == pytest.approx((other.gain_low, other.gain_high))
     targets = actions_of(policy, log)
     expected = KernelIPS(0.1).estimate(log.reward, log.propensity, log.action, targets)
     assert whole[0].value == pytest.approx(expected.value, abs=1e-12)
@@ -46,17 +49,17 @@ def test_batches_and_the_whole_log_have_the_same_estimates():
 
 
 def test_a_bandwidth_with_which_the_estimate_moves_is_told():
-    large = evaluate_numbers(priced(), WIDE, bandwidth=0.4).rows
+    large = evaluate_numbers(priced(), WIDE, bandwidth=0.4).rows[1:]
     assert large[0].value < 0.7
     for row in (large[0], large[2]):
         assert "the estimate moves with the bandwidth" in row.warnings
-    small = evaluate_numbers(priced(), WIDE, bandwidth=0.03).rows
+    small = evaluate_numbers(priced(), WIDE, bandwidth=0.03).rows[1:]
     assert abs(small[0].value - 1.0) < 0.1
     assert small[0].warnings == small[2].warnings == ""
 
 
 def test_the_rule_of_the_bandwidth_follows_the_spread_of_the_actions():
-    (row, *_) = evaluate_numbers(priced(peak=0.5), WIDE).rows
+    (_, row, *_) = evaluate_numbers(priced(peak=0.5), WIDE).rows
     bandwidth = float(row.estimator.partition("=")[2])
     assert bandwidth == pytest.approx(2.34 * 2 / np.sqrt(12) * 20_000**-0.2, rel=0.02)
     assert abs(row.value - 1.0) < 0.05

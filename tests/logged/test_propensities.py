@@ -216,14 +216,14 @@ def test_tables_and_files_say_that_propensities_were_estimated(suffix, tmp_path)
     found = evaluate(tmp_path / f"log{suffix}", "random", "snips")
     note = "propensities were estimated by a logistic regression"
     assert note in found.title
-    assert note in found.rows[0].warnings
+    assert note in found.rows[1].warnings
 
 
 def test_rows_that_a_policy_has_seen_are_known_with_other_estimates(tmp_path):
     log, _ = drawn(900)
     found = learn(estimate_propensities(log[:600]), "doubly_robust", train=1)
     found.write(tmp_path / "policy.npz")
-    (row,) = evaluate(estimate_propensities(log), tmp_path / "policy.npz", "ips").rows
+    (_, row) = evaluate(estimate_propensities(log), tmp_path / "policy.npz", "ips").rows
     assert row.rows == 300
 
 

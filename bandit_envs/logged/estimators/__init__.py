@@ -16,6 +16,7 @@ from bandit_envs.logged.estimators.embeddings import (
     MarginalizedIPS,
 )
 from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, merge_sums
+from bandit_envs.logged.estimators.gains import estimate_logged, gain_over
 from bandit_envs.logged.estimators.pareto_smoothing import (
     ParetoSmoothedDR,
     ParetoSmoothedIPS,
@@ -82,6 +83,8 @@ __all__ = [
     "cluster_actions",
     "correct_delays",
     "estimate_batches",
+    "estimate_logged",
+    "gain_over",
     "merge_sums",
     "slope",
     "tuned",

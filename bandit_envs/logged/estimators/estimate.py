@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.estimators.bootstrap import PoissonBootstrap
 from bandit_envs.logged.estimators.smoothed_sums import SmoothedSums
@@ -83,12 +83,12 @@ class Terms:
             return np.asarray(self.direct + self.weighted)[np.newaxis]
         return np.vstack([self.direct, self.weighted, self.normaliser])
 
-    def sums(self, first_row: int = 0) -> EstimateSums:
+    def sums(self, first_row: int | Indices = 0) -> EstimateSums:
         """Returns the sums over the rows, which merge with those of other rows.
 
         Args:
-            first_row: the number of the first row in the whole log, by which rows belong to the
-                blocks of `Estimate.interval`.
+            first_row: the number of the first row in the whole log, or the numbers of all rows, by
+                which rows belong to the blocks of `Estimate.interval`.
         """
         main, unbiased = self._sum_columns(first_row)
         return EstimateSums(
@@ -102,7 +102,9 @@ class Terms:
             estimator=self.estimator,
         )
 
-    def _sum_columns(self, first_row: int) -> tuple[Main, InfluenceSums | RatioSums | None]:
+    def _sum_columns(
+        self, first_row: int | Indices
+    ) -> tuple[Main, InfluenceSums | RatioSums | None]:
         """Returns the sums of the estimate, and of the one without a change of the weights."""
         columns = self.columns()
         if self.is_smoothed:

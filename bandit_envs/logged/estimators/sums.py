@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Mask
-from bandit_envs.logged.intervals.blocks import BlockSums
+from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.logged.intervals.blocks import BlockSums, number_rows
 from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.logged.moments import HigherMoments, Moments
@@ -84,24 +84,23 @@ class RatioSums:
     blocks: BlockSums
 
     @classmethod
-    def from_columns(cls, columns: Floats, first_row: int = 0) -> RatioSums:
+    def from_columns(cls, columns: Floats, first_row: int | Indices = 0) -> RatioSums:
         """Returns the sums of n rows: [1 + 2 S, n]."""
+        numbers = number_rows(first_row, columns.shape[1])
         starts = range(0, max(columns.shape[1], 1), ROWS_IN_CACHE)
-        blocks = [
-            cls._from_block(columns[:, start : start + ROWS_IN_CACHE], first_row + start)
-            for start in starts
-        ]
+        parts = [slice(start, start + ROWS_IN_CACHE) for start in starts]
+        blocks = [cls._from_block(columns[:, rows], numbers[rows]) for rows in parts]
         return functools.reduce(cls.merge, blocks)
 
     @classmethod
-    def _from_block(cls, columns: Floats, first_row: int) -> RatioSums:
+    def _from_block(cls, columns: Floats, numbers: Indices) -> RatioSums:
         """Returns the sums of as many rows as the processor's cache holds."""
         _, weighted, normaliser = _split(columns)
         ratios = weighted.sum(axis=1) / _or_one(normaliser.sum(axis=1))
         centred = columns.copy()
         centred[1 : 1 + len(ratios)] -= ratios[:, np.newaxis] * normaliser
         kind = HigherMoments if len(ratios) <= FEW_SLOTS else Moments
-        blocks = BlockSums.from_columns(centred, first_row)
+        blocks = BlockSums.from_columns(centred, numbers)
         return cls(ratios, kind.from_columns(centred), blocks)
 
     def merge(self, other: RatioSums) -> RatioSums:

@@ -15,18 +15,30 @@ BLOCKS = 64
 BITS = 6  # 2^6 blocks
 
 
-def blocks_of_rows(first_row: int, size: int) -> Indices:
+def number_rows(first_row: int | Indices, size: int) -> Indices:
+    """Returns the numbers of rows in the whole log: [n].
+
+    Args:
+        first_row: the number of the first row; or the numbers of all rows, if others lie between.
+        size: how many rows there are.
+    """
+    if isinstance(first_row, np.ndarray):
+        return first_row
+    return np.arange(first_row, first_row + size, dtype=np.intp)
+
+
+def blocks_of_rows(first_row: int | Indices, size: int) -> Indices:
     """Returns the block of each of some rows, from 0 to 63: [n].
 
     It is a hash of the number of the row, so that it says nothing of what is in the row.
 
     Args:
-        first_row: the number of the first row in the whole log.
+        first_row: the number of the first row in the whole log, or the numbers of all rows.
         size: how many rows there are.
 
     Source: Steele, Lea & Flood, Fast splittable pseudorandom number generators (2014).
     """
-    mixed = np.arange(first_row + 1, first_row + 1 + size, dtype=np.uint64)
+    mixed = number_rows(first_row, size).astype(np.uint64) + np.uint64(1)
     mixed *= np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(30)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
@@ -49,8 +61,8 @@ class BlockSums:
     sums: Floats
 
     @classmethod
-    def from_columns(cls, columns: Floats, first_row: int) -> BlockSums:
-        """Returns the sums of columns [d, n], whose first row has this number in the log."""
+    def from_columns(cls, columns: Floats, first_row: int | Indices) -> BlockSums:
+        """Returns the sums of columns [d, n], whose rows have numbers as in `number_rows`."""
         blocks = blocks_of_rows(first_row, columns.shape[1])
         counts = np.bincount(blocks, minlength=BLOCKS)
         sums = [np.bincount(blocks, weights=column, minlength=BLOCKS) for column in columns]

@@ -8,7 +8,7 @@ import statistics
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.logged.intervals.blocks import BLOCKS, BlockSums
 from bandit_envs.logged.moments import HigherMoments
@@ -55,12 +55,13 @@ class InfluenceSums:
     blocks: BlockSums
 
     @classmethod
-    def from_values(cls, values: Floats, first_row: int = 0) -> InfluenceSums:
+    def from_values(cls, values: Floats, first_row: int | Indices = 0) -> InfluenceSums:
         """Returns the sums of values [n].
 
         Args:
             values: of the rows.
-            first_row: the number of the first row in the whole log, by which rows belong to blocks.
+            first_row: the number of the first row in the whole log, or the numbers of all rows, by
+                which rows belong to blocks.
         """
         columns = np.asarray(values, np.float64)[np.newaxis]
         moments = HigherMoments.from_columns(columns)

@@ -1,0 +1,121 @@
+"""Segments of a log: its rows by the values of a column."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_envs.arrays import Array, Floats, Indices
+from bandit_envs.base.checks import short_repr
+from bandit_envs.datasets.encoding import TableEncoding, TextColumn
+from bandit_envs.logged import BanditLog
+from bandit_envs.logged.files.tables import split_log
+
+MAX_SEGMENTS = 50
+"""A log has at most so many segments."""
+
+OTHER = "(other)"  # texts that are no level
+SHOWN = 20  # names that a message has at most
+
+
+class Segment(NamedTuple):
+    """Some rows of a batch.
+
+    Fields:
+        name: the value that the column has in them.
+        rows: their indices in the batch.
+    """
+
+    name: str
+    rows: Indices
+
+
+@dataclasses.dataclass(frozen=True)
+class Segmentation:
+    """Cuts a log by a column.
+
+    Args:
+        column: its name: of a feature; or as `to_frame` names it, such as `step` or
+            `observation.country`, of which the last part is enough.
+    """
+
+    column: str
+
+    def __post_init__(self) -> None:
+        """Raises TypeError if the column has no name."""
+        if not (isinstance(self.column, str) and self.column):
+            raise TypeError(f"by is {short_repr(self.column)}; expected the name of a column")
+
+    def check(self, batch: BanditLog) -> None:
+        """Raises ValueError if the batches of a log have no such column."""
+        self._find(batch)
+
+    def cut(self, batch: BanditLog) -> Iterator[Segment]:
+        """Yields the segments of a batch.
+
+        Raises:
+            ValueError: there is no such column, or it has other values than whole numbers and
+                texts, or too many.
+        """
+        column = self._find(batch)
+        if column.dtype.kind == "f":
+            is_whole = np.isfinite(column) & (column == np.floor(column))
+            if not is_whole.all():
+                problem = f"the column {self.column} has {column[is_whole.argmin()]:g}"
+                raise ValueError(f"{problem}; segments are of whole numbers or texts")
+            column = column.astype(np.int64)
+        values, places = np.unique(column, return_inverse=True)
+        self.check_number(len(values))
+        for place, value in enumerate(values.tolist()):
+            yield Segment(str(value), np.flatnonzero(places == place))
+
+    def check_number(self, segments: int) -> None:
+        """Raises ValueError if a log has too many segments."""
+        if segments > MAX_SEGMENTS:
+            problem = f"the column {self.column} has more than {MAX_SEGMENTS} values"
+            raise ValueError(f"{problem}; segments are of fewer")
+
+    def _find(self, batch: BanditLog) -> Array:
+        """Returns the column [n]."""
+        encoding = batch.encoding
+        if encoding is not None and self.column in encoding.names:
+            return _decode(encoding, self.column, batch.observation)
+        _, columns = split_log(batch)
+        for name in (self.column, f"observation.{self.column}"):
+            if name in columns:
+                return columns[name]
+        names = [] if encoding is None else encoding.names
+        known = [*names, *columns][:SHOWN]
+        raise ValueError(f"by is {short_repr(self.column)}; expected a column of {known}")
+
+
+def _decode(encoding: TableEncoding, name: str, features: Floats) -> Array:
+    """Returns a column of a table [n], of its features [n, d]; ValueError if it is of times."""
+    start = 0
+    for column in encoding.features:
+        width = len(column.labels())
+        if column.name == name:
+            break
+        start += width
+    own = features[:, start : start + width]
+    if isinstance(column, TextColumn):
+        levels = np.array([*column.levels, OTHER])
+        return np.asarray(levels[np.where(own.any(axis=1), own.argmax(axis=1), width)])
+    if width > 1:
+        raise ValueError(f"the column {name} is of times; segments are of whole numbers or texts")
+    return own[:, 0]
+
+
+def order_names(names: Sequence[str]) -> list[str]:
+    """Returns the names of segments as numbers if they are all of them, or else as texts.
+
+    >>> order_names(["10", "9"]), order_names(["b", "9", "10"])
+    (['9', '10'], ['10', '9', 'b'])
+    """
+    try:
+        return sorted(names, key=int)
+    except ValueError:
+        return sorted(names)

@@ -1,0 +1,1 @@
+"""What evaluations show: figures, and a page to hand on."""
