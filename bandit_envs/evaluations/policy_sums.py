@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
+from bandit_envs.evaluations.showing.weight_histogram import WeightHistogram
 from bandit_envs.logged.estimators import EstimateSums
 from bandit_envs.logged.estimators.estimate import Terms
 from bandit_envs.logged.estimators.sums import ActionSums
-from bandit_envs.logged.estimators.weight_histogram import WeightHistogram
 from bandit_envs.metrics.statistics import Statistics
 
 MEAN = "mean"

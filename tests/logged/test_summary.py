@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from bandit_envs.evaluations.showing.weight_histogram import EDGES, WeightHistogram
 from bandit_envs.logged import BanditLog, concatenate
-from bandit_envs.logged.estimators.weight_histogram import EDGES, WeightHistogram
 from bandit_envs.logged.summary import LogRows, LogSummary
 from tests.logged.logs import drawn, small_log
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bandit_envs.evaluations.estimate_rows import EstimateRow
-from bandit_envs.logged.estimators.weight_histogram import EDGES, WeightHistogram
+from bandit_envs.evaluations.showing.weight_histogram import EDGES, WeightHistogram
 from bandit_envs.studies.plots import COLORS, log_axis
 
 

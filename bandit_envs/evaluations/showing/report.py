@@ -12,7 +12,7 @@ import numpy as np
 
 from bandit_envs.base.saving import atomic_write, check_format
 from bandit_envs.evaluations.estimate_rows import EstimateRow
-from bandit_envs.logged.estimators.weight_histogram import EDGES, WeightHistogram
+from bandit_envs.evaluations.showing.weight_histogram import EDGES, WeightHistogram
 
 FORMAT = 1
 """Raised whenever the layout of the file changes."""
