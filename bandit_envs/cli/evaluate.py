@@ -73,6 +73,8 @@ def _evaluate_numbers(options: argparse.Namespace) -> Evaluation:
         raise ValueError(
             "--continuous has no segments or other baselines; expected no --by or --baseline"
         )
+    if options.logger is not None:
+        raise ValueError("--continuous is for one logging policy; expected no --logger")
     if options.estimate_propensities:
         raise ValueError("densities of numbers are not estimated; expected them in the table")
     with RowProgress() as progress:

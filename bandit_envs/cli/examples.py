@@ -54,6 +54,7 @@ EXAMPLES = {
         " --features age,visits",
         "bandit-envs evaluate prices.csv --continuous --action price --bandwidth 0.2"
         ' --policy "gaussian:std=0.02,coefficients=[1.5]"',
+        "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --policy random",
         "bandit-envs evaluate slates.csv --slates --slate visit --slot place --action item"
         " --slot-propensity p --policy random_slate",
         "bandit-envs evaluate pages.csv --slates --action top,below --reward paid_top,paid_below"

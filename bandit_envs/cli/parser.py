@@ -287,6 +287,11 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     text = "column of propensities (default: propensity)"
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
     text = (
+        "column that says which of several logging policies a row is of; then --propensity has "
+        "NAME=COLUMN,NAME=COLUMN, with which probability each of them takes the logged action"
+    )
+    parser.add_argument("--logger", metavar="COLUMN", help=text)
+    text = (
         "estimate the propensities, which your table lacks: by a logistic regression, or by a "
         'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'
     )

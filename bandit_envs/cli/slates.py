@@ -34,6 +34,8 @@ def evaluate_slates(options: argparse.Namespace, folder: Path) -> int:
         raise ValueError(f"--slates estimates by the propensities of the log; expected {expected}")
     if options.by is not None or options.baseline != LOGGED:
         raise ValueError("--slates has no segments or gains; expected no --by or --baseline")
+    if options.logger is not None:
+        raise ValueError("--slates is for one logging policy; expected no --logger")
     if options.estimate_propensities or options.train_until is not None:
         expected = "no --estimate-propensities or --train-until"
         raise ValueError(f"policies that show slates do not learn from logs; expected {expected}")

@@ -108,6 +108,8 @@ def folder(tmp_path_factory):
     prices = pandas.DataFrame({"price": price, "reward": clicks * price, "propensity": 0.5})
     prices.to_csv(folder / "prices.csv", index=False)
     write_slates(folder)
+    chances = {"by": ["a", "b"] * 200, "p_a": 1 / 3, "p_b": 1 / 3}
+    table[["action", "reward", "age"]].assign(**chances).to_csv(folder / "loggers.csv", index=False)
     (folder / "clicks").mkdir()
     table[:200].to_csv(folder / "clicks" / "a.csv", index=False)
     table[200:].to_csv(folder / "clicks" / "b.csv", index=False)
