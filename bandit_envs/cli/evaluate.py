@@ -7,6 +7,7 @@ from pathlib import Path
 from bandit_envs import evaluations
 from bandit_envs.cli.console import ERR, OUT, RowProgress
 from bandit_envs.cli.logs import check_training, engine, open_log
+from bandit_envs.cli.slates import evaluate_slates, refuse_options_of_slates
 from bandit_envs.cli.studies import folder_of
 from bandit_envs.cli.tables import show_estimates
 from bandit_envs.evaluations import Evaluation
@@ -21,6 +22,9 @@ def evaluate(options: argparse.Namespace) -> int:
     Returns 1 if an interval reaches below --fail-below.
     """
     folder = _output_folder(options)
+    if options.slates:
+        return evaluate_slates(options, folder)
+    refuse_options_of_slates(options)
     evaluation = _evaluate(options)
     evaluation.write(folder)
     OUT.print(f"{options.log}\n{evaluation.title}", soft_wrap=True)
@@ -67,8 +71,10 @@ def _evaluate_numbers(options: argparse.Namespace) -> Evaluation:
         raise ValueError("--continuous estimates by kernels; expected no --estimator")
     if options.by is not None or options.baseline != LOGGED:
         raise ValueError(
-            "--continuous has no segments or other baselines ; expected no --by or --baseline"
+            "--continuous has no segments or other baselines; expected no --by or --baseline"
         )
+    if options.logger is not None:
+        raise ValueError("--continuous is for one logging policy; expected no --logger")
     if options.estimate_propensities:
         raise ValueError("densities of numbers are not estimated; expected them in the table")
     with RowProgress() as progress:

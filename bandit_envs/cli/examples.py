@@ -54,6 +54,11 @@ EXAMPLES = {
         " --features age,visits",
         "bandit-envs evaluate prices.csv --continuous --action price --bandwidth 0.2"
         ' --policy "gaussian:std=0.02,coefficients=[1.5]"',
+        "bandit-envs evaluate loggers.csv --logger by --propensity a=p_a,b=p_b --policy random",
+        "bandit-envs evaluate slates.csv --slates --slate visit --slot place --action item"
+        " --slot-propensity p --policy random_slate",
+        "bandit-envs evaluate pages.csv --slates --action top,below --reward paid_top,paid_below"
+        " --prefix-propensity p_top,p_below --policy random_slate",
         "bandit-envs evaluate clicks/ --features age,visits --policy clicks.npz --workers 4"
         ' --only "*.csv"',
     ),

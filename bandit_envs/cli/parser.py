@@ -223,6 +223,7 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--continuous", action="store_true", help=text)
     text = "of kernels, with --continuous (default: by the spread of the actions)"
     parser.add_argument("--bandwidth", type=float, metavar="H", help=text)
+    _add_slates(parser)
     text = "replace the estimates in the folder (default: refuse, or a new folder in results/)"
     parser.add_argument("--overwrite", action="store_true", help=text)
     text = "probability that an interval holds (default: 0.95)"
@@ -231,6 +232,23 @@ def _add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--fail-below", type=float, metavar="VALUE", help=text)
     _add_engine(parser, 1, "read the files of a folder in so many processes (default: 1)")
     _add_output(parser)
+
+
+def _add_slates(parser: Parser) -> None:
+    """Adds the options of logs whose actions are slates."""
+    text = (
+        "actions are slates of several items: --action, --reward and propensities of slots have a "
+        "column for each slot, with commas, if --slate and --slot do not say which rows are of one"
+    )
+    parser.add_argument("--slates", action="store_true", help=text)
+    text = "column that says to which slate a row belongs, with --slates"
+    parser.add_argument("--slate", metavar="COLUMN", help=text)
+    text = "column that says which slot a row is of, with --slates"
+    parser.add_argument("--slot", metavar="COLUMN", help=text)
+    text = "columns of the probabilities that slots show their items, with --slates"
+    parser.add_argument("--slot-propensity", metavar="A,B,C", help=text)
+    text = "columns of the probabilities of the items down to each slot, with --slates"
+    parser.add_argument("--prefix-propensity", metavar="A,B,C", help=text)
 
 
 def _add_learn(subcommands: Subcommands) -> None:
@@ -268,6 +286,11 @@ def _add_log(parser: Parser) -> argparse._MutuallyExclusiveGroup:
     parser.add_argument("--reward", default="reward", metavar="COLUMN", help=text)
     text = "column of propensities (default: propensity)"
     parser.add_argument("--propensity", default="propensity", metavar="COLUMN", help=text)
+    text = (
+        "column that says which of several logging policies a row is of; then --propensity has "
+        "NAME=COLUMN,NAME=COLUMN, with which probability each of them takes the logged action"
+    )
+    parser.add_argument("--logger", metavar="COLUMN", help=text)
     text = (
         "estimate the propensities, which your table lacks: by a logistic regression, or by a "
         'classifier of scikit-learn such as "RandomForestClassifier(min_samples_leaf=20)"'

@@ -15,13 +15,14 @@ and `learn` learns a policy from it; both by workers or on a cluster if asked. T
 [('logged', 'mean', 0.67), ('random', 'ips', 0.67), ('random', 'dr', 0.75)]
 """
 
+from bandit_envs.evaluations.actions.numbers import evaluate_numbers
+from bandit_envs.evaluations.actions.slates import SlateEvaluation, evaluate_slates
 from bandit_envs.evaluations.candidates import AnyPolicy
 from bandit_envs.evaluations.estimate_rows import EstimateRow
 from bandit_envs.evaluations.evaluating import evaluate
 from bandit_envs.evaluations.evaluation import Evaluation
 from bandit_envs.evaluations.learning import Learned, learn
 from bandit_envs.evaluations.logs import AnyLog, LogError
-from bandit_envs.evaluations.numbers import evaluate_numbers
 from bandit_envs.evaluations.observer import LogObserver
 
 __all__ = [
@@ -32,7 +33,9 @@ __all__ = [
     "Learned",
     "LogError",
     "LogObserver",
+    "SlateEvaluation",
     "evaluate",
     "evaluate_numbers",
+    "evaluate_slates",
     "learn",
 ]

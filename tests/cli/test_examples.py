@@ -107,11 +107,28 @@ def folder(tmp_path_factory):
     price = rng.uniform(0.0, 2.0, 400)
     prices = pandas.DataFrame({"price": price, "reward": clicks * price, "propensity": 0.5})
     prices.to_csv(folder / "prices.csv", index=False)
+    write_slates(folder)
+    chances = {"by": ["a", "b"] * 200, "p_a": 1 / 3, "p_b": 1 / 3}
+    table[["action", "reward", "age"]].assign(**chances).to_csv(folder / "loggers.csv", index=False)
     (folder / "clicks").mkdir()
     table[:200].to_csv(folder / "clicks" / "a.csv", index=False)
     table[200:].to_csv(folder / "clicks" / "b.csv", index=False)
     yield folder
     sys.modules.pop("mine", None)  # other tests have modules of this name
+
+
+def write_slates(folder):
+    """Writes tables of slates, one row a slot and one row a slate."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(1)
+    items = np.argsort(rng.random((400, 3)), axis=1)[:, :2]
+    paid = rng.integers(0, 2, (400, 2))
+    rows = {"visit": np.repeat(np.arange(400), 2), "place": [1, 2] * 400, "p": 1 / 3}
+    cells = {"item": items.reshape(-1), "reward": paid.reshape(-1)}
+    pandas.DataFrame(rows | cells).to_csv(folder / "slates.csv", index=False)
+    pages = pandas.DataFrame(items, columns=["top", "below"])
+    pages = pages.assign(paid_top=paid[:, 0], paid_below=paid[:, 1], p_top=1 / 3, p_below=1 / 6)
+    pages.to_csv(folder / "pages.csv", index=False)
 
 
 @pytest.mark.slow

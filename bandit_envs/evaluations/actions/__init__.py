@@ -1,0 +1,1 @@
+"""Evaluation of logs whose actions are no single items: real numbers, and slates."""
