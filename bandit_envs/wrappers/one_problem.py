@@ -18,9 +18,9 @@ class OneProblem(Wrapper):
 
         hidden values of row b = hidden values of row 0    at every reset and step
 
-    Each user draws rewards of their own, and what only a user's actions change is theirs, such as
-    the pulls of a `RestedBandit`. So is what wrappers add: masks, delays and budgets. The first row
-    meets the problem that it has without this wrapper. `independent_rows` is False, so that a
+    Each user draws rewards of their own. What depends on a user's own actions stays with the user,
+    such as the pulls of a `RestedBandit`, and so do the masks, delays and budgets of wrappers. The
+    first row has the same problem as without this wrapper. `independent_rows` is False, so that a
     policy may learn one model from all rows.
 
     Args:
@@ -29,7 +29,8 @@ class OneProblem(Wrapper):
 
     Raises:
         ValueError: rows are users of one problem already. At a reset: the means of rows differ,
-            though they have one state.
+            though they have one state, as of constants for each row. Constants that no known mean
+            depends on are not found.
 
     >>> from bandit_envs import KArmedTestbed
     >>> env = OneProblem(KArmedTestbed(k=3, batch_size=4, seed=0))

@@ -202,6 +202,12 @@ def test_a_policy_that_draws_a_model_is_saved_without_a_distribution():
         with_distribution(policy._model._agent.collect_policy)
 
 
+def test_an_agent_has_no_distribution_to_save():
+    _env, policy = a_policy(bernoulli_thompson_sampling, 1)
+    with pytest.raises(TypeError, match=r"expected a TFPolicy, such as agent\.collect_policy"):
+        with_distribution(policy._model._agent)
+
+
 def test_an_agent_has_the_same_variables_however_many_steps_others_have_trained():
     env = EVERY_AGENT[neural_linucb](B, 0)
     step = tf.compat.v1.train.get_or_create_global_step()

@@ -469,6 +469,8 @@ def test_what_does_not_fit_is_refused():
     specs = tensor_specs(env)
     with pytest.raises(TypeError, match="agent is 5; expected a TFAgent"):
         as_policy(5)
+    with pytest.raises(FileNotFoundError, match="expected the folder of a PolicySaver"):
+        as_policy("no_folder")
     linear = lin_ucb_agent.LinearUCBAgent(*specs)
     mixture = exp3_mixture_agent.Exp3MixtureAgent([linear])
     nested = exp3_mixture_agent.Exp3MixtureAgent([mixture])

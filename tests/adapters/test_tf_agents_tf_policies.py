@@ -1,5 +1,7 @@
 """Policies of this package in TF-Agents' drivers, metrics and replay buffers."""
 
+import traceback
+
 import numpy as np
 import pytest
 
@@ -133,6 +135,40 @@ def test_what_does_not_fit_is_refused():
     thompson = LinearThompsonSamplingPolicy(observation_spec=env.observation_spec())
     with pytest.raises(NotImplementedError, match="does not know the probabilities"):
         as_tf_policy(thompson, *specs, emit_log_probability=True)
+
+
+def test_an_observer_of_a_tf_policy_is_refused_at_once():
+    env = KArmedTestbed(3, batch_size=B, seed=0)
+    with pytest.raises(TypeError, match="the Policy of bandit_envs that learns, not its TFPolicy"):
+        policy_observer(as_tf_policy(greedy(env), *tensor_specs(env)))
+
+
+class SeesItsCallers(RandomPolicy):
+    """Keeps the names of the files from which it is called."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.files = set()
+
+    def action(self, time_step):
+        self.files.update(frame.filename for frame in traceback.extract_stack())
+        return super().action(time_step)
+
+    def learn(self, trajectory, rows=None):
+        self.files.update(frame.filename for frame in traceback.extract_stack())
+        super().learn(trajectory, rows)
+
+
+def test_graphs_call_a_policy_without_rewriting_its_functions():
+    env = KArmedTestbed(3, batch_size=B, seed=0)
+    environment = tf_py_environment.TFPyEnvironment(as_tf_agents(env))
+    ours = SeesItsCallers(num_actions=3, batch_size=B, seed=1)
+    driver = dynamic_step_driver.DynamicStepDriver(
+        environment, as_tf_policy(ours, *tensor_specs(env)), [policy_observer(ours)], num_steps=B
+    )
+    tf.function(driver.run)()
+    assert ours.files
+    assert not [name for name in ours.files if "autograph_generated" in name]
 
 
 def driven(ours, env, observers, num_steps):

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike
 from tf_agents.environments import py_environment, tf_py_environment
 
 from bandit_envs.adapters.tf_agents.environment import STEPPING, TFAgentsEnvironment, is_endless
+from bandit_envs.adapters.tf_agents.tf_environment import as_it_is
 from bandit_envs.arrays import Array
 from bandit_envs.base.bandit_py_environment import BanditPyEnvironment
 from bandit_envs.base.py_environment import PyEnvironment
@@ -148,6 +149,7 @@ def _baseline(
     if not is_determined:
         _check_optimum(bandit)
 
+    @as_it_is
     def baseline(observation: Nest) -> tf.Tensor:
         # Each graph that calls it remembers on its own which step its last call was about.
         optimum = of_observation if is_determined else OptimumOfStep(bandit, key)

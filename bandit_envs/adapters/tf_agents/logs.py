@@ -16,6 +16,7 @@ from tf_agents.trajectories import time_step as ts
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
 from bandit_envs.adapters.tf_agents.policies.compiled import CompiledFunction, initial_state
 from bandit_envs.adapters.tf_agents.policies.probabilities import ProbabilityTable
+from bandit_envs.adapters.tf_agents.tf_environment import as_it_is
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
 from bandit_envs.logged import LogRecorder
@@ -42,13 +43,14 @@ def log_observer(
             Thompson sampling does: it emits the probability given the model.
     """
     if not isinstance(policy, tf_policy.TFPolicy):
-        expected = "expected a TFPolicy; drivers of bandit_envs take the recorder itself"
+        expected = "expected a TFPolicy, such as agent.collect_policy"
         raise TypeError(f"policy is {short_repr(policy)}; {expected}")
     table_of = None
     if isinstance(policy, epsilon_greedy_policy.EpsilonGreedyPolicy):
         table_of = ProbabilityTable(policy)
     _check_probabilities(policy, table_of)
 
+    @as_it_is
     def observe(trajectory: Nest) -> tf.Operation:
         def record(*leaves: Array) -> None:
             step = tf.nest.pack_sequence_as(trajectory, [np.asarray(leaf) for leaf in leaves])

@@ -15,6 +15,7 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.policies.probabilities import Table, find_table
+from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest
 
 
@@ -78,8 +79,12 @@ def with_distribution(policy: tf_policy.TFPolicy) -> PolicyWithDistribution:
         policy: a `TFPolicy` whose probabilities are known.
 
     Raises:
+        TypeError: it is something else, such as an agent.
         ValueError: it draws by itself, as Thompson sampling does, or shows slates.
     """
+    if not isinstance(policy, tf_policy.TFPolicy):
+        expected = "expected a TFPolicy, such as agent.collect_policy"
+        raise TypeError(f"policy is {short_repr(policy)}; {expected}")
     table = find_table(policy)
     if table is None:
         found = f"policy {type(policy).__name__} draws by itself, or shows slates"
@@ -90,7 +95,11 @@ def with_distribution(policy: tf_policy.TFPolicy) -> PolicyWithDistribution:
 def load_policy(folder: str | os.PathLike[str]) -> SavedModelPolicy:
     """Returns the policy that a `PolicySaver` has saved in a folder."""
     path = os.fspath(folder)
-    saved = tensor_spec.from_pbtxt_file(os.path.join(path, policy_saver.POLICY_SPECS_PBTXT))
+    specs_file = os.path.join(path, policy_saver.POLICY_SPECS_PBTXT)
+    if not tf.io.gfile.exists(specs_file):
+        found = f"{short_repr(path)} has no {policy_saver.POLICY_SPECS_PBTXT}"
+        raise FileNotFoundError(f"{found}; expected the folder of a PolicySaver")
+    saved = tensor_spec.from_pbtxt_file(specs_file)
     specs = policy_saver.specs_from_collect_data_spec(saved)
     names = ("time_step_spec", "action_spec", "policy_state_spec", "info_spec")
     tensors = {name: tensor_spec.from_spec(specs[name]) for name in names}

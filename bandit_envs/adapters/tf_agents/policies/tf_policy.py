@@ -17,6 +17,7 @@ from tf_agents.trajectories import policy_step, trajectory
 from tf_agents.trajectories import time_step as ts
 
 from bandit_envs.adapters.tf_agents.environment import with_boolean_mask
+from bandit_envs.adapters.tf_agents.tf_environment import as_it_is
 from bandit_envs.arrays import Array
 from bandit_envs.base.checks import short_repr
 from bandit_envs.nests import Nest
@@ -65,6 +66,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
     def _variables(self) -> list[tf.Variable]:
         return []
 
+    @as_it_is
     def _action(
         self, time_step: ts.TimeStep, policy_state: Nest, seed: int | None
     ) -> policy_step.PolicyStep:
@@ -87,6 +89,7 @@ class TFPolicyOfPolicy(tf_policy.TFPolicy):
             info = policy_step.set_log_probability(info, log_probability)
         return policy_step.PolicyStep(action, policy_state, info)
 
+    @as_it_is
     def _distribution(self, time_step: ts.TimeStep, policy_state: Nest) -> policy_step.PolicyStep:
         if not self._policy.knows_probabilities:
             name = type(self._policy).__name__
@@ -176,8 +179,15 @@ def policy_observer(policy: Policy) -> Callable[[trajectory.Trajectory], tf.Oper
 
     Args:
         policy: learns from each step.
-    """
 
+    Raises:
+        TypeError: `policy` is something else, such as what `as_tf_policy` returns.
+    """
+    if not isinstance(policy, Policy):
+        expected = "expected the Policy of bandit_envs that learns, not its TFPolicy"
+        raise TypeError(f"policy is {short_repr(policy)}; {expected}")
+
+    @as_it_is
     def observe(step: trajectory.Trajectory) -> tf.Operation:
         def learn(*leaves: Array) -> None:
             found = _packed(step, [np.asarray(leaf) for leaf in leaves])
