@@ -112,8 +112,10 @@ def test_the_address_of_the_repository_is_the_same_everywhere():
     setup_cfg = ConfigParser()
     setup_cfg.read(ROOT / "setup.cfg")
     for text in [*TEXTS, ROOT / "CITATION.cff", *sorted((ROOT / "colab").glob("*.ipynb"))]:
-        addresses = re.findall(r"https://github\.com/[\w./-]*\w", text.read_text(encoding="utf-8"))
         url = setup_cfg["metadata"]["url"]
+        name = url.rpartition("/")[2]
+        pattern = rf"https://github\.com/[\w.-]+/{name}\b[\w./-]*"
+        addresses = re.findall(pattern, text.read_text(encoding="utf-8"))
         assert all(f"{address}/".startswith(f"{url}/") for address in addresses), text
 
 

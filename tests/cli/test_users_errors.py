@@ -49,12 +49,12 @@ class OddArms(KArmedTestbed):
 
 
 class OddEstimator(InversePropensityScoring):
-    """Fails where it adds up rows."""
+    """Fails where it weighs rows."""
 
     def __init__(self, error):
         self._error = error
 
-    def sums(self, log, probabilities, predicted=None):
+    def terms(self, log, probabilities, predicted_rewards=None):
         return ERRORS[self._error]()
 
 

@@ -56,6 +56,8 @@ class KArmedBandit(BanditPyEnvironment[None]):
         return self._means
 
     def _draw_rewards(self, rng: Rng, state: None, action: Indices) -> Array:
+        if self._rows is None:
+            return self._distribution.draw(rng, action)
         return self._distribution.draw(rng, action, self._rows)
 
     def _become_one_problem(self) -> None:
