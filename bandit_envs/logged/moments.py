@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from typing import TypeVar
 
@@ -92,24 +91,25 @@ class HigherMoments:
     @classmethod
     def from_columns(cls, columns: Floats) -> HigherMoments:
         """Returns the moments of columns [d, n]."""
-        starts = range(0, max(columns.shape[1], 1), ROWS_IN_CACHE)
-        blocks = [cls._from_block(columns[:, start : start + ROWS_IN_CACHE]) for start in starts]
-        return functools.reduce(cls.merge, blocks)
-
-    @classmethod
-    def _from_block(cls, columns: Floats) -> HigherMoments:
-        """Returns the moments of as many rows as the processor's cache holds."""
-        moments = Moments.from_columns(columns)
-        deviations = columns - moments.means[:, np.newaxis]
-        left, right = np.triu_indices(len(columns))
-        places = np.empty((len(columns),) * 2, np.intp)  # of the products of two columns
+        number, size = columns.shape
+        means = columns.sum(axis=1) / max(size, 1)
+        left, right = np.triu_indices(number)
+        products = np.zeros((number, number))
+        thirds = np.zeros((len(left), number))
+        fourths = np.zeros((len(left), len(left)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, size, ROWS_IN_CACHE):
+                rows = slice(start, start + ROWS_IN_CACHE)
+                deviations = columns[:, rows] - means[:, np.newaxis]
+                pairs = deviations[left] * deviations[right]
+                products += deviations @ deviations.T
+                thirds += pairs @ deviations.T
+                fourths += pairs @ pairs.T
+        places = np.empty((number, number), np.intp)  # of the products of two columns
         places[left, right] = np.arange(len(left))
         places[right, left] = np.arange(len(left))
-        with np.errstate(over="ignore", invalid="ignore"):
-            pairs = deviations[left] * deviations[right]
-            thirds = (pairs @ deviations.T)[places]
-            fourths = (pairs @ pairs.T)[places][:, :, places]
-        return cls(moments, thirds, fourths)
+        moments = Moments(float(size), means, products)
+        return cls(moments, thirds[places], fourths[places][:, :, places])
 
     def merge(self, other: HigherMoments) -> HigherMoments:
         """Returns the moments of the rows of both."""
@@ -124,13 +124,13 @@ class HigherMoments:
 
     def transform(self, matrix: Floats) -> HigherMoments:
         """Returns the moments of `matrix` [e, d] times the columns."""
+        thirds = self.thirds
+        fourths = self.fourths
         with np.errstate(over="ignore", invalid="ignore"):
-            thirds = np.einsum(
-                "ai,bj,ck,ijk->abc", matrix, matrix, matrix, self.thirds, optimize=True
-            )
-            fourths = np.einsum(
-                "ai,bj,ck,dl,ijkl->abcd", *[matrix] * 4, self.fourths, optimize=True
-            )
+            for _ in range(3):  # the first axis is summed over, and the new one is the last
+                thirds = np.tensordot(thirds, matrix, axes=(0, 1))
+            for _ in range(4):
+                fourths = np.tensordot(fourths, matrix, axes=(0, 1))
         return HigherMoments(self.moments.transform(matrix), thirds, fourths)
 
     def _about(self, point: Floats) -> tuple[Floats, Floats]:
