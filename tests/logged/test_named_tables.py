@@ -15,10 +15,12 @@ from bandit_envs.logged import (
     BanditLog,
     DirectMethodLearner,
     DoublyRobust,
+    DoublyRobustLearner,
     InversePropensityScoring,
     PolicyGradientLearner,
     concatenate,
     estimate_batches,
+    estimate_propensities,
     from_frame,
     learn_from_log,
     probabilities_of,
@@ -141,6 +143,34 @@ def test_too_many_texts_are_refused_by_name(tmp_path):
         with pytest.raises(ValueError, match="'user' has more than 256 different texts; leave it"):
             read()
     assert len(read_log(path, features=["age"], **ROLES)) == 400
+
+
+def test_a_file_may_have_more_names_of_actions_than_levels_of_texts(tmp_path):
+    names = [f"item {number}" for number in range(300)]
+    frame = shop(900, items=names)
+    write(frame, tmp_path / "log.csv")
+    scan = scan_log(tmp_path / "log.csv", batch_rows=100, **ROLES)
+    assert scan.encoding == from_frame(frame, *ROLES.values()).encoding
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        DirectMethodLearner().fit_batches,
+        DoublyRobustLearner().fit_batches,
+        PolicyGradientLearner().fit_batches,
+        estimate_propensities,
+        lambda batches: estimate_batches(
+            DoublyRobust(), batches, lambda batch: np.full((len(batch), 2), 0.5)
+        ),
+    ],
+    ids=["direct_method", "doubly_robust", "gradient", "propensities", "estimate"],
+)
+def test_tables_that_were_read_apart_are_no_batches_of_one_log(do):
+    frames = [shop(items=("hats", "shoes")), shop(items=("boots", "hats"))]
+    apart = [from_frame(frame, *ROLES.values()) for frame in frames]
+    with pytest.raises(ValueError, match="read them as one table"):
+        do(apart)
 
 
 def test_rows_with_gaps_are_dropped_everywhere_or_counted(tmp_path):

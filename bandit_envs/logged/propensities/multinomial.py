@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.features import flat_features_of
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, check_encodings
 from bandit_envs.policies.draws import softmax
 
 MAX_WEIGHTS = 4096
@@ -144,7 +144,7 @@ def _start(batches: Iterable[BanditLog]) -> MultinomialRegression:
     """Returns a regression of the logged actions whose weights are 0."""
     counts: NDArray[Any] = np.zeros(0, np.int64)
     width = 0
-    for batch in batches:
+    for batch in check_encodings(batches):
         more = np.bincount(batch.action, minlength=batch.num_actions)
         counts = more if not len(counts) else counts + more
         width = _inputs(batch[:1]).shape[1] if len(batch) else width
