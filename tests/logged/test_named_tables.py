@@ -35,7 +35,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.summary import LogSummary
-from bandit_envs.policies import ContinuousPolicy
+from bandit_envs.policies import ContinuousPolicy, RowByRowPolicy
 from bandit_envs.specs import BoundedArraySpec
 
 pandas = pytest.importorskip("pandas")
@@ -236,6 +236,22 @@ def test_a_policy_finds_actions_and_texts_of_a_later_table_by_their_names(tmp_pa
     known = (frame["country"] != "AT").to_numpy()
     assert np.array_equal(found[known][:, [3, 4, 1]], expected[known])
     assert (found[:, [0, 2]] == 0.0).all()
+
+
+def test_rows_with_a_policy_each_keep_the_names_of_their_table():
+    first = from_frame(shop(), *ROLES.values())
+    spec = spec_of_rows(first.observation)
+    policy = learn_from_log(LinUCBPolicy(0.0, observation_spec=spec, num_actions=3), first)
+    later = shop(seed=1)
+    turned = from_frame(later[later.columns[::-1]], *ROLES.values())
+    both = RowByRowPolicy([policy.replicate(1), policy.replicate(1)])
+    np.testing.assert_allclose(
+        probabilities_of(both, turned), probabilities_of(policy.replicate(1), turned)
+    )
+    other = policy.replicate(1)
+    other.encoding = from_frame(shop(items=("a", "b", "c")), *ROLES.values()).encoding
+    with pytest.raises(ValueError, match="encoding"):
+        RowByRowPolicy([policy, other])
 
 
 def test_replay_finds_actions_and_texts_by_their_names():
