@@ -339,17 +339,18 @@ class CellCounts:
 
     def merge(self, other: CellCounts) -> CellCounts:
         """Returns the counts of the cells of both."""
+        limit = max(self.limit, other.limit)
         names = None
         if self.names is not None and other.names is not None:
             names = self.names | other.names
-            names = names if len(names) <= self.limit else None
+            names = names if len(names) <= limit else None
         return CellCounts(
             numbers=self.numbers + other.numbers,
             times=self.times + other.times,
             texts=self.texts + other.texts,
             names=names,
             is_whole=self.is_whole and other.is_whole,
-            limit=self.limit,
+            limit=limit,
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -379,6 +379,15 @@ def check_repeatable(batches: Iterable[BanditLog]) -> Iterable[BanditLog]:
     if iter(batches) is batches:
         raise TypeError("batches can be passed over once only; expected a list, or scan_log(...)")
     return batches
+
+
+def check_encodings(batches: Iterable[BanditLog]) -> Iterator[BanditLog]:
+    """Yields the batches of a log; ValueError if they give the same numbers other meanings."""
+    encoding: TableEncoding | None = None
+    for number, batch in enumerate(batches):
+        known = [batch.encoding] if number == 0 else [encoding, batch.encoding]
+        encoding = _join_encodings(known)
+        yield batch
 
 
 def join_nests(nests: Sequence[Nest]) -> Nest:

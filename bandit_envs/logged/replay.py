@@ -15,6 +15,7 @@ from bandit_envs.base.checks import short_repr
 from bandit_envs.drivers import StepDriver
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.log import BanditLog, require_propensities
+from bandit_envs.logged.translation import translate_log
 from bandit_envs.nests import Nest, map_structure
 from bandit_envs.policies import Policy
 from bandit_envs.policies.row_by_row import check_problems
@@ -179,13 +180,20 @@ class ReplayResult(NamedTuple):
 def evaluate_by_replay(policy: Policy, log: BanditLog, seed: Seed = None) -> ReplayResult:
     """Lets a policy learn from a log, as if it had chosen itself; each of its rows is a run.
 
+    A policy that has learned from a table finds actions, columns and texts by their names.
+
+    Raises:
+        ValueError: the policy does not know an action of the log, or the log lacks a column of it;
+            or no event has an action that the policy took.
+
     Warns:
         UserWarning: the log has several rows of a batch, which must be users of one problem rather
             than independent runs; `log.drop("row")` says that they are.
 
     Source: as for `ReplayEnvironment`.
     """
-    env = ReplayEnvironment(log, policy.batch_size, seed=seed)
+    seen = translate_log(log, policy.encoding) if isinstance(log, BanditLog) else log
+    env = ReplayEnvironment(seen, policy.batch_size, seed=seed)
     if log.row is not None and np.ptp(log.row) > 0:
         text = "log has several rows of a batch; replay takes them as one problem, not as runs"
         warnings.warn(text, stacklevel=2)

@@ -88,6 +88,7 @@ class RowByRowPolicy(Policy):
 
     def __init__(self, policies: Sequence[Policy], seed: Seed = None) -> None:
         first = _check_policies(policies)
+        self.encoding = first.encoding
         self.can_learn = first.can_learn
         self.knows_probabilities = first.knows_probabilities
         self.reward_range = first.reward_range
@@ -206,6 +207,9 @@ def _check_policies(policies: Any) -> Policy:
             problem = f"policies has {type(policy).__name__} with {policy._state_key()}"
             expected = f"{type(first).__name__} with batch_size 1, num_actions {first.num_actions}"
             raise ValueError(f"{problem}; expected {expected}")
+        if policy.encoding != first.encoding:
+            expected = "policies that have learned from one table, or from none"
+            raise ValueError(f"policies differ in their encoding; expected {expected}")
     return first
 
 

@@ -15,10 +15,14 @@ from bandit_envs.logged import (
     BanditLog,
     DirectMethodLearner,
     DoublyRobust,
+    DoublyRobustLearner,
     InversePropensityScoring,
     PolicyGradientLearner,
+    actions_of,
     concatenate,
     estimate_batches,
+    estimate_propensities,
+    evaluate_by_replay,
     from_frame,
     learn_from_log,
     probabilities_of,
@@ -31,6 +35,8 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.summary import LogSummary
+from bandit_envs.policies import ContinuousPolicy, RowByRowPolicy
+from bandit_envs.specs import BoundedArraySpec
 
 pandas = pytest.importorskip("pandas")
 ROLES = {"action": "item", "reward": "paid", "propensity": "p"}
@@ -143,6 +149,34 @@ def test_too_many_texts_are_refused_by_name(tmp_path):
     assert len(read_log(path, features=["age"], **ROLES)) == 400
 
 
+def test_a_file_may_have_more_names_of_actions_than_levels_of_texts(tmp_path):
+    names = [f"item {number}" for number in range(300)]
+    frame = shop(900, items=names)
+    write(frame, tmp_path / "log.csv")
+    scan = scan_log(tmp_path / "log.csv", batch_rows=100, **ROLES)
+    assert scan.encoding == from_frame(frame, *ROLES.values()).encoding
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        DirectMethodLearner().fit_batches,
+        DoublyRobustLearner().fit_batches,
+        PolicyGradientLearner().fit_batches,
+        estimate_propensities,
+        lambda batches: estimate_batches(
+            DoublyRobust(), batches, lambda batch: np.full((len(batch), 2), 0.5)
+        ),
+    ],
+    ids=["direct_method", "doubly_robust", "gradient", "propensities", "estimate"],
+)
+def test_tables_that_were_read_apart_are_no_batches_of_one_log(do):
+    frames = [shop(items=("hats", "shoes")), shop(items=("boots", "hats"))]
+    apart = [from_frame(frame, *ROLES.values()) for frame in frames]
+    with pytest.raises(ValueError, match="read them as one table"):
+        do(apart)
+
+
 def test_rows_with_gaps_are_dropped_everywhere_or_counted(tmp_path):
     frame = shop(50)
     frame.loc[3, "country"] = None
@@ -202,6 +236,52 @@ def test_a_policy_finds_actions_and_texts_of_a_later_table_by_their_names(tmp_pa
     known = (frame["country"] != "AT").to_numpy()
     assert np.array_equal(found[known][:, [3, 4, 1]], expected[known])
     assert (found[:, [0, 2]] == 0.0).all()
+
+
+def test_rows_with_a_policy_each_keep_the_names_of_their_table():
+    first = from_frame(shop(), *ROLES.values())
+    spec = spec_of_rows(first.observation)
+    policy = learn_from_log(LinUCBPolicy(0.0, observation_spec=spec, num_actions=3), first)
+    later = shop(seed=1)
+    turned = from_frame(later[later.columns[::-1]], *ROLES.values())
+    both = RowByRowPolicy([policy.replicate(1), policy.replicate(1)])
+    np.testing.assert_allclose(
+        probabilities_of(both, turned), probabilities_of(policy.replicate(1), turned)
+    )
+    other = policy.replicate(1)
+    other.encoding = from_frame(shop(items=("a", "b", "c")), *ROLES.values()).encoding
+    with pytest.raises(ValueError, match="encoding"):
+        RowByRowPolicy([policy, other])
+
+
+def test_replay_finds_actions_and_texts_by_their_names():
+    first = from_frame(shop(900), *ROLES.values())
+    later = shop(900, seed=1)
+    turned = later[later.columns[::-1]].replace({"item": {"boots": "shoes 2"}})
+    spec = spec_of_rows(first.observation)
+    policy = LinUCBPolicy(0.0, observation_spec=spec, num_actions=3)
+    learned = learn_from_log(policy, first).replicate(1)
+    same = turned[turned["item"] != "shoes 2"]
+    found = evaluate_by_replay(learned, from_frame(same, *ROLES.values()), seed=0)
+    assert found.value > 0.6
+    with pytest.raises(ValueError, match="the action 'shoes 2'"):
+        evaluate_by_replay(learned, from_frame(turned, *ROLES.values()))
+
+
+def test_numbers_of_a_policy_are_drawn_for_columns_by_their_names():
+    class FirstFeature(ContinuousPolicy):
+        def _draw(self, rng, learned, time_step):
+            return np.asarray(time_step.observation)[:, 0]
+
+        def _densities(self, learned, time_step, action):
+            raise NotImplementedError
+
+    frame = pandas.DataFrame({"age": [1.0, 2.0], "size": [5.0, 6.0]})
+    frame = frame.assign(action=[0.5, 0.7], reward=1.0, propensity=0.5)
+    policy = FirstFeature(action_spec=BoundedArraySpec((), np.float64, minimum=0.0, maximum=9.0))
+    policy.encoding = from_frame(frame, num_actions=0).encoding
+    turned = from_frame(frame[frame.columns[::-1]], num_actions=0)
+    np.testing.assert_array_equal(actions_of(policy, turned), [1.0, 2.0])
 
 
 def test_a_policy_that_goes_on_learning_keeps_its_names():

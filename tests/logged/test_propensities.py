@@ -234,3 +234,13 @@ def test_too_many_weights_are_refused():
         ValueError, match="50 actions and 100 features need 5050 weights, more than"
     ):
         estimate_propensities(log)
+
+
+def test_features_without_unique_weights_are_refused_with_advice(monkeypatch):
+    def refuse(*_):
+        raise np.linalg.LinAlgError("Singular matrix")  # which depends on rounding
+
+    monkeypatch.setattr(np.linalg, "solve", refuse)
+    log = BanditLog(np.ones((60, 1)), np.arange(60) % 3, np.ones(60))
+    with pytest.raises(ValueError, match="give a larger penalty"):
+        estimate_propensities(log, penalty=0.0)

@@ -36,6 +36,7 @@ from bandit_envs.logged.columns import as_column, check_each, check_reward_range
 from bandit_envs.logged.estimators.estimate import Estimate, Terms
 from bandit_envs.logged.kernels import epanechnikov
 from bandit_envs.logged.log import MIN_PROPENSITY, BanditLog
+from bandit_envs.logged.translation import see_as
 from bandit_envs.nests import map_structure
 from bandit_envs.policies import ContinuousPolicy
 from bandit_envs.trajectories import restart
@@ -223,10 +224,11 @@ def actions_of(policy: ContinuousPolicy, log: BanditLog) -> Floats:
     """
     size = max(1, min(ROWS, len(log)))
     shown = policy.replicate(size)
+    observations = see_as(policy.encoding, log)
     actions = np.empty(len(log))
     for start in range(0, len(log), size):
         rows = np.arange(start, start + size) % len(log)  # the last batch is filled up
-        observation = map_structure(operator.itemgetter(rows), log.observation)
+        observation = map_structure(operator.itemgetter(rows), observations)
         found = shown.action(restart(observation, size))
         actions[start : start + size] = found[: len(log) - start]
     return actions

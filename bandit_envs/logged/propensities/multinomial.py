@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Floats
 from bandit_envs.logged.features import flat_features_of
-from bandit_envs.logged.log import BanditLog
+from bandit_envs.logged.log import BanditLog, check_encodings
 from bandit_envs.policies.draws import softmax
 
 MAX_WEIGHTS = 4096
@@ -19,6 +19,7 @@ MAX_WEIGHTS = 4096
 
 MAX_STEPS = 100
 CONVERGED = 1e-12  # of the squared Newton decrement
+ADVICE = "scale the features, or give a larger penalty"
 NUMBERS = 2**21  # of a table of all weights in some rows
 
 
@@ -116,7 +117,8 @@ def fit_multinomial(batches: Iterable[BanditLog], penalty: float) -> Multinomial
     of the intercepts.
 
     Raises:
-        ValueError: there are no rows, or too many weights; or it does not converge.
+        ValueError: there are no rows, or too many weights; or it has no unique weights, or does not
+            converge.
     """
     model = _start(batches)
     step: NDArray[Any] = np.zeros_like(model.weights)
@@ -132,19 +134,22 @@ def fit_multinomial(batches: Iterable[BanditLog], penalty: float) -> Multinomial
             continue
         model = there
         last = sums.loss
-        direction = np.linalg.solve(sums.hessian, -sums.gradient)
+        try:
+            direction = np.linalg.solve(sums.hessian, -sums.gradient)
+        except np.linalg.LinAlgError as error:
+            problem = "propensities have no unique weights, as features are sums of others"
+            raise ValueError(f"{problem}, or of very different sizes; {ADVICE}") from error
         step = direction.reshape(step.shape)
         if -float(sums.gradient @ direction) <= CONVERGED:
             return dataclasses.replace(model, weights=model.weights + step)
-    advice = "scale the features, or give a larger penalty"
-    raise ValueError(f"propensities have not converged in {MAX_STEPS} steps; {advice}")
+    raise ValueError(f"propensities have not converged in {MAX_STEPS} steps; {ADVICE}")
 
 
 def _start(batches: Iterable[BanditLog]) -> MultinomialRegression:
     """Returns a regression of the logged actions whose weights are 0."""
     counts: NDArray[Any] = np.zeros(0, np.int64)
     width = 0
-    for batch in batches:
+    for batch in check_encodings(batches):
         more = np.bincount(batch.action, minlength=batch.num_actions)
         counts = more if not len(counts) else counts + more
         width = _inputs(batch[:1]).shape[1] if len(batch) else width

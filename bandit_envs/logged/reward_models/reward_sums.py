@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandit_envs.arrays import Floats
 from bandit_envs.base.checks import check_integer
 from bandit_envs.logged.features import features_of, has_items
-from bandit_envs.logged.log import BanditLog, require_numbered_actions
+from bandit_envs.logged.log import BanditLog, check_encodings, require_numbered_actions
 from bandit_envs.logged.moments import Moments, add_moments
 from bandit_envs.logged.reward_models.ridge import RidgeRegression
 
@@ -192,8 +192,12 @@ def fit_batches(
 def number_batches(
     batches: Iterable[BanditLog], first_row: int = 0
 ) -> Iterator[tuple[int, BanditLog]]:
-    """Yields batches, with the number of the first row of each."""
-    for batch in batches:
+    """Yields batches, with the number of the first row of each.
+
+    Raises:
+        ValueError: they are of tables that were read apart, and have other names.
+    """
+    for batch in check_encodings(batches):
         yield first_row, batch
         first_row += len(batch)
 
