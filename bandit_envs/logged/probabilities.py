@@ -53,11 +53,17 @@ def probabilities_of(
     Raises:
         ValueError: the policy has another number of actions; or it has learned from a table, and
             the log lacks one of its actions or columns.
+        TypeError: it is no policy, as a file that `read_policy` has read.
 
     Warns:
         UserWarning: `learn_from_log` or a learner has made the policy from rows of this log; or the
             log has names that the policy does not know.
     """
+    if not isinstance(policy, Policy):
+        kind = type(policy).__name__
+        raise TypeError(
+            f"policy is a {kind}; expected a Policy, as `make` of a SavedPolicy returns"
+        )
     warn_if_seen(policy, [check_log(log)])
     for problem in find_new_names(policy.encoding, log.encoding):
         warnings.warn(f"the policy {problem}", stacklevel=2)

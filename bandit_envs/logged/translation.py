@@ -100,7 +100,7 @@ def find_new_names(encoding: TableEncoding | None, log: TableEncoding | None) ->
     found = []
     levels = encoding.find_new(log)
     if levels:
-        found.append(f"has not learned from {'; '.join(levels)}: to it, they are none of its texts")
+        found.append(f"has not learned from {'; '.join(levels)}: features of such texts are 0")
     actions = _missing(log.actions, encoding.actions)
     if actions:
         found.append(f"does not know the actions {name_some(actions)}, and never takes them")

@@ -320,7 +320,7 @@ def test_a_later_log_is_evaluated_by_names(tmp_path):
     text = "\n".join([named.title, *named.notes, *(row.warnings for row in named.rows)])
     assert "4 actions (hats, shoes, zori, boots)" in text
     assert "features: time (time), age, country (3 levels)" in text
-    assert "has not learned from country 'AT'" in text
+    assert "has not learned from country 'AT': features of such texts are 0" in text
     assert "does not know the actions 'zori', and never takes them" in text
     assert "takes actions that were never logged: ['boots']" in text
     given = evaluate(from_frame(later, **ROLES), {"it": found.policy}, "ips")

@@ -23,6 +23,7 @@ from bandit_envs.logged import (
     learn_from_log,
     probabilities_of,
 )
+from bandit_envs.logged.learners.policy_files import SavedPolicy
 from bandit_envs.nests import map_structure
 from bandit_envs.trajectories import Trajectory, restart, termination
 from tests.logged.logs import drawn
@@ -150,3 +151,10 @@ def test_a_policy_is_asked_for_available_actions_only():
         counted = probabilities_of(policy, log, samples=50)
         assert np.allclose(counted.sum(axis=1), 1.0)
         assert not counted[:, 1].any()
+
+
+def test_what_is_read_from_a_file_is_no_policy_until_it_is_made():
+    log = BanditLog(np.zeros((4, 2)), np.array([0, 1, 0, 1]), np.ones(4), np.full(4, 0.5))
+    saved = SavedPolicy.__new__(SavedPolicy)
+    with pytest.raises(TypeError, match="policy is a SavedPolicy; expected a Policy"):
+        probabilities_of(saved, log)
