@@ -78,6 +78,7 @@ class LoopRun:
         self._actions = []
         tf.random.set_seed(seed)
         environment = tf_py_environment.TFPyEnvironment(as_tf_agents(EVERY_AGENT[make](B, 0)))
+        self._environment = environment
         self._agent = make((environment.time_step_spec(), environment.action_spec()))
         spec = self._agent.collect_policy.trajectory_spec
         self._is_ranking = spec.action.shape.rank > 0
@@ -103,7 +104,8 @@ class LoopRun:
         """Takes steps; returns the actions [STEPS, B] and the agent's variables after them."""
         self._actions.clear()
         for _ in range(STEPS):
-            self._drive()
+            # Read here: TensorFlow may read it while it steps, if a choice needs no observation.
+            self._drive(self._environment.current_time_step())
             self._train(self._buffer.gather_all())
             self._buffer.clear()
         values = [np.asarray(variable.numpy()) for variable in self._agent.variables]

@@ -243,11 +243,17 @@ def users_in_a_process(seed):
     return adapter.as_tf_agents(OneProblem(testbed))
 
 
+@pytest.fixture(scope="module")
+def processes():
+    """Lets TF-Agents start processes, which it can be asked for once."""
+    system_multiprocessing.enable_interactive_mode()
+
+
 @pytest.mark.slow
 @pytest.mark.posix
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("flatten", [False, True])
 def test_environments_in_processes_of_their_own_are_those_of_one_process(flatten):
-    system_multiprocessing.enable_interactive_mode()
     constructors = [functools.partial(users_in_a_process, seed) for seed in range(3)]
     parallel = parallel_py_environment.ParallelPyEnvironment(constructors, flatten=flatten)
     try:

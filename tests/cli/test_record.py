@@ -56,7 +56,10 @@ def test_a_run_of_real_actions_becomes_a_log_that_evaluate_and_learn_refuse(tmp_
     assert (log.num_actions, log.action.dtype.kind) == (0, "f")
     for further in (["evaluate", "--policy", "random_number"], ["learn"]):
         code, _, err = run(*further, tmp_path / "log.npz", "--output", tmp_path / "out.npz")
-        assert (code, "real numbers; evaluate_numbers, or evaluate --continuous" in err) == (2, True)
+        assert (code, "real numbers; evaluate_numbers, or evaluate --continuous" in err) == (
+            2,
+            True,
+        )
 
 
 CASCADE = ["run", "cascade", "--steps", "5"]

@@ -35,7 +35,8 @@ class Learner(abc.ABC):
     """Learns a policy from a log.
 
     What it learns is the `model` of the policy, which any other rule takes too: a greedy policy
-    that should explore becomes `ContextualPolicy(policy.model, EpsilonGreedy(0.1), ...)`.
+    that should explore becomes `ContextualPolicy(policy.model, EpsilonGreedy(0.1), ...)`. If the
+    log was a table, give the new policy its names, too: `explorer.encoding = policy.encoding`.
 
     Evaluate what it learns on other rows than those that it has learned from: `probabilities_of`
     warns if a policy has seen the rows. A subclass implements `_fit`. If it does not need the whole
