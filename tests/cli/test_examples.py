@@ -47,7 +47,6 @@ policy = ["greedy", "ucb:c=1"]
 ORDER = (
     "sweep",
     "report",
-    "show",
     "watch",
     "list",
     "testbed",
@@ -55,6 +54,7 @@ ORDER = (
     "reproduce",
     "learn",
     "evaluate",
+    "show",
 )
 """So that each finds what those before it have written."""
 
