@@ -22,6 +22,8 @@ def warm_start(
 
     Experimental: it may change in any minor version.
 
+        pi_1 = learn(pi_0, (x_i, a_i, r_i) of the log),    pi_(t + 1) = learn(pi_t, (x_t, a_t, r_t))
+
     It learns as `learn_from_log` does. Where rows are problems of their own, each learns the whole
     log. The log must be of the problem that the environment is, whatever its seed.
     `reset` forgets the log, too.
