@@ -92,7 +92,6 @@ class PolicyRows:
         """Returns what some of the rows say; `rows` are their indices, in ascending order."""
         action = self.action[rows]
         table = None if self.table is None else self.table[rows]
-        actions = None if table is None else _find_actions(action, table)
         gains = {}
         for name, terms in self.gains.items():
             shift = len(self.weights) - len(terms)
@@ -100,7 +99,10 @@ class PolicyRows:
         estimates = {}
         for name, terms in self.estimates.items():
             taken = _take_terms(terms, rows)
-            estimates[name] = dataclasses.replace(taken, actions=actions)
+            if table is not None and terms.actions is not None:
+                actions = ActionSums.from_rows(action, table, terms.actions.names)
+                taken = dataclasses.replace(taken, actions=actions)
+            estimates[name] = taken
         return PolicyRows(
             estimates=estimates,
             gains={name: terms for name, terms in gains.items() if len(terms)},
@@ -126,9 +128,3 @@ def _take_terms(terms: Terms, rows: Indices) -> Terms:
         name: value[..., rows] for name, value in values.items() if isinstance(value, np.ndarray)
     }
     return dataclasses.replace(terms, **arrays)
-
-
-def _find_actions(action: Indices, table: Floats) -> ActionSums:
-    """Returns which actions rows have, and which of the others a policy takes in them."""
-    logged = np.bincount(action, minlength=table.shape[1]) > 0
-    return ActionSums(logged, (table > 0.0).any(axis=0) & ~logged)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_envs.evaluations import evaluate
-from bandit_envs.logged import BanditLog, DirectMethodLearner, scan_log, write_log
+from bandit_envs.logged import BanditLog, DirectMethodLearner, from_frame, scan_log, write_log
 from bandit_envs.studies.results.differences import holm
 from tests.evaluations.logs import Unread, record_log, split_log, write_parts
 
@@ -208,3 +208,14 @@ def test_the_command_shows_a_table_for_each_segment(log, tmp_path, monkeypatch):
     assert outcome.out.count("corrected by Holm for 6 comparisons") == 3
     written = rows(tmp_path / "out" / "segments.csv")
     assert [row["country"] for row in written] == ["DE"] * 3 + ["FR"] * 3 + ["US"] * 3
+
+
+def test_a_segment_names_actions_that_it_lacks():
+    pandas = pytest.importorskip("pandas")
+    rows = np.arange(400)
+    country = np.where(rows < 200, "DE", "FR")
+    item = np.where(rows % 2 == 0, "hat", np.where(rows < 200, "hat", "shoes"))
+    table = pandas.DataFrame({"action": item, "country": country, "reward": 1.0 * (rows % 3 == 0)})
+    found = evaluate(from_frame(table.assign(propensity=0.5)), "random", "ips", by="country")
+    assert "never logged: ['shoes']" in found.segments["DE"][1].warnings
+    assert "never logged" not in found.segments["FR"][1].warnings

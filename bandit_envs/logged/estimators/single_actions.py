@@ -105,7 +105,7 @@ class Estimator(abc.ABC):
         changed = self._change(rows.weights, rows.probability)
         weighted = changed * rows.residual
         weights = rows.weights[np.newaxis]  # of one slot
-        actions = _find_actions(log, np.asarray(probabilities))
+        actions = ActionSums.from_rows(log.action, np.asarray(probabilities), log.action_names)
         left_out = None
         unchanged = None
         if not self.self_normalised and not self.smooths_weights:
@@ -387,15 +387,6 @@ def weigh_rows(
     return WeighedRows(
         probability, probability / require_propensities(log).propensity, direct, residual
     )
-
-
-def _find_actions(log: BanditLog, table: Array) -> ActionSums:
-    """Returns which actions a log has, and which of the others a policy takes."""
-    logged = np.bincount(log.action, minlength=log.num_actions) > 0
-    others = np.flatnonzero(~logged)
-    taken = np.zeros(log.num_actions, np.bool_)
-    taken[others] = table[:, others].any(axis=0)
-    return ActionSums(logged, taken, log.action_names)
 
 
 def _expect_squares(log: BanditLog, table: Array) -> Floats | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bandit_envs.arrays import Floats, Indices, Mask
+from bandit_envs.arrays import Array, Floats, Indices, Mask
 from bandit_envs.logged.intervals.blocks import BlockSums, number_rows
 from bandit_envs.logged.intervals.influence import InfluenceSums
 from bandit_envs.logged.intervals.tails import TailSums
@@ -291,6 +291,22 @@ class ActionSums:
     logged: Mask
     taken: Mask
     names: Sequence[str] = ()
+
+    @classmethod
+    def from_rows(cls, action: Indices, table: Array, names: Sequence[str]) -> ActionSums:
+        """Returns which actions rows have, and which of the others a policy takes in them.
+
+        Args:
+            action: [n], the logged actions.
+            table: [n, K], the probabilities of the policy.
+            names: of the actions; () if they are numbers.
+        """
+        num_actions = table.shape[1]
+        logged = np.bincount(action, minlength=num_actions) > 0
+        others = np.flatnonzero(~logged)
+        taken = np.zeros(num_actions, np.bool_)
+        taken[others] = table[:, others].any(axis=0)
+        return cls(logged, taken, names)
 
     def merge(self, other: ActionSums) -> ActionSums:
         """Returns the sums of the rows of both; ValueError if their numbers of actions differ."""
