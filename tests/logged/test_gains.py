@@ -23,12 +23,12 @@ from bandit_envs.logged.estimators import (
     estimate_logged,
     gain_over,
 )
+from bandit_envs.logged.estimators.estimate import sum_terms
 from bandit_envs.logged.estimators.gains import (
     invert_interval,
     logged_terms,
     p_value_of,
     subtract_terms,
-    sum_terms,
 )
 from bandit_envs.studies.results.differences import holm
 from tests.logged.intervals import POLICY, PREDICTED, short_log

@@ -423,6 +423,14 @@ class Estimate:
             )
 
 
+def sum_terms(parts: Iterable[Terms]) -> Iterator[EstimateSums]:
+    """Yields the sums of all parts of a log, in order."""
+    first_row = 0
+    for terms in parts:
+        yield terms.sums(first_row)
+        first_row += len(terms)
+
+
 def merge_sums(parts: Iterable[EstimateSums]) -> EstimateSums:
     """Returns the sums of all parts of a log, at least one."""
     sums = iter(parts)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms, merge_sums
+from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, sum_terms
 from bandit_envs.logged.log import BanditLog, check_log, check_repeatable
 
 SMALLEST_P = 1e-9  # the tails of estimates are not known beyond
@@ -104,14 +104,6 @@ class GainTerms:
         """Yields the terms of the parts of the log."""
         for terms, others in zip(self.estimate.terms, self.baseline.terms):
             yield subtract_terms(terms, others)
-
-
-def sum_terms(parts: Iterable[Terms]) -> Iterator[EstimateSums]:
-    """Yields the sums of all parts of a log, in order."""
-    first_row = 0
-    for terms in parts:
-        yield terms.sums(first_row)
-        first_row += len(terms)
 
 
 def logged_terms(log: BanditLog) -> Terms:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from numpy.typing import ArrayLike
 
 from bandit_envs.arrays import Floats
-from bandit_envs.logged.estimators.estimate import Estimate, EstimateSums, Terms, merge_sums
+from bandit_envs.logged.estimators.estimate import Estimate, Terms, merge_sums, sum_terms
 from bandit_envs.logged.estimators.single_actions import Estimator
 from bandit_envs.logged.log import BanditLog, check_repeatable
 from bandit_envs.logged.reward_models.reward_sums import CrossFittedRidge, fit_batches
@@ -63,7 +63,7 @@ def estimate_batches(
             of_batch = functools.partial(_weigh_batch, weigh, probabilities)
         model = fit_batches(batches, folds, of_batch)
     terms = BatchTerms(estimator, batches, probabilities, model)
-    return merge_sums(terms.sums()).estimate(terms, stacklevel=3)
+    return merge_sums(sum_terms(terms)).estimate(terms, stacklevel=3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,13 +89,6 @@ class BatchTerms:
             predicted = None if self.model is None else self.model.predict(batch, first_row)
             yield self.estimator.terms(batch, self.probabilities(batch), predicted)
             first_row += len(batch)
-
-    def sums(self) -> Iterator[EstimateSums]:
-        """Yields the sums of the batches."""
-        first_row = 0
-        for terms in self:
-            yield terms.sums(first_row)
-            first_row += len(terms)
 
 
 def _weigh_batch(
