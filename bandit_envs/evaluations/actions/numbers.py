@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bandit_envs.base.checks import check_confidence, check_positive
-from bandit_envs.base.py_environment import PyEnvironment
+from bandit_envs.evaluations.actions.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.candidates import (
     LOGGED,
     AnyPolicy,
@@ -36,11 +36,9 @@ from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.intervals.blocks import number_rows
 from bandit_envs.logged.log import BanditLog
 from bandit_envs.metrics.statistics import Statistics
-from bandit_envs.nests import Nest
 from bandit_envs.policies import ContinuousPolicy
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.studies.definition.choice import name_in_errors
-from bandit_envs.trajectories import TimeStep
 
 RULE = 2.34
 """The bandwidth is so many standard deviations of the actions, times n^(-1/5), by default."""
@@ -79,29 +77,6 @@ class NumberSums:
         """Returns the bandwidth of the rule."""
         std = math.sqrt(float(self.actions.squared_deviation) / self.actions.count)
         return RULE * std / math.pow(self.actions.count, 0.2)
-
-
-class NumbersInLog(PyEnvironment):
-    """What policies see of a log of numbers: its observations, and the interval of its actions."""
-
-    num_actions = 0
-
-    def __init__(self, observation_spec: Nest, low: float, high: float) -> None:
-        self._observation_spec = observation_spec
-        self._action_spec = BoundedArraySpec((), np.float64, low, high, "action")
-        super().__init__(batch_size=1)
-
-    def action_spec(self) -> Nest:
-        return self._action_spec
-
-    def observation_spec(self) -> Nest:
-        return self._observation_spec
-
-    def _reset(self) -> tuple[Any, TimeStep]:
-        raise NotImplementedError("a log of numbers is no environment")
-
-    def _step(self, action: Nest) -> tuple[Any, TimeStep]:
-        raise NotImplementedError("a log of numbers is no environment")
 
 
 def evaluate_numbers(
@@ -154,7 +129,8 @@ def evaluate_numbers(
     source = as_source(log)
     with start_passes(workers, backend, address, observer) as passes:
         opened = open_log(source, passes, is_continuous=True)
-        numbers = _merge_all(passes.over(opened.parts, sum_actions, "reading actions"))
+        of_parts = passes.over(opened.parts, sum_actions, "reading actions")
+        numbers = functools.reduce(NumberSums.merge, of_parts)
         width = numbers.bandwidth() if bandwidth is None else bandwidth
         if not width:
             raise ValueError("all actions of the log are the same; expected some that differ")
@@ -241,8 +217,8 @@ def _describe(
 def _enter(contender: Contender, log: OpenLog, numbers: NumberSums) -> Candidate:
     """Returns a policy that meets a log; ValueError if it chooses no numbers."""
     if isinstance(contender, ChosenPolicy):
-        observation_spec = spec_of_rows(next(iter(log)).observation)
-        env = NumbersInLog(observation_spec, numbers.low, numbers.high)
+        action_spec = BoundedArraySpec((), np.float64, numbers.low, numbers.high, "action")
+        env = SpecsOfLog(spec_of_rows(next(iter(log)).observation), action_spec, num_actions=0)
         with name_in_errors(f"policy {contender.name}", *contender.choice.modules):
             policy = contender.choice.make(env, 0)
         candidate = Candidate(contender.choice, contender.name, policy, start=0)
@@ -274,7 +250,3 @@ def _find_moved(estimates: Mapping[str, EstimateSums], estimated: str) -> dict[s
             text = f"the estimate moves with the bandwidth: it is {near:.4g} at half of it"
             found[name].append(f"{text}, more than noise away; its interval does not show it")
     return found
-
-
-def _merge_all(parts: Iterable[NumberSums]) -> NumberSums:
-    return functools.reduce(NumberSums.merge, parts)

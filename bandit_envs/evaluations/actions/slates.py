@@ -13,8 +13,8 @@ import numpy as np
 
 from bandit_envs.base.checks import check_confidence
 from bandit_envs.base.extras import import_extra
-from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.saving import atomic_write
+from bandit_envs.evaluations.actions.specs_of_log import SpecsOfLog
 from bandit_envs.evaluations.candidates import (
     AnyPolicy,
     ChosenPolicy,
@@ -31,12 +31,10 @@ from bandit_envs.logged import (
 from bandit_envs.logged.estimators.slates import SlateEstimator
 from bandit_envs.logged.features import spec_of_rows
 from bandit_envs.logged.slates import SlateLog
-from bandit_envs.nests import Nest
 from bandit_envs.policies import SlatePolicy
 from bandit_envs.specs import BoundedArraySpec
 from bandit_envs.studies.definition.choice import name_in_errors
 from bandit_envs.studies.showing.tables import csv_rows, text_cell
-from bandit_envs.trajectories import TimeStep
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -95,29 +93,6 @@ class SlateEvaluation:
         atomic_write(path / "estimates.csv", [content])
 
 
-class SlatesInLog(PyEnvironment):
-    """What policies see of a log of slates: its observations, and the sizes of its slates."""
-
-    def __init__(self, log: SlateLog) -> None:
-        self.num_actions = log.num_actions
-        self._observation_spec = spec_of_rows(log.observation)
-        last = log.num_actions - 1
-        self._action_spec = BoundedArraySpec((log.num_slots,), np.int32, 0, last, "action")
-        super().__init__(batch_size=1)
-
-    def action_spec(self) -> Nest:
-        return self._action_spec
-
-    def observation_spec(self) -> Nest:
-        return self._observation_spec
-
-    def _reset(self) -> tuple[Any, TimeStep]:
-        raise NotImplementedError("a log of slates is no environment")
-
-    def _step(self, action: Nest) -> tuple[Any, TimeStep]:
-        raise NotImplementedError("a log of slates is no environment")
-
-
 def evaluate_slates(
     log: SlateLog,
     policies: AnyPolicy | Mapping[str, AnyPolicy] | Iterable[AnyPolicy],
@@ -162,7 +137,10 @@ def _make_policy(contender: Contender, log: SlateLog) -> SlatePolicy:
     """Returns a policy that meets a log; ValueError if it shows no slates."""
     policy: Any = None
     if isinstance(contender, ChosenPolicy):
-        policy = contender.choice.make(SlatesInLog(log), 0)
+        last = log.num_actions - 1
+        action_spec = BoundedArraySpec((log.num_slots,), np.int32, 0, last, "action")
+        env = SpecsOfLog(spec_of_rows(log.observation), action_spec, log.num_actions)
+        policy = contender.choice.make(env, 0)
     elif isinstance(contender, GivenPolicy):
         policy = contender.policy
     if not isinstance(policy, SlatePolicy):
