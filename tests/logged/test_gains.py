@@ -31,7 +31,7 @@ from bandit_envs.logged.estimators.gains import (
     subtract_terms,
 )
 from bandit_envs.studies.results.differences import holm
-from tests.logged.intervals import POLICY, PREDICTED, short_log
+from tests.logged.known_logs import POLICY, PREDICTED, short_log
 
 pytestmark = pytest.mark.filterwarnings("ignore:the effective", "ignore:the estimate is about")
 

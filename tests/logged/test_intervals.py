@@ -32,7 +32,7 @@ from bandit_envs.logged.intervals import InfluenceSums
 from bandit_envs.logged.intervals.blocks import blocks_of_rows
 from bandit_envs.logged.intervals.tails import TailSums
 from bandit_envs.metrics.statistics import student_quantile
-from tests.logged.intervals import heavy_log, short_log
+from tests.logged.known_logs import heavy_log, short_log
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
 

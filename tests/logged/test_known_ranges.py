@@ -13,7 +13,7 @@ from bandit_envs.logged import (
 )
 from bandit_envs.logged.intervals import HedgedBetting, KnownRange, betting_interval
 from bandit_envs.logged.intervals.sequence_bounds import Spread, find_betting_end, place_bets
-from tests.logged.intervals import short_log
+from tests.logged.known_logs import short_log
 from tests.logged.test_confidence_sequence import REWARDS, VALUES, WEIGHTS, log_of
 
 LOG_TERM = np.log(40.0)  # 2.5 % on each side

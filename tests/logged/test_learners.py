@@ -38,14 +38,9 @@ from bandit_envs.policies.rules import Softmax
 from bandit_envs.specs import ArraySpec
 from bandit_envs.testing import PolicyContract
 from bandit_envs.trajectories import restart
+from tests.logged.known_logs import ACTION, CONTEXT, PREDICTED, REWARD
 
-CONTEXT = [[-0.4, 1.2], [1.4, 0.3], [0.4, -0.5], [-0.9, -0.9]]
-CONTEXT += [[-1.0, 0.9], [-0.1, 0.1], [-0.6, -1.1], [-1.2, -0.8]]
-ACTION = [1, 2, 0, 2, 1, 0, 0, 1]
-REWARD = [0.7, 0.2, 0.5, 0.5, 0.2, 0.2, 0.5, 0.1]
 PROPENSITY = [0.12, 0.74, 0.54, 0.54, 0.4, 0.66, 0.65, 0.23]
-PREDICTED = [[0.25, 0.8, 0.87], [0.15, 0.94, 0.94], [0.93, 0.43, 0.43], [0.37, 0.9, 0.05]]
-PREDICTED += [[0.42, 0.94, 0.74], [0.81, 0.84, 0.28], [0.58, 0.26, 0.45], [0.38, 0.02, 0.92]]
 WEIGHTS = np.array([[0.3, -1.0, 0.3], [0.0, -0.6, -0.2], [-1.0, -0.3, -0.2]])  # [K, 1 + d]
 
 # By central differences of an independent implementation.

@@ -11,6 +11,7 @@ import pytest
 
 from bandit_envs import logged
 from bandit_envs.logged import BanditLog, SlateProbabilities, kernels
+from tests.logged.known_logs import ACTION, CONTEXT, LOGGER, POLICY, PREDICTED, REWARD
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the effective sample size"),
@@ -19,44 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:the policy takes actions"),
 ]
 
-ACTION = [1, 2, 0, 2, 1, 0, 0, 1]
-REWARD = np.array([0.7, 0.2, 0.5, 0.5, 0.2, 0.2, 0.5, 0.1])
-LOGGER = np.array(
-    [
-        [0.19, 0.12, 0.69],
-        [0.17, 0.09, 0.74],
-        [0.54, 0.24, 0.22],
-        [0.09, 0.37, 0.54],
-        [0.46, 0.4, 0.14],
-        [0.66, 0.23, 0.11],
-        [0.65, 0.11, 0.24],
-        [0.19, 0.23, 0.58],
-    ]
-)
-POLICY = np.array(
-    [
-        [0.32, 0.49, 0.19],
-        [0.48, 0.39, 0.13],
-        [0.06, 0.68, 0.26],
-        [0.24, 0.53, 0.23],
-        [0.15, 0.41, 0.44],
-        [0.28, 0.31, 0.41],
-        [0.43, 0.19, 0.38],
-        [0.33, 0.55, 0.12],
-    ]
-)
-PREDICTED = np.array(
-    [
-        [0.25, 0.8, 0.87],
-        [0.15, 0.94, 0.94],
-        [0.93, 0.43, 0.43],
-        [0.37, 0.9, 0.05],
-        [0.42, 0.94, 0.74],
-        [0.81, 0.84, 0.28],
-        [0.58, 0.26, 0.45],
-        [0.38, 0.02, 0.92],
-    ]
-)
 ROWS = np.arange(8)
 
 
@@ -66,18 +29,6 @@ def table_log(action=ACTION, reward=REWARD, logger=LOGGER):
     )
 
 
-CONTEXT = np.array(
-    [
-        [-0.4, 1.2],
-        [1.4, 0.3],
-        [0.4, -0.5],
-        [-0.9, -0.9],
-        [-1.0, 0.9],
-        [-0.1, 0.1],
-        [-0.6, -1.1],
-        [-1.2, -0.8],
-    ]
-)
 EMBEDDING = np.array([[1, 0], [0, 1], [0, 0], [1, 0], [0, 1], [0, 1], [1, 1], [0, 0]])
 CATEGORIES = [
     [[0.24, 0.75], [0.76, 0.25]],

@@ -21,45 +21,8 @@ from bandit_envs.logged import (
 from bandit_envs.logged.propensities import Calibration
 from bandit_envs.logged.propensities.estimation import cross_fitted_table
 from bandit_envs.logged.propensities.multinomial import fit_multinomial
+from tests.logged.known_logs import ACTION, CONTEXT, POLICY, PREDICTED, REWARD
 
-X = np.array(
-    [
-        [-0.4, 1.2],
-        [1.4, 0.3],
-        [0.4, -0.5],
-        [-0.9, -0.9],
-        [-1.0, 0.9],
-        [-0.1, 0.1],
-        [-0.6, -1.1],
-        [-1.2, -0.8],
-    ]
-)
-ACTION = np.array([1, 2, 0, 2, 1, 0, 0, 1])
-REWARD = np.array([0.7, 0.2, 0.5, 0.5, 0.2, 0.2, 0.5, 0.1])
-POLICY = np.array(
-    [
-        [0.32, 0.49, 0.19],
-        [0.48, 0.39, 0.13],
-        [0.06, 0.68, 0.26],
-        [0.24, 0.53, 0.23],
-        [0.15, 0.41, 0.44],
-        [0.28, 0.31, 0.41],
-        [0.43, 0.19, 0.38],
-        [0.33, 0.55, 0.12],
-    ]
-)
-PREDICTED = np.array(
-    [
-        [0.25, 0.8, 0.87],
-        [0.15, 0.94, 0.94],
-        [0.93, 0.43, 0.43],
-        [0.37, 0.9, 0.05],
-        [0.42, 0.94, 0.74],
-        [0.81, 0.84, 0.28],
-        [0.58, 0.26, 0.45],
-        [0.38, 0.02, 0.92],
-    ]
-)
 IN_SAMPLE = [
     0.688724959,
     0.453860491,
@@ -73,7 +36,7 @@ IN_SAMPLE = [
 NEAR = {"abs": 1e-9}
 
 
-def lacking(x=X, action=ACTION, reward=REWARD):
+def lacking(x=CONTEXT, action=ACTION, reward=REWARD):
     """A log without propensities."""
     return BanditLog(x, action, reward, None, 3)
 
@@ -81,7 +44,7 @@ def lacking(x=X, action=ACTION, reward=REWARD):
 def sixteen():
     """Rows, and the same with other contexts and actions."""
     action = np.concatenate([ACTION, (ACTION + 1) % 3])
-    return lacking(np.concatenate([X, -X]), action, np.tile(REWARD, 2))
+    return lacking(np.concatenate([CONTEXT, -CONTEXT]), action, np.tile(REWARD, 2))
 
 
 def drawn(size, seed=0, law=1.0):
