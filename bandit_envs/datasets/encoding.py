@@ -103,7 +103,7 @@ class Column(abc.ABC):
         """Returns the features [n, width] of cells [n], none of which is missing.
 
         Raises:
-            ValueError: a cell is of another kind. A text that is no level is none.
+            ValueError: a cell is of another kind. A text that is not a level has features of 0.
         """
 
     def plain(self) -> dict[str, Any]:
@@ -217,8 +217,8 @@ class TableEncoding:
     def translate(self, features: Floats, other: TableEncoding) -> Floats:
         """Returns features in this encoding of rows that another one has encoded: [n, d].
 
-        Columns and levels that this encoding lacks are left out; a text that it lacks is none of
-        its levels.
+        Columns and levels that this encoding lacks are left out: the features of a text that it
+        lacks are 0.
 
         Raises:
             ValueError: the other one lacks a column, or has it as one of another kind.
@@ -426,7 +426,7 @@ def as_times(cells: Array) -> NDArray[np.datetime64]:
 
 
 def find_places(names: Sequence[str], cells: Array) -> NDArray[np.int64]:
-    """Returns the places of cells [n] among names: [n]; -1 where a cell is none of them."""
+    """Returns the places of cells [n] among names: [n]; -1 where a cell is not a name."""
     places = {name: place for place, name in enumerate(names)}
     texts = _as_list(cells)
     found = {cell: places.get(str(cell), -1) for cell in dict.fromkeys(texts)}

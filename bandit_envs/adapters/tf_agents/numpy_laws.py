@@ -23,11 +23,11 @@ Draw: TypeAlias = Callable[[Rng, Size], Array]
 
 
 def numpy_law(distribution: Distribution) -> Draw | None:
-    """Returns a function that draws from the law of a distribution; None if there is none here.
+    """Returns a function that draws from the law of a distribution; None if its law is not known.
 
-    There is one for each class in `LAWS`, if the parameters are constant. It draws other numbers
-    than TensorFlow does, of the same distribution. Subclasses may draw otherwise, so they have
-    none.
+    The laws of the classes in `LAWS` are known if their parameters are constant. The function
+    draws other numbers than TensorFlow does, of the same distribution. Subclasses may draw
+    otherwise, so their laws are not known.
     """
     make = LAWS.get(type(distribution))
     if make is None or distribution.variables:

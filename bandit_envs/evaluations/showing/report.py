@@ -72,7 +72,7 @@ class Report:
 
     @classmethod
     def read(cls, folder: Path) -> Report:
-        """Returns the report in a folder of results; ValueError if there is none."""
+        """Returns the report in a folder of results; ValueError if it has no valid one."""
         file = folder / REPORT
         try:
             values = json.loads(file.read_bytes())

@@ -53,7 +53,7 @@ def read_numbers(frame: Any, name: str) -> Floats:
 
 
 def read_reals(frame: Any, name: str) -> Floats:
-    """Returns the numbers in a column; ValueError names the first that is none, or not finite."""
+    """Returns the numbers in a column; ValueError names the first cell without a finite one."""
     numbers = read_numbers(frame, name)
     check_column(frame, name, np.isfinite(numbers), "a finite number")
     return numbers

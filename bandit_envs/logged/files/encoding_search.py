@@ -155,8 +155,8 @@ class FoundCells:
     def encoding(self, columns: TableColumns) -> TableEncoding:
         """Returns the encoding of the columns.
 
-        A column that is mostly numbers or times counts as one of these; an error tells later which
-        cell is none.
+        A column that is mostly numbers or times counts as one of these; a later error names the
+        cells that are something else.
         """
         names: tuple[str, ...] = ()
         of_actions = self.counts.get(columns.action)

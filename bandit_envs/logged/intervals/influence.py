@@ -15,7 +15,7 @@ from bandit_envs.logged.moments import HigherMoments
 from bandit_envs.metrics.statistics import student_quantile
 
 FEW_FREEDOM = 40.0  # degrees of freedom, below which the means of blocks are looked at
-SYMMETRIC = 1e-9  # skewness, below which Hall's correction is none
+SYMMETRIC = 1e-9  # skewness, below which Hall's interval needs no correction
 
 
 def normal_interval(value: float, standard_error: float, confidence: float) -> tuple[float, float]:
