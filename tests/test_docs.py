@@ -31,6 +31,8 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "scikit_learn_policy",
     "start_here",
     "studies",
+    "studies_clusters",
+    "studies_statistics",
     "write_a_policy",
 )
 

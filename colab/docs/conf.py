@@ -97,6 +97,9 @@ NAVIGATION = {
             "logged_data_intervals",
         ],
     },
+    "studies": {
+        "": ["studies_statistics", "studies_clusters"],
+    },
     "tutorials": {
         "": [
             "notebooks/k_armed_testbed",
