@@ -23,11 +23,16 @@ SLOW = (  # they run as readers copy them, with the sizes that are shown
     "coming_from_rlberry",
     "gallery",
     "logged_data",
+    "logged_data_kinds",
+    "logged_data_learners",
+    "logged_data_python",
     "pytorch_policy",
     "route_requests",
     "scikit_learn_policy",
     "start_here",
     "studies",
+    "studies_clusters",
+    "studies_statistics",
     "write_a_policy",
 )
 

@@ -89,6 +89,17 @@ NAVIGATION = {
         ],
         "Reference": ["command", "api/index", "glossary", "promises", "versions", "changelog"],
     },
+    "logged_data": {
+        "": [
+            "logged_data_python",
+            "logged_data_kinds",
+            "logged_data_learners",
+            "logged_data_intervals",
+        ],
+    },
+    "studies": {
+        "": ["studies_statistics", "studies_clusters"],
+    },
     "tutorials": {
         "": [
             "notebooks/k_armed_testbed",

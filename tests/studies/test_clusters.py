@@ -42,7 +42,7 @@ LONGER = TINY.replace("steps = 5", "steps = 4000").replace("runs = 4", "runs = 1
 A shorter one may end before. The tests that kill compare three runs of it, so they take minutes.
 """
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "colab/docs/studies.md").read_text("utf-8").replace("\\\n", " ")
+PAGE = (ROOT / "colab/docs/studies_clusters.md").read_text("utf-8").replace("\\\n", " ")
 BLOCKS = dict(re.findall(r"<!-- cluster: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 SLURM = {
     "sbatch": 'cp "$1" "job-$$"; setsid sh "job-$$" >"log-$$" 2>&1 & echo "Submitted batch job $!"',
