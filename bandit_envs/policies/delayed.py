@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandit_envs.arrays import Mask
 from bandit_envs.base.py_environment import PyEnvironment
 from bandit_envs.base.state import Stateful
 from bandit_envs.nests import map_structure
@@ -17,13 +18,21 @@ from bandit_envs.trajectories import Trajectory
 from bandit_envs.wrappers.delays import max_delay_of
 
 
+class Wait(NamedTuple):
+    """A step, and which of its rows wait for their rewards: [B], updated in place."""
+
+    step: Trajectory
+    rows: Mask
+
+
 class DelayedLearning(Stateful):
     """An observer through which a policy learns from an environment with `DelayedRewards`.
 
     It keeps the last trajectories, and lets the policy learn from a row of each when its reward
     arrives: of several rewards of a row, the oldest first. Put it in the place of the policy among
-    a driver's observers. Policies that divide rewards by probabilities, such as Exp3, use those of
-    the arrival.
+    a driver's observers. A policy whose `can_count_pending` is True counts the choices that wait
+    for their rewards, until these arrive or are lost. Policies that divide rewards by
+    probabilities, such as Exp3, use those of the arrival.
 
     Args:
         env: the environment that the trajectories come from. It must not be reset between a step
@@ -39,7 +48,7 @@ class DelayedLearning(Stateful):
     15
     """
 
-    _state: tuple[Trajectory, ...]  # the last ones of the episode, newest first
+    _state: tuple[Wait, ...]  # for the last steps of the episode, newest first
 
     def __init__(self, env: PyEnvironment, policy: Policy) -> None:
         self._length = max_delay_of(env.observation_spec()) + 1
@@ -54,8 +63,11 @@ class DelayedLearning(Stateful):
         """Lets the policy learn from what has arrived in the step of a trajectory."""
         feedback: Any = self._env.current_time_step().observation["feedback"]
         seen = {key: leaf for key, leaf in trajectory.observation.items() if key != "feedback"}
-        before = () if trajectory.is_first().all() else self._state
-        steps = (trajectory._replace(observation=seen), *before[: self._length - 1])
+        if trajectory.is_first().all():
+            self._lose(self._state)
+            self._state = ()
+        waits = (self._expect(trajectory._replace(observation=seen)), *self._state)
+        steps = tuple(wait.step for wait in waits)
         arrived = feedback["arrived"][:, : len(steps)].copy()
         while arrived.any():
             rows = arrived.any(axis=1)
@@ -63,7 +75,22 @@ class DelayedLearning(Stateful):
             lag[~rows] = 0
             self.policy.learn(_mix(steps, lag, feedback["reward"]), rows)
             arrived[np.arange(len(lag)), lag] = False
-        self._state = steps
+        for wait, column in zip(waits, feedback["arrived"].T):
+            wait.rows[column] = False
+        self._lose(waits[self._length - 1 :])
+        self._state = waits[: self._length - 1]
+
+    def _expect(self, step: Trajectory) -> Wait:
+        """Returns the wait for the rewards of a step."""
+        if self.policy.can_count_pending:
+            self.policy.expect_rewards(step.action)
+        return Wait(step, np.ones(len(step.step_type), np.bool_))
+
+    def _lose(self, waits: tuple[Wait, ...]) -> None:
+        """Ends waits for rewards that never come."""
+        if self.policy.can_count_pending:
+            for wait in waits:
+                self.policy.stop_expecting(wait.step.action, wait.rows)
 
     def _state_key(self) -> dict[str, int | None]:
         return {"batch_size": self._env.batch_size, "max_delay": self._length - 1}

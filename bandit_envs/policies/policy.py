@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from bandit_envs.arrays import Array, Floats, Mask, Rng, as_numbers, check_array
+from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng, as_numbers, check_array
 from bandit_envs.base.bandit_py_environment import available_actions
 from bandit_envs.base.checks import (
     MAX_REWARD,
@@ -37,6 +37,7 @@ class BatchOptions(TypedDict, total=False):
 
     batch_size: int
     seed: Seed
+    count_pending: bool
 
 
 class PolicyOptions(BatchOptions):
@@ -51,6 +52,7 @@ class PolicyState(NamedTuple):
     rng: Rng
     learned: Any
     is_trained: bool  # whether anything was learned
+    pending: Indices | None = None  # how many choices wait for a reward, [B, K]; None if none does
 
 
 class Policy(Stateful, abc.ABC):
@@ -63,6 +65,7 @@ class Policy(Stateful, abc.ABC):
         _learn(learned, trajectory)         -> learned    new, or updated in place
         _select(rng, learned, time_step)    -> [B]        default: drawn from the probabilities
         _probabilities(learned, time_step)  -> [B, K]     default: unknown
+        _with_pending(learned, pending)     -> learned    what it then chooses by; default: unknown
 
     Only `_learn` may write into the arrays of `learned`, whose shapes and dtypes stay those of
     `_initial`. A class without `_learn` is a fixed policy. The base class restricts probabilities
@@ -72,6 +75,8 @@ class Policy(Stateful, abc.ABC):
         num_actions: the number of actions, K.
         batch_size: the number of rows, B.
         seed: whatever `numpy.random.default_rng` takes, or a RandomState; None for fresh entropy.
+        count_pending: whether it counts choices whose rewards come later, if it can: see
+            `expect_rewards`.
 
     >>> from bandit_envs import KArmedTestbed
     >>> class FirstActionPolicy(Policy):
@@ -108,6 +113,10 @@ class Policy(Stateful, abc.ABC):
     """Whether the probabilities of actions have a closed form. Of a class: whether it defines
     `_probabilities`; an instance may say otherwise."""
 
+    can_count_pending: bool = False
+    """Whether it counts choices whose rewards come later. Of a class: whether it defines
+    `_with_pending`, or inherits it; of an instance: also whether it was asked to."""
+
     _action_dtype: np.dtype[Any] = np.dtype(np.int32)
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -118,6 +127,7 @@ class Policy(Stateful, abc.ABC):
         """
         super().__init_subclass__(**options)
         cls.can_learn = cls._learn is not Policy._learn
+        cls.can_count_pending = cls._with_pending is not Policy._with_pending
         defined = vars(cls).keys() & {"_select", "_probabilities"}
         if defined:
             cls.knows_probabilities = "_probabilities" in defined
@@ -126,7 +136,17 @@ class Policy(Stateful, abc.ABC):
         if defined == {"_select"}:
             cls._probabilities = Policy._probabilities  # type: ignore[method-assign]
 
-    def __init__(self, num_actions: int, batch_size: int = 1, seed: Seed = None) -> None:
+    def __init__(
+        self,
+        num_actions: int,
+        batch_size: int = 1,
+        seed: Seed = None,
+        *,
+        count_pending: bool = True,
+    ) -> None:
+        if not isinstance(count_pending, (bool, np.bool_)):
+            raise TypeError(f"count_pending is {short_repr(count_pending)}; expected a bool")
+        self.can_count_pending = self.can_count_pending and bool(count_pending)
         smallest = 1 if self._action_dtype.kind == "i" else 0
         self.num_actions = check_integer("num_actions", num_actions, smallest)  #: K
         self._set_batch_size(batch_size)
@@ -139,6 +159,12 @@ class Policy(Stateful, abc.ABC):
     def is_untrained(self) -> bool:
         """Whether it can learn, and nothing was learned yet."""
         return self.can_learn and not self._state.is_trained
+
+    @property
+    def pending(self) -> Indices:
+        """How many choices of each action wait for their rewards: [B, K]."""
+        pending = self._state.pending
+        return np.zeros(self._table_shape, np.intp) if pending is None else pending.copy()
 
     @classmethod
     def arguments_for(cls, env: Any) -> dict[str, Any]:
@@ -197,6 +223,8 @@ class Policy(Stateful, abc.ABC):
             trajectory: a step of every row.
             rows: [B] bool, the rows to learn from; None for all. Other rows keep what they know.
 
+        In each of these rows, one choice of the action waits no longer: see `expect_rewards`.
+
         Raises:
             TypeError, ValueError: the trajectory or `rows` do not fit, and nothing is learned.
         """
@@ -205,10 +233,56 @@ class Policy(Stateful, abc.ABC):
         if not self.can_learn or (chosen is not None and not chosen.any()):
             return
         after = self._learn_from(self._state.learned, checked, chosen)
-        self._state = PolicyState(self._state.rng, after, True)
+        rng, _, _, pending = self._state
+        if pending is not None:
+            pending = self._less_pending(pending, checked.action, chosen)
+        self._state = PolicyState(rng, after, True, pending)
+
+    def expect_rewards(self, action: Any, rows: Mask | None = None) -> None:
+        """Counts choices as pending: their rewards come later, through `learn`.
+
+        Bounds and shares count a pending choice as one whose reward is known, and mean rewards do
+        not. So a rule without randomness goes on to other actions before it has seen the reward,
+        and does not choose one for all rows and steps until then. An action that waits for its
+        first reward counts as if it had paid the largest reward of `reward_range`, or if that has
+        no bound, as much as the best action.
+
+        Args:
+            action: the actions that were chosen, [B].
+            rows: [B] bool, the rows that chose them; None for all.
+
+        Raises:
+            TypeError: `can_count_pending` is False.
+            ValueError: an argument does not fit.
+        """
+        self._check_counts_pending()
+        indices = check_indices(action, *self._table_shape)
+        chosen = None if rows is None else self._check_rows(rows)
+        pending = self.pending
+        pending.reshape(-1)[self._places(indices, chosen)] += 1
+        self._state = self._state._replace(pending=pending if pending.any() else None)
+
+    def stop_expecting(self, action: Any, rows: Mask | None = None) -> None:
+        """Ends the wait of one choice of an action in each row: its reward never comes.
+
+        Args:
+            action: the actions whose rewards were lost, [B].
+            rows: [B] bool, the rows that waited for them; None for all.
+
+        Raises:
+            TypeError: `can_count_pending` is False.
+            ValueError: an argument does not fit.
+        """
+        self._check_counts_pending()
+        indices = check_indices(action, *self._table_shape)
+        chosen = None if rows is None else self._check_rows(rows)
+        pending = self._state.pending
+        if pending is not None:
+            after = self._less_pending(pending, indices, chosen)
+            self._state = self._state._replace(pending=after)
 
     def reset(self) -> None:
-        """Forgets everything learned. The random generator is not reset."""
+        """Forgets everything learned, and what is pending. The random generator is not reset."""
         self._state = PolicyState(self._state.rng, self._initial(), False)
 
     def replicate(self, batch_size: int) -> Policy:
@@ -218,10 +292,11 @@ class Policy(Stateful, abc.ABC):
         """
         copied = copy.copy(self)
         copied._set_batch_size(batch_size)
-        rng, learned, is_trained = copy.deepcopy(self._state)
+        rng, learned, is_trained, pending = copy.deepcopy(self._state)
         if self.learns_by_row:
             learned = repeat_rows(learned, self.batch_size, copied.batch_size)
-        copied._state = PolicyState(rng, learned, is_trained)
+        pending = repeat_rows(pending, self.batch_size, copied.batch_size)
+        copied._state = PolicyState(rng, learned, is_trained, pending)
         return copied
 
     def _initial(self) -> Any:
@@ -230,6 +305,15 @@ class Policy(Stateful, abc.ABC):
 
     def _learn(self, learned: Any, trajectory: Trajectory) -> Any:
         """Returns what the policy knows after `trajectory`: new, or `learned` updated in place."""
+        return learned
+
+    def _with_pending(self, learned: Any, pending: Indices) -> Any:
+        """Returns what to choose by, of the layout of `learned`, if choices are pending.
+
+        Args:
+            learned: must not be written to.
+            pending: how many choices wait for their rewards, [B, K]; not all are 0.
+        """
         return learned
 
     def _describe(self, learned: Any) -> Beliefs:
@@ -274,7 +358,7 @@ class Policy(Stateful, abc.ABC):
             ValueError: they are no probabilities.
         """
         self._check_batch("time_step", time_step, TimeStep)
-        table = self._probabilities(self._state.learned, time_step)
+        table = self._probabilities(self._chosen_by(), time_step)
         self._check_table("_probabilities", table)
         restricted = self._restricted(table, time_step.observation)
         is_one = np.abs(row_sums(restricted) - 1.0) < 1e-5
@@ -282,6 +366,28 @@ class Policy(Stateful, abc.ABC):
             return restricted
         expected = "probabilities, which sum to 1 in each row"
         raise ValueError(f"_probabilities returned {short_repr(table)}; expected {expected}")
+
+    def _chosen_by(self) -> Any:
+        """Returns what was learned, with the choices that are pending."""
+        _, learned, _, pending = self._state
+        return learned if pending is None else self._with_pending(learned, pending)
+
+    def _places(self, action: Indices, rows: Mask | None) -> Indices:
+        """Returns where actions [B] of some rows are in a flat table [B, K]."""
+        places: Indices = self._row_offsets + action
+        return places if rows is None else places[rows]
+
+    def _less_pending(self, pending: Indices, action: Any, rows: Mask | None) -> Indices | None:
+        """Returns what is pending after one choice of an action in each of some rows is not."""
+        places = self._places(action, rows)
+        after = pending.copy()
+        after.reshape(-1)[places] = np.maximum(pending.take(places) - 1, 0)
+        return after if after.any() else None
+
+    def _check_counts_pending(self) -> None:
+        if not self.can_count_pending:
+            found = f"{type(self).__name__} does not count pending choices"
+            raise TypeError(f"{found}; expected a policy whose can_count_pending is True")
 
     def _restricted(self, probabilities: Floats, observation: Nest) -> Floats:
         """Returns `probabilities` [B, K], given that an available action is chosen."""
@@ -307,7 +413,7 @@ class Policy(Stateful, abc.ABC):
         Raises:
             TypeError, ValueError: `_select` returned no integers, or too few or too many.
         """
-        chosen = self._select(rng, self._state.learned, time_step)
+        chosen = self._select(rng, self._chosen_by(), time_step)
         action = as_numbers("_select returned", chosen, "iu")
         if action.shape == self._action_shape:
             return action
@@ -378,6 +484,10 @@ class Policy(Stateful, abc.ABC):
 
     def _check_content(self, content: Any) -> None:
         self._check_learned("learned is", content.learned, self._initial())
+        if content.pending is not None:
+            check_layout("pending is", content.pending, np.zeros(self._table_shape, np.intp))
+            if content.pending.min() < 0 or not self.can_count_pending:
+                raise ValueError(f"pending is {short_repr(content.pending)}; expected None")
 
     def _check_learned(self, what: str, found: Any, initial: Any) -> None:
         """Raises TypeError or ValueError if `found` is not of the layout that `_initial` gives."""

@@ -89,7 +89,10 @@ class PolicyEntry(Entry):
         if not isinstance(self.make, type):
             return frozenset({"env", "seed"})
         sizes = {"num_actions", "num_slots", "batch_size"}
-        return frozenset(sizes | {"observation_spec", "action_spec", "seed"})
+        found = sizes | {"observation_spec", "action_spec", "seed"}
+        if not getattr(self.make, "can_count_pending", False):
+            found.add("count_pending")
+        return frozenset(found)
 
     def _all_parameters(self) -> Mapping[str, inspect.Parameter]:
         """Returns also what the class may pass on: its bases' keyword-only options with a default.

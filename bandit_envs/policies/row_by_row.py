@@ -91,13 +91,18 @@ class RowByRowPolicy(Policy):
         self.encoding = first.encoding
         self.can_learn = first.can_learn
         self.knows_probabilities = first.knows_probabilities
+        self.can_count_pending = first.can_count_pending
         self.reward_range = first.reward_range
         self._action_dtype = first._action_dtype
         self._policies = tuple(map(copy.copy, policies))
-        super().__init__(first.num_actions, len(policies), seed)
+        counts = self.can_count_pending
+        super().__init__(first.num_actions, len(policies), seed, count_pending=counts)
         learned = tuple(copy.deepcopy(policy._state.learned) for policy in policies)
         is_trained = any(policy._state.is_trained for policy in policies)
-        self._state = PolicyState(self._state.rng, learned, is_trained)
+        pending = np.concatenate([policy.pending for policy in policies])
+        self._state = PolicyState(
+            self._state.rng, learned, is_trained, pending if pending.any() else None
+        )
         for policy in self._policies:
             del policy._state  # `_ask_alone` gives each what it knows
 
@@ -135,7 +140,13 @@ class RowByRowPolicy(Policy):
         rows = [row % self.batch_size for row in range(copied.batch_size)]
         copied._policies = tuple(copy.copy(self._policies[row]) for row in rows)
         learned = tuple(copy.deepcopy(self._state.learned[row]) for row in rows)
-        copied._state = self._state._replace(rng=copy.deepcopy(self._state.rng), learned=learned)
+        pending = self._state.pending
+        copied._state = PolicyState(
+            rng=copy.deepcopy(self._state.rng),
+            learned=learned,
+            is_trained=self._state.is_trained,
+            pending=None if pending is None else pending[rows],
+        )
         return copied
 
     def _initial(self) -> tuple[Any, ...]:
@@ -148,8 +159,11 @@ class RowByRowPolicy(Policy):
         user's class sets outside of its state stay set, as they do without this class.
         """
         policy = self._policies[row]
-        rng, learned, is_trained = self._state
-        policy._state = PolicyState(rng, learned[row], is_trained)
+        rng, learned, is_trained, pending = self._state
+        if pending is not None:
+            pending = pending[row : row + 1]
+            pending = pending if pending.any() else None
+        policy._state = PolicyState(rng, learned[row], is_trained, pending)
         try:
             return question(policy)
         finally:

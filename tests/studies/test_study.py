@@ -237,6 +237,19 @@ def test_a_paired_study_pairs_policies_and_environments():
             study(**values, over=wrong)
 
 
+def test_a_study_compares_policies_with_and_without_pending_choices():
+    delayed = "tests.studies.mine:Delayed:means=[0.5,0.2],delay=20"
+    ids = ["ucb:c=1", "ucb:c=1,count_pending=false"]
+    tasks = study([delayed], ids, runs=50, steps=200).tasks()
+    with_it, without = (run_task(task)["regret"].cumulative.mean[-1] for task in tasks)
+    assert with_it < without
+
+
+def test_policies_that_count_nothing_pending_have_no_such_parameter():
+    with pytest.raises(ValueError, match="has no parameter 'count_pending'"):
+        study(["bernoulli"], ["thompson:count_pending=false"])
+
+
 def test_policies_learn_from_delayed_rewards(recwarn):
     delayed = "tests.studies.mine:Delayed:means=[0.0,1.0],delay=2"
     one = study([delayed], ["ucb:c=0.1"], runs=20, steps=20, quantiles=[0.1, 0.9])

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_envs.arrays import Array, Floats, Indices
+from bandit_envs.arrays import Array, Floats, Indices, Mask
+from bandit_envs.base.checks import MAX_REWARD
 
 
 class Averages(NamedTuple):
@@ -47,6 +48,41 @@ class Averages(NamedTuple):
         values[places] = after
         variances[places] = variance + ((reward - before) * (reward - after) - variance) / n
         return self._replace(steps=self.steps + 1)
+
+    def with_pending(self, pending: Indices, reward_range: tuple[float, float]) -> Averages:
+        """Returns new tables in which choices [B, K] that wait for their rewards count in N."""
+        counts = self.counts + pending
+        with np.errstate(divide="ignore"):
+            inverses = 1.0 / counts
+        return self._replace(
+            counts=counts,
+            values=with_hopes(self.values, self.counts > 0.0, pending, reward_range),
+            inverses=inverses,
+            steps=self.steps + pending.sum(axis=1),
+        )
+
+
+def with_hopes(
+    values: Floats, is_known: Mask, pending: Indices, reward_range: tuple[float, float]
+) -> Floats:
+    """Returns mean rewards [B, K] in which actions that wait for their first reward have the best.
+
+    The best is the largest reward; if that has no bound, the largest mean of the row, or 0.
+
+    Args:
+        values: the mean rewards so far.
+        is_known: whether there were any, [B, K].
+        pending: how many choices wait for their rewards, [B, K].
+        reward_range: the smallest and the largest reward.
+    """
+    waits = ~is_known & (pending > 0)
+    if not waits.any():
+        return values
+    best: float | Floats = reward_range[1]
+    if best == MAX_REWARD:
+        largest = np.where(is_known, values, -np.inf).max(axis=1, keepdims=True)
+        best = np.where(np.isneginf(largest), 0.0, largest)
+    return np.where(waits, best, values)
 
 
 def current_step(steps: Indices) -> Indices:

@@ -74,5 +74,12 @@ class BayesUCBPolicy(IndexPolicy):
         learned.counts.add(places, trajectory.reward.astype(np.float64))
         return learned._replace(steps=learned.steps + 1)
 
+    def _with_pending(self, learned: CountsAndSteps, pending: Indices) -> CountsAndSteps:
+        """Returns posteriors with the means of those of the rewards so far, but narrower."""
+        successes, failures = learned.counts
+        factor = 1.0 + pending / (successes + failures)
+        counts = BetaCounts(successes * factor, failures * factor)
+        return CountsAndSteps(counts, learned.steps + pending.sum(axis=1))
+
     def _describe(self, learned: CountsAndSteps) -> Beliefs:
         return beta_beliefs(learned.counts, self._prior)

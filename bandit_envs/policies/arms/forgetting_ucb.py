@@ -9,6 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Array, Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
+from bandit_envs.policies.arms.averages import with_hopes
 from bandit_envs.policies.arms.index_policy import IndexPolicy
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import TimeStep, Trajectory
@@ -75,6 +76,13 @@ class DiscountedUCBPolicy(IndexPolicy):
         values[chosen] = value + (trajectory.reward - value) * inverse
         inverses[chosen] = inverse
         return learned._replace(total=self._gamma * learned.total + 1.0)
+
+    def _with_pending(self, learned: Discounted, pending: Indices) -> Discounted:
+        is_known = learned.inverses < NEVER
+        counts = np.where(is_known, 1.0 / learned.inverses, 0.0) + pending
+        inverses = 1.0 / np.maximum(counts, 1.0 / NEVER)
+        values = with_hopes(learned.values, is_known, pending, self.reward_range)
+        return Discounted(values, inverses, learned.total + pending.sum(axis=1))
 
 
 class RecentSteps(NamedTuple):
@@ -155,6 +163,17 @@ class SlidingWindowUCBPolicy(IndexPolicy):
         if is_last.any():
             self._add_up(learned, np.flatnonzero(is_last))
         return learned._replace(steps=learned.steps + 1)
+
+    def _with_pending(self, learned: RecentSteps, pending: Indices) -> RecentSteps:
+        means = with_hopes(
+            values=learned.sums / np.maximum(learned.counts, 1.0),
+            is_known=learned.counts > 0.0,
+            pending=pending,
+            reward_range=self.reward_range,
+        )
+        counts = learned.counts + pending
+        steps = learned.steps + pending.sum(axis=1)
+        return learned._replace(counts=counts, sums=means * counts, steps=steps)
 
     def _add_up(self, learned: RecentSteps, rows: Indices) -> None:
         """Adds up the window of some rows anew, as subtraction leaves rounding errors."""

@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from bandit_envs.arrays import Floats
+from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import check_number
 from bandit_envs.policies.arms.averages import Averages, current_step
 from bandit_envs.policies.arms.index_policy import IndexPolicy
@@ -56,6 +56,9 @@ class KLUCBPolicy(UpperBoundPolicy):
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
 
+    def _with_pending(self, learned: Averages, pending: Indices) -> Averages:
+        return learned.with_pending(pending, self.reward_range)
+
 
 class IMEDPolicy(IndexPolicy):
     """Chooses the action with the smallest empirical divergence from the best.
@@ -92,6 +95,9 @@ class IMEDPolicy(IndexPolicy):
 
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+
+    def _with_pending(self, learned: Averages, pending: Indices) -> Averages:
+        return learned.with_pending(pending, self.reward_range)
 
     def _describe(self, learned: Averages) -> Beliefs:
         return Beliefs(learned.values, learned.counts)

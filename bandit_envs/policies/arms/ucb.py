@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_envs.arrays import Floats, Indices
 from bandit_envs.base.checks import MAX_PARAMETER, check_integer, check_positive
-from bandit_envs.policies.arms.averages import Averages, current_step
+from bandit_envs.policies.arms.averages import Averages, current_step, with_hopes
 from bandit_envs.policies.arms.upper_bounds import UpperBoundPolicy
 from bandit_envs.policies.policy import PolicyOptions
 from bandit_envs.trajectories import Trajectory
@@ -71,6 +71,17 @@ class UCBPolicy(UpperBoundPolicy):
         learned.widths.reshape(-1)[chosen] = 1.0 / np.sqrt(n)
         return learned._replace(steps=learned.steps + 1)
 
+    def _with_pending(self, learned: ConfidenceBounds, pending: Indices) -> ConfidenceBounds:
+        counts = learned.counts + pending
+        with np.errstate(divide="ignore"):
+            widths = 1.0 / np.sqrt(counts)
+        return ConfidenceBounds(
+            values=with_hopes(learned.values, learned.counts > 0, pending, self.reward_range),
+            counts=counts,
+            widths=widths,
+            steps=learned.steps + pending.sum(axis=1),
+        )
+
 
 class UCB1TunedPolicy(UpperBoundPolicy):
     """Chooses the largest upper confidence bound, whose width follows the variance of the rewards.
@@ -106,6 +117,9 @@ class UCB1TunedPolicy(UpperBoundPolicy):
 
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+
+    def _with_pending(self, learned: Averages, pending: Indices) -> Averages:
+        return learned.with_pending(pending, self.reward_range)
 
 
 class MOSSPolicy(UpperBoundPolicy):
@@ -148,3 +162,6 @@ class MOSSPolicy(UpperBoundPolicy):
 
     def _learn(self, learned: Averages, trajectory: Trajectory) -> Averages:
         return learned.add(self._row_offsets + trajectory.action, trajectory.reward)
+
+    def _with_pending(self, learned: Averages, pending: Indices) -> Averages:
+        return learned.with_pending(pending, self.reward_range)

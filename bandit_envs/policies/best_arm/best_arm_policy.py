@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bandit_envs.arrays import Array, Floats, Indices, Mask, Rng
 from bandit_envs.base.checks import check_integer
+from bandit_envs.policies.arms.averages import with_hopes
 from bandit_envs.policies.beliefs import Beliefs
 from bandit_envs.policies.draws import argmax_random_ties, index_probabilities
 from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
@@ -48,6 +49,21 @@ class Pulls(NamedTuple):
         self.values.reshape(-1)[places] = sums / counts
         self.latest.reshape(-1)[places] = steps
         self.steps[rows] = steps
+
+    def with_pending(self, pending: Indices, reward_range: tuple[float, float]) -> Pulls:
+        """Returns new tables in which choices [B, K] that wait for their rewards count in N.
+
+        The means are those of the rewards so far, and the sums are as if the others had this mean.
+        """
+        counts = self.counts + pending
+        values = with_hopes(self.values, self.counts > 0.0, pending, reward_range)
+        return Pulls(
+            counts=counts,
+            sums=np.where(pending > 0, counts * values, self.sums),
+            values=values,
+            latest=self.latest,
+            steps=self.steps + pending.sum(axis=1),
+        )
 
     def take(self, rows: Indices) -> Pulls:
         """Returns some rows, [n] in ascending order, which must not be written to."""
@@ -175,6 +191,10 @@ class BestArmPolicy(Policy):
             learned.pulls.add(rows, trajectory.action[rows], trajectory.reward[rows])
             self._update(learned, rows)
         return learned
+
+    def _with_pending(self, learned: Search, pending: Indices) -> Search:
+        exploring = np.where(learned.stopped[:, np.newaxis], 0, pending)
+        return learned._replace(pulls=learned.pulls.with_pending(exploring, self.reward_range))
 
     def _describe(self, learned: Search) -> Beliefs:
         return Beliefs(learned.pulls.values, learned.pulls.counts)

@@ -54,14 +54,36 @@ class PairPolicy(BestArmPolicy):
         if deciding.size:
             self._decide(search, deciding)
 
+    def _with_pending(self, learned: Search, pending: Indices) -> Search:
+        """Plans the action of the pair that was chosen less often, by bounds as of now.
+
+        As long as an action has no reward in a row, all actions are chosen in turn there.
+        """
+        search = super()._with_pending(learned, pending)
+        first = np.full(self.batch_size, -1)
+        is_known = learned.pulls.counts.all(axis=1)
+        rows = np.flatnonzero(is_known & ~learned.stopped)
+        if rows.size:
+            pulls = search.pulls.take(rows)
+            leaders, rivals, _ = self._pairs(pulls)
+            at = np.arange(len(rows))
+            is_led = pulls.counts[at, leaders] > pulls.counts[at, rivals]
+            first[rows] = np.where(is_led, rivals, leaders)
+        return search._replace(plan=learned.plan._replace(first=first))
+
     def _decide(self, search: Search, rows: Indices) -> None:
         """Chooses the next two actions of some rows, or stops."""
         pulls = search.pulls.take(rows)
-        leaders = pulls.leaders()
-        bounds = self._upper_bounds(pulls)
-        bounds[np.arange(len(rows)), leaders] = -np.inf
-        rivals = bounds.argmax(axis=1)
-        rival_bounds = bounds[np.arange(len(rows)), rivals]
+        leaders, rivals, rival_bounds = self._pairs(pulls)
         search.stopped[rows] = rival_bounds < self._lower_bounds(pulls, leaders)
         search.plan.first[rows] = leaders
         search.plan.second[rows] = rivals
+
+    def _pairs(self, pulls: Pulls) -> tuple[Indices, Indices, Floats]:
+        """Returns the leaders of n rows, their rivals, and the upper bounds of these: [n] each."""
+        rows = np.arange(len(pulls.steps))
+        leaders = pulls.leaders()
+        bounds = self._upper_bounds(pulls)
+        bounds[rows, leaders] = -np.inf
+        rivals = bounds.argmax(axis=1)
+        return leaders, rivals, bounds[rows, rivals]

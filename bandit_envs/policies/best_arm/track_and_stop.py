@@ -14,7 +14,7 @@ from bandit_envs.policies.best_arm.chernoff_policy import ChernoffPolicy
 from bandit_envs.policies.best_arm.optimal_proportions import optimal_weights
 from bandit_envs.policies.best_arm.reward_laws import RewardLaw
 from bandit_envs.policies.draws import argmax_random_ties
-from bandit_envs.policies.policy import Actions, PolicyOptions
+from bandit_envs.policies.policy import Actions, Policy, PolicyOptions
 from bandit_envs.trajectories import TimeStep
 
 TOLERANCE = 1e-3
@@ -134,6 +134,14 @@ class CTrackingPolicy(ChernoffPolicy):
         untried = counts.min(axis=1, keepdims=True) == 0.0
         return np.where(untried, 0.0, search.plan.sums) - counts
 
+    def _with_pending(self, learned: Search, pending: Indices) -> Search:
+        search = super()._with_pending(learned, pending)
+        plan: CumulativeTracking = learned.plan
+        steps = search.pulls.steps
+        added = (steps - learned.pulls.steps)[:, np.newaxis]
+        sums = plan.sums + added * with_floor(plan.weights, steps)
+        return search._replace(plan=plan._replace(sums=sums))
+
     def _follow(
         self, plan: CumulativeTracking, rows: Indices, pulls: Pulls, leaders: Indices
     ) -> None:
@@ -207,6 +215,8 @@ class TopTwoThompsonSamplingPolicy(ChernoffPolicy):
         self._beta = check_number("beta", beta, 0.0, 1.0)
         self._std = reward_std
         super().__init__(delta, reward_std, threshold, **options)
+
+    _with_pending = Policy._with_pending  # its draws go on to other actions by themselves
 
     def _select(self, rng: Rng, learned: Search, time_step: TimeStep) -> Actions:
         available = self._available(time_step.observation)
