@@ -176,6 +176,12 @@ class BestArmPolicy(Policy):
             self._update(learned, rows)
         return learned
 
+    def _add_actions(self, learned: Search, known: int) -> Search:
+        """Lets all rows go on: which of more actions is the best is another question."""
+        grown: Search = super()._add_actions(learned, known)
+        grown.stopped[:] = False
+        return grown
+
     def _describe(self, learned: Search) -> Beliefs:
         return Beliefs(learned.pulls.values, learned.pulls.counts)
 
